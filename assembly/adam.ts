@@ -1,0 +1,84 @@
+// Adam (Kingma & Ba 2015), as ascent: the gradient is that of the bound, which is to grow.
+
+import { at, lanes } from "./simd";
+import { parallel, popFrame, pushFrame } from "./parallel";
+
+// @ts-ignore: decorator
+@unmanaged
+class AdamFrame {
+  n: i32;
+  parameter: usize;
+  gradient: usize;
+  first: usize;
+  second: usize;
+  step: f64;
+  beta1: f64;
+  beta2: f64;
+  epsilon: f64;
+}
+
+const SHARE: i32 = 16384;
+
+/**
+ * first = beta1 first + (1 - beta1) g,  second = beta2 second + (1 - beta2) g^2,
+ * parameter += step first / (sqrt(second) + epsilon).
+ * The caller puts the bias corrections into step and epsilon: step = rate sqrt(1 - beta2^t) / (1 - beta1^t),
+ * epsilon = eps sqrt(1 - beta2^t). A gradient that is not finite leaves its parameter and moments as they are.
+ * @kernel
+ */
+export function adam<T extends number>(
+  n: i32, parameter: usize, gradient: usize, first: usize, second: usize, step: f64, beta1: f64, beta2: f64, epsilon: f64,
+): void {
+  const frame = pushFrame(offsetof<AdamFrame>());
+  const f = changetype<AdamFrame>(frame);
+  f.n = n; f.parameter = parameter; f.gradient = gradient; f.first = first; f.second = second;
+  f.step = step; f.beta1 = beta1; f.beta2 = beta2; f.epsilon = epsilon;
+  const task: (frame: usize, task: i32) => void = sizeof<T>() == 4 ? adamTaskF32 : adamTaskF64;
+  parallel(task.index, frame, (n + SHARE - 1) / SHARE);
+  popFrame(frame);
+}
+function adamTaskF32(frame: usize, task: i32): void { adamTask<f32>(frame, task); }
+function adamTaskF64(frame: usize, task: i32): void { adamTask<f64>(frame, task); }
+
+function adamTask<T extends number>(frame: usize, task: i32): void {
+  const f = changetype<AdamFrame>(frame);
+  const begin = task * SHARE;
+  const end = min(f.n, begin + SHARE);
+  const whole = end - (end - begin) % lanes<T>();
+  for (let i = begin; i < whole; i += lanes<T>()) {
+    const g = v128.load(at<T>(f.gradient, i));
+    const m = v128.load(at<T>(f.first, i));
+    const v = v128.load(at<T>(f.second, i));
+    const p = v128.load(at<T>(f.parameter, i));
+    const finite = v128.eq<T>(v128.sub<T>(g, g), v128.splat<T>(0));
+    const m1 = moved<T>(m, g, f.beta1);
+    const v1 = moved<T>(v, v128.mul<T>(g, g), f.beta2);
+    const p1 = v128.add<T>(p, change<T>(m1, v1, f));
+    v128.store(at<T>(f.first, i), v128.bitselect(m1, m, finite));
+    v128.store(at<T>(f.second, i), v128.bitselect(v1, v, finite));
+    v128.store(at<T>(f.parameter, i), v128.bitselect(p1, p, finite));
+  }
+  for (let i = whole; i < end; i++) {
+    const g = load<T>(at<T>(f.gradient, i));
+    if (g - g != 0) continue;
+    const m1 = moved<T>(v128.load_splat<T>(at<T>(f.first, i)), v128.splat<T>(g), f.beta1);
+    const v1 = moved<T>(v128.load_splat<T>(at<T>(f.second, i)), v128.splat<T>(g * g), f.beta2);
+    const p1 = v128.add<T>(v128.load_splat<T>(at<T>(f.parameter, i)), change<T>(m1, v1, f));
+    store<T>(at<T>(f.first, i), v128.extract_lane<T>(m1, 0));
+    store<T>(at<T>(f.second, i), v128.extract_lane<T>(v1, 0));
+    store<T>(at<T>(f.parameter, i), v128.extract_lane<T>(p1, 0));
+  }
+}
+
+// @ts-ignore: decorator
+@inline
+function moved<T extends number>(old: v128, value: v128, beta: f64): v128 {
+  return v128.add<T>(v128.mul<T>(v128.splat<T>(<T>beta), old), v128.mul<T>(v128.splat<T>(<T>(1 - beta)), value));
+}
+
+// @ts-ignore: decorator
+@inline
+function change<T extends number>(first: v128, second: v128, f: AdamFrame): v128 {
+  const root = v128.add<T>(v128.sqrt<T>(second), v128.splat<T>(<T>f.epsilon));
+  return v128.div<T>(v128.mul<T>(v128.splat<T>(<T>f.step), first), root);
+}

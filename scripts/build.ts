@@ -1,0 +1,81 @@
+// Compiles assembly/ to WASM and src/ to dist/. `npm run build` does both, `npm run build -- --wasm` only the first.
+
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { build } from "esbuild";
+import { entryPoints } from "./entries.ts";
+import { kernelSources } from "./kernels.ts";
+import { runAll } from "./run.ts";
+
+/** The same source, four ways. Threads share an imported memory; relaxed SIMD gives up equal bytes between CPUs. */
+const threads = ["--enable", "threads", "--importMemory", "--sharedMemory", "--maximumMemory", "65536"];
+const relaxed = ["--enable", "relaxed-simd"];
+const variants: Record<string, string[]> = {
+  core: [],
+  "core-threads": threads,
+  "core-relaxed": relaxed,
+  "core-threads-relaxed": [...threads, ...relaxed],
+};
+const common = ["-O3", "--converge", "--noAssert", "--runtime", "stub", "--enable", "simd", "--initialMemory", "16"];
+
+async function buildWasm(): Promise<void> {
+  const sources = readdirSync("assembly").filter((name) => name.endsWith(".ts"));
+  const { entry, types } = kernelSources(sources.map((name) => ({ name, text: readFileSync(`assembly/${name}`, "utf8") })));
+  const state = createHash("sha256");
+  for (const name of sources) state.update(readFileSync(`assembly/${name}`));
+  for (const name of ["scripts/build.ts", "scripts/kernels.ts", "package-lock.json"]) state.update(readFileSync(name));
+  const digest = state.digest("hex");
+  const wanted = Object.keys(variants).flatMap((name) => [`build/${name}.wasm`, `src/generated/${name}.ts`]);
+  const stamp = "build/.sources";
+  if (wanted.every(existsSync) && existsSync(stamp) && readFileSync(stamp, "utf8") === digest) return;
+
+  mkdirSync("build", { recursive: true });
+  mkdirSync("src/generated", { recursive: true });
+  writeFileSync("build/entry.ts", entry);
+  writeFileSync("src/generated/kernels.ts", types);
+  await runAll(
+    Object.entries(variants).map(([name, flags]) => ({
+      name: `asc ${name}`,
+      command: "node_modules/.bin/asc",
+      args: ["build/entry.ts", ...common, ...flags, "-o", `build/${name}.wasm`],
+    })),
+    availableParallelism(),
+  );
+  for (const name of Object.keys(variants)) {
+    const base64 = readFileSync(`build/${name}.wasm`).toString("base64");
+    writeFileSync(
+      `src/generated/${name}.ts`,
+      `// The ${name} build of assembly/, made by scripts/build.ts.\nexport const base64: string =\n  "${base64}";\n`,
+    );
+  }
+  writeFileSync(stamp, digest);
+}
+
+async function buildDist(): Promise<void> {
+  rmSync("dist", { recursive: true, force: true });
+  await build({
+    entryPoints,
+    outdir: "dist",
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    platform: "neutral",
+    target: "es2022",
+    external: ["node:*"],
+    minifySyntax: true,
+    minifyWhitespace: true,
+    chunkNames: "chunks/[name]-[hash]",
+    loader: { ".wgsl": "text" },
+    logLevel: "warning",
+  });
+  const types = spawnSync("node_modules/.bin/tsc", ["-p", "tsconfig.build.json"], { stdio: "inherit" });
+  if (types.status !== 0) process.exit(1);
+  for (const name of Object.keys(variants)) {
+    writeFileSync(`dist/${name}.wasm`, readFileSync(`build/${name}.wasm`));
+  }
+}
+
+await buildWasm();
+if (!process.argv.includes("--wasm")) await buildDist();

@@ -1,0 +1,5 @@
+// The entry points of the package: name in dist/ and source.
+export const entryPoints: Record<string, string> = {
+  index: "src/index.ts",
+  core: "src/core/index.ts",
+};

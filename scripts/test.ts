@@ -1,0 +1,116 @@
+// `npm test`: builds, checks, runs the tests in every runtime, and says at the end what ran where.
+// Arguments pick some of the steps by name: npm test -- node deno
+
+import { readFileSync, rmSync } from "node:fs";
+import { ensureChromium } from "./chromium.ts";
+import { type Job, run } from "./run.ts";
+
+interface Counts {
+  passed: number;
+  failed: number;
+  skipped: number;
+}
+
+interface Step {
+  name: string;
+  /** What a person reads. */
+  title: string;
+  job: Job;
+  /** How many tests ran, read from what the step printed or wrote. Steps without it are checks: they count as one. */
+  count?: (output: string) => Counts;
+}
+
+const bin = (name: string): string => `node_modules/.bin/${name}`;
+const number = (text: string, pattern: RegExp): number => Number(pattern.exec(text)?.[1] ?? 0);
+
+function vitest(project: string): Step {
+  const report = `node_modules/.cache/mlgpf/${project}.json`;
+  rmSync(report, { force: true });
+  return {
+    name: project,
+    title: project === "node" ? `tests in Node ${process.versions.node}` : "tests in headless Chromium",
+    job: {
+      name: project,
+      command: bin("vitest"),
+      args: ["run", "--project", project, "--reporter=dot", "--reporter=json", `--outputFile.json=${report}`],
+    },
+    count: () => {
+      const result = JSON.parse(readFileSync(report, "utf8"));
+      return {
+        passed: result.numPassedTests,
+        failed: result.numFailedTests + (result.numFailedTestSuites > 0 && result.numFailedTests === 0 ? 1 : 0),
+        skipped: result.numPendingTests + result.numTodoTests,
+      };
+    },
+  };
+}
+
+const steps: Step[] = [
+  {
+    name: "build",
+    title: "build of WASM and dist/",
+    job: { name: "build", command: process.execPath, args: ["scripts/ts.mjs", "scripts/build.ts"] },
+  },
+  { name: "types", title: "type check", job: { name: "types", command: bin("tsc"), args: ["-p", "."] } },
+  { name: "lint", title: "lint and format", job: { name: "lint", command: bin("biome"), args: ["ci", "--error-on-warnings"] } },
+  vitest("node"),
+  vitest("chromium"),
+  {
+    name: "deno",
+    title: "tests in Deno",
+    job: { name: "deno", command: bin("deno"), args: ["test", "--no-check", "--allow-all", "test"], env: { NO_COLOR: "1" } },
+    count: (output) => ({
+      passed: number(output, /(\d+) passed/),
+      failed: number(output, /(\d+) failed/),
+      skipped: number(output, /(\d+) ignored/),
+    }),
+  },
+  {
+    name: "bun",
+    title: "tests in Bun (digest)",
+    job: { name: "bun", command: bin("bun"), args: ["test", "--timeout", "120000", "test/core/digest.test.ts"] },
+    count: (output) => ({
+      passed: number(output, /(\d+) pass\b/),
+      failed: number(output, /(\d+) fail\b/),
+      skipped: number(output, /(\d+) skip\b/),
+    }),
+  },
+];
+
+const chosen = process.argv.slice(2);
+const total: Counts = { passed: 0, failed: 0, skipped: 0 };
+const table: string[] = [];
+const chromium = chosen.length === 0 || chosen.includes("chromium") ? ensureChromium() : "";
+
+for (const step of steps.filter(({ name }) => chosen.length === 0 || chosen.includes(name))) {
+  const begin = performance.now();
+  const { status, output } = await run({ ...step.job, env: { ...step.job.env, CHROMIUM_PATH: chromium } });
+  const seconds = ((performance.now() - begin) / 1000).toFixed(1);
+  const counts = countOf(step, status, output);
+  total.passed += counts.passed;
+  total.failed += counts.failed;
+  total.skipped += counts.skipped;
+  const skipped = counts.skipped > 0 ? `, ${counts.skipped} skipped` : "";
+  const line = `${step.title.padEnd(32)} ${String(counts.passed).padStart(5)} passed, ${counts.failed} failed${skipped} (${seconds} s)`;
+  table.push(line);
+  console.log(line);
+  if (counts.failed > 0) console.log(output);
+  if (step.name === "build" && status !== 0) break;
+}
+
+/** A step that failed counts at least one failure, and one that ran no test has failed. */
+function countOf(step: Step, status: number, output: string): Counts {
+  if (step.count === undefined) return { passed: status === 0 ? 1 : 0, failed: status === 0 ? 0 : 1, skipped: 0 };
+  let counts: Counts;
+  try {
+    counts = step.count(output);
+  } catch {
+    return { passed: 0, failed: 1, skipped: 0 };
+  }
+  if ((status !== 0 || counts.passed === 0) && counts.failed === 0) counts.failed = 1;
+  return counts;
+}
+
+console.log(`\n${table.join("\n")}\n`);
+console.log(`${total.passed} passed, ${total.failed} failed${total.skipped > 0 ? `, ${total.skipped} skipped` : ""}`);
+process.exit(total.failed > 0 ? 1 : 0);

@@ -1,0 +1,162 @@
+// The seam between the model and the machine: matrices on a device, and the few operations the model is made of.
+// An operation only enqueues; reading back is the only thing to wait for. `out` is always given, never hidden.
+
+import type { RealArray } from "../core/matrix.ts";
+
+/** A matrix on the device. Which one it is, only its backend knows. */
+export interface Tensor {
+  readonly rows: number;
+  readonly columns: number;
+}
+
+/** A sparse matrix on the device: the rows of the data. */
+export interface SparseTensor {
+  readonly rows: number;
+  readonly columns: number;
+}
+
+/** Whole numbers on the device: which rows are in the batch. */
+export interface IndexTensor {
+  readonly length: number;
+}
+
+/** For each row of a batch the labels that count there: entries rowStart[i] to rowStart[i + 1] of labelIndex. */
+export interface LabelLists {
+  rowStart: Int32Array;
+  labelIndex: Int32Array;
+}
+
+export interface ProductOptions {
+  transposeA?: boolean;
+  transposeB?: boolean;
+  alpha?: number;
+  beta?: number;
+}
+
+export interface SymmetricProductOptions {
+  /** A' diag(w) A instead of A diag(w) A'. */
+  transpose?: boolean;
+  alpha?: number;
+  beta?: number;
+  weights?: Tensor;
+}
+
+/** Terms of the covariance: a x.z (linear), v exp(-|x - z|^2 / 2 l^2) (se), or their sum. */
+export type KernelName = "linear" | "se" | "linear+se";
+
+/** What covariances are made from: inner products, squared lengths of rows and columns, log a, log v, log l (1 x 3). */
+export interface CovarianceInputs {
+  kernel: KernelName;
+  products: Tensor;
+  rowSquares: Tensor;
+  columnSquares: Tensor;
+  hyper: Tensor;
+}
+
+/** Utilities of a batch under the posterior: mean and variance of each label, the variance in full or as an outer product. */
+export interface LikelihoodInputs {
+  mean: Tensor;
+  variance: Tensor | { ofRow: Tensor; ofLabel: Tensor };
+  /** Labels that are present; all others are absent. */
+  positives: LabelLists;
+  /** Factor of both derivatives. */
+  scale: number;
+  /** Gauss-Hermite nodes, or "closed" for the closed form. */
+  quadrature: number | "closed";
+}
+
+export interface LikelihoodOutputs {
+  /** 1 x rows: sum over the labels of E log(1 + exp(-y f)). */
+  rowValue: Tensor;
+  /** scale times the derivatives with respect to mean and variance. dMean may be the mean's memory. */
+  dMean: Tensor;
+  dVariance: Tensor;
+}
+
+/** Labels that are looked at, some of them with weights: present ones and a sample of the absent ones. */
+export interface SampledLabels {
+  /** Present labels first, then the sample, for each row. */
+  lists: LabelLists;
+  /** 1 for a present label, -1 for an absent one. */
+  sign: Float32Array | Float64Array;
+  /** How much the entry counts. */
+  weight: Float32Array | Float64Array;
+}
+
+export interface AdamStep {
+  rate: number;
+  step: number;
+  beta1?: number;
+  beta2?: number;
+  epsilon?: number;
+}
+
+/** How factorisations went since the last time it was asked. */
+export interface FactorisationReport {
+  /** Factorisations that went through only after their diagonal was raised. */
+  raised: number;
+  /** Factor that failed even so, or -1. */
+  failed: number;
+}
+
+export interface Backend {
+  readonly name: "wasm" | "webgpu";
+  readonly precision: "f32" | "f64";
+
+  tensor(rows: number, columns: number, values?: ArrayLike<number>): Tensor;
+  sparse(rows: number, columns: number, rowStart: Int32Array, columnIndex: Int32Array, values: Float32Array): SparseTensor;
+  indices(length: number): IndexTensor;
+  write(tensor: Tensor, values: ArrayLike<number>): void;
+  writeIndices(indices: IndexTensor, values: Int32Array): void;
+  read(tensor: Tensor): Promise<RealArray>;
+  free(...tensors: (Tensor | SparseTensor | IndexTensor)[]): void;
+  /** Rows `from` to `to` as a view of the same memory. */
+  rowRange(tensor: Tensor, from: number, to: number): Tensor;
+
+  /** out = beta out + alpha A B */
+  gemm(a: Tensor, b: Tensor, out: Tensor, options?: ProductOptions): void;
+  /** out = beta out + alpha A diag(w) A', in full */
+  syrk(a: Tensor, out: Tensor, options?: SymmetricProductOptions): void;
+  /** out_i = x[rows[i]] B */
+  sparseTimes(x: SparseTensor, rows: IndexTensor, b: Tensor, out: Tensor): void;
+  /** out += sum_i x[rows[i]]' b_i */
+  sparseTransposeTimes(x: SparseTensor, rows: IndexTensor, b: Tensor, out: Tensor): void;
+  /** out_i = x[rows[i]] */
+  gatherRows(x: Tensor, rows: IndexTensor, out: Tensor): void;
+
+  /** out = x op y; y may be a row, a column or one value for all. */
+  combine(op: "add" | "subtract" | "multiply" | "divide", x: Tensor, y: Tensor, out: Tensor): void;
+  /** out = alpha x + beta y */
+  blend(alpha: number, x: Tensor, beta: number, y: Tensor, out: Tensor): void;
+  map(op: "exp" | "log" | "square" | "reciprocal", x: Tensor, out: Tensor): void;
+  fill(out: Tensor, value: number): void;
+  /** out_i = sum_j x_ij y_ij; y may be a row. */
+  rowSums(x: Tensor, out: Tensor, y?: Tensor): void;
+  /** out_j = sum_i x_ij y_ij; y may be a column. */
+  columnSums(x: Tensor, out: Tensor, y?: Tensor): void;
+  diagonal(x: Tensor, out: Tensor): void;
+  /** Adds a vector to the diagonal. */
+  addDiagonal(x: Tensor, values: Tensor): void;
+
+  /**
+   * L L' = A for each of `count` matrices one below the other, in place. One that fails gets its diagonal raised by
+   * 1e-6 of its mean, then ten times as much, three times in all.
+   */
+  factorise(a: Tensor, count: number): void;
+  factorisationReport(): Promise<FactorisationReport>;
+  /** inverse(L L'), for each factor */
+  inverseFromFactor(factor: Tensor, out: Tensor, count: number): void;
+  /** log|L L'| of each factor */
+  logDeterminant(factor: Tensor, out: Tensor, count: number): void;
+
+  covariance(inputs: CovarianceInputs, out: Tensor): void;
+  /**
+   * d (by the covariances) becomes the gradient by the inner products; squaredPart what of it comes from the squared
+   * exponential; sums (rows x 3) the rows' shares of the gradient by hyper.
+   */
+  covarianceGradient(inputs: CovarianceInputs, d: Tensor, squaredPart: Tensor, sums: Tensor): void;
+  expectedLogLikelihood(inputs: LikelihoodInputs, out: LikelihoodOutputs): void;
+  probability(mean: Tensor, variance: Tensor, out: Tensor): void;
+  adam(parameter: Tensor, gradient: Tensor, first: Tensor, second: Tensor, step: AdamStep): void;
+  dispose(): void;
+}

@@ -1,0 +1,229 @@
+// Matrices in the memory of a core: row-major, single or double precision, freed by whoever made them.
+
+import { sameSize, wholeNumber } from "./check.ts";
+import type { Core, Precision } from "./core.ts";
+import { ArgumentError } from "./errors.ts";
+
+export type RealArray = Float32Array | Float64Array;
+
+const BYTES: Record<Precision, number> = { f32: 4, f64: 8 };
+
+/** A block of the arena; views share it with the matrix they look into. */
+class Storage {
+  readonly core: Core;
+  readonly address: number;
+  released = false;
+  constructor(core: Core, bytes: number, what: string) {
+    this.core = core;
+    this.address = core.arena.allocate(bytes, what);
+    // Whole allocation, padding included: what is read beyond the last element is zero in every runtime.
+    new Uint8Array(core.memory.buffer, this.address, bytes).fill(0);
+  }
+}
+
+export class Matrix {
+  readonly precision: Precision;
+  readonly rows: number;
+  readonly columns: number;
+  /** Elements from one row to the next. */
+  readonly stride: number;
+  readonly #storage: Storage;
+  readonly #offset: number;
+  readonly #owner: boolean;
+
+  /** Use `matrix()` and the methods below. */
+  constructor(storage: Storage, precision: Precision, rows: number, columns: number, stride: number, offset: number, owner: boolean) {
+    this.#storage = storage;
+    this.precision = precision;
+    this.rows = rows;
+    this.columns = columns;
+    this.stride = stride;
+    this.#offset = offset;
+    this.#owner = owner;
+  }
+
+  get core(): Core {
+    return this.#storage.core;
+  }
+
+  /** Byte address of the first element. */
+  get address(): number {
+    if (this.#storage.released) throw new ArgumentError("matrix", "found one that was freed, expected a live one");
+    return this.#storage.address + this.#offset;
+  }
+
+  get contiguous(): boolean {
+    return this.stride === this.columns || this.rows <= 1;
+  }
+
+  /** Rows `from` to `to` (exclusive) as a view of the same memory. */
+  rowRange(from: number, to: number): Matrix {
+    return this.block(from, 0, to - from, this.columns);
+  }
+
+  /** A rectangle as a view of the same memory. */
+  block(row: number, column: number, rows: number, columns: number): Matrix {
+    wholeNumber("row", row, 0, this.rows);
+    wholeNumber("column", column, 0, this.columns);
+    wholeNumber("rows", rows, 0, this.rows - row);
+    wholeNumber("columns", columns, 0, this.columns - column);
+    const offset = this.#offset + (row * this.stride + column) * BYTES[this.precision];
+    return new Matrix(this.#storage, this.precision, rows, columns, this.stride, offset, false);
+  }
+
+  /** The elements in place, for a contiguous matrix. Memory may move when it grows: use it before allocating again. */
+  view(): RealArray {
+    if (!this.contiguous) throw new ArgumentError("matrix", "found rows with gaps between them, expected a contiguous matrix");
+    return this.#window(0, this.rows * this.columns);
+  }
+
+  /** A copy of the elements, row by row. */
+  toArray(): RealArray {
+    const out = this.precision === "f32" ? new Float32Array(this.rows * this.columns) : new Float64Array(this.rows * this.columns);
+    for (let i = 0; i < this.rows; i++) out.set(this.#window(i * this.stride, this.columns), i * this.columns);
+    return out;
+  }
+
+  /** Copies the elements in, row by row. */
+  set(values: ArrayLike<number>): this {
+    sameSize("values", "elements", values.length, this.rows * this.columns);
+    if (this.contiguous) this.view().set(values);
+    else {
+      for (let i = 0; i < this.rows; i++) {
+        const row = Array.prototype.slice.call(values, i * this.columns, (i + 1) * this.columns) as number[];
+        this.#window(i * this.stride, this.columns).set(row);
+      }
+    }
+    return this;
+  }
+
+  /** Gives the memory back. Views end with the matrix they look into. */
+  free(): void {
+    if (!this.#owner) throw new ArgumentError("matrix", "found a view, expected the matrix that it looks into");
+    const { core, address } = this.#storage;
+    if (this.#storage.released) return;
+    this.#storage.released = true;
+    core.arena.release(address);
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#owner) this.free();
+  }
+
+  /** Whether writing to this matrix could change the other one. */
+  overlaps(other: Matrix): boolean {
+    if (this.#storage !== other.#storage || this.rows * this.columns * other.rows * other.columns === 0) return false;
+    const size = BYTES[this.precision];
+    const [first, second] = this.#offset <= other.#offset ? [this, other] : [other, this];
+    const distance = (second.#offset - first.#offset) / size;
+    if (distance > (first.rows - 1) * first.stride + first.columns - 1) return false;
+    if (first.stride !== second.stride) return true;
+    const row = Math.floor(distance / first.stride);
+    const column = distance % first.stride;
+    const sameColumns = column < first.columns || column + second.columns > first.stride;
+    return row < first.rows && sameColumns;
+  }
+
+  #window(from: number, length: number): RealArray {
+    const buffer = this.core.memory.buffer;
+    const address = this.address + from * BYTES[this.precision];
+    return this.precision === "f32" ? new Float32Array(buffer, address, length) : new Float64Array(buffer, address, length);
+  }
+}
+
+/** A new matrix of zeros. */
+export function matrix(core: Core, rows: number, columns: number, precision: Precision = "f32"): Matrix {
+  wholeNumber("rows", rows, 0);
+  wholeNumber("columns", columns, 0);
+  const bytes = rows * columns * BYTES[precision];
+  const storage = new Storage(core, bytes, `a ${rows} x ${columns} matrix of ${precision}`);
+  return new Matrix(storage, precision, rows, columns, columns, 0, true);
+}
+
+/** A new matrix with the given elements, row by row. */
+export function matrixFrom(core: Core, rows: number, columns: number, values: ArrayLike<number>, precision: Precision = "f32"): Matrix {
+  sameSize("values", "elements", values.length, wholeNumber("rows", rows, 0) * wholeNumber("columns", columns, 0));
+  return matrix(core, rows, columns, precision).set(values);
+}
+
+/** Whole numbers in the memory of a core: row numbers, label ids, statuses. */
+export class Integers {
+  readonly length: number;
+  readonly #storage: Storage;
+
+  constructor(core: Core, length: number) {
+    this.length = wholeNumber("length", length, 0);
+    this.#storage = new Storage(core, length * 4, `${length} whole numbers`);
+  }
+
+  get core(): Core {
+    return this.#storage.core;
+  }
+
+  get address(): number {
+    if (this.#storage.released) throw new ArgumentError("integers", "found some that were freed, expected live ones");
+    return this.#storage.address;
+  }
+
+  view(): Int32Array {
+    return new Int32Array(this.core.memory.buffer, this.address, this.length);
+  }
+
+  toArray(): Int32Array {
+    return this.view().slice();
+  }
+
+  set(values: ArrayLike<number>): this {
+    sameSize("values", "elements", values.length, this.length);
+    this.view().set(values);
+    return this;
+  }
+
+  free(): void {
+    if (this.#storage.released) return;
+    this.#storage.released = true;
+    this.core.arena.release(this.#storage.address);
+  }
+
+  [Symbol.dispose](): void {
+    this.free();
+  }
+}
+
+/** New whole numbers: that many zeros, or the given ones. */
+export function integers(core: Core, values: number | ArrayLike<number>): Integers {
+  return typeof values === "number" ? new Integers(core, values) : new Integers(core, values.length).set(values);
+}
+
+interface Freeable {
+  free(): void;
+}
+
+/** Frees what it was given when the work is done, whether it succeeded or not. */
+export class Scope {
+  readonly #items: Freeable[] = [];
+
+  keep<T extends Freeable>(item: T): T {
+    this.#items.push(item);
+    return item;
+  }
+
+  free(): void {
+    for (const item of this.#items.splice(0)) item.free();
+  }
+}
+
+/** Runs `work` and then frees everything it put into its scope. */
+export function scoped<T>(work: (scope: Scope) => T): T {
+  const scope = new Scope();
+  let result: T;
+  try {
+    result = work(scope);
+  } catch (error) {
+    scope.free();
+    throw error;
+  }
+  if (result instanceof Promise) return result.finally(() => scope.free()) as T;
+  scope.free();
+  return result;
+}

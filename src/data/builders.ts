@@ -1,0 +1,162 @@
+// Rows are built entry by entry, and a row can be given up halfway: that is how broken rows are skipped.
+
+import type { LabelSets, SparseRows } from "./dataset.ts";
+import { type Growable, growableFloats, growableIntegers } from "./growable.ts";
+
+/** True when data[from..to) rises strictly. */
+function rises(data: Int32Array, from: number, to: number): boolean {
+  for (let i = from + 1; i < to; i++) if ((data[i] as number) <= (data[i - 1] as number)) return false;
+  return true;
+}
+
+export class SparseRowsBuilder {
+  #rowStart: Growable<Int32Array> = growableIntegers();
+  #columnIndex: Growable<Int32Array> = growableIntegers();
+  #values: Growable<Float32Array> = growableFloats();
+  #start = 0; // of the row being built
+  #mostColumn = -1;
+
+  constructor() {
+    this.#rowStart.push(0);
+  }
+
+  /** Finished rows. */
+  get rows(): number {
+    return this.#rowStart.length - 1;
+  }
+
+  /** One more than the largest column of the finished rows. */
+  get columns(): number {
+    return this.#mostColumn + 1;
+  }
+
+  /** Entries of the row being built. */
+  get pending(): number {
+    return this.#columnIndex.length - this.#start;
+  }
+
+  add(column: number, value: number): void {
+    this.#columnIndex.push(column);
+    this.#values.push(value);
+  }
+
+  /**
+   * Ends the row: sorts it when it is not sorted, leaves out zeros. Returns a column that came twice, or -1.
+   */
+  endRow(): number {
+    const end = this.#columnIndex.length;
+    if (!rises(this.#columnIndex.data, this.#start, end)) {
+      const duplicate = this.#sortRow(end);
+      if (duplicate >= 0) return duplicate;
+    }
+    if (end > this.#start) {
+      this.#mostColumn = Math.max(this.#mostColumn, this.#columnIndex.data[end - 1] as number);
+    }
+    this.#dropZeros(end);
+    this.#start = this.#columnIndex.length;
+    this.#rowStart.push(this.#start);
+    return -1;
+  }
+
+  /** Gives up the row being built. */
+  abandonRow(): void {
+    this.#columnIndex.length = this.#start;
+    this.#values.length = this.#start;
+  }
+
+  build(columns: number = this.columns): SparseRows {
+    return {
+      rows: this.rows,
+      columns,
+      rowStart: this.#rowStart.finish(),
+      columnIndex: this.#columnIndex.finish(),
+      values: this.#values.finish(),
+    };
+  }
+
+  #sortRow(end: number): number {
+    const columns = this.#columnIndex.data.slice(this.#start, end);
+    const values = this.#values.data.slice(this.#start, end);
+    const order = Uint32Array.from(columns, (_, i) => i);
+    order.sort((a, b) => (columns[a] as number) - (columns[b] as number));
+    for (let i = 0; i < order.length; i++) {
+      const from = order[i] as number;
+      const column = columns[from] as number;
+      if (i > 0 && column === this.#columnIndex.data[this.#start + i - 1]) return column;
+      this.#columnIndex.data[this.#start + i] = column;
+      this.#values.data[this.#start + i] = values[from] as number;
+    }
+    return -1;
+  }
+
+  #dropZeros(end: number): void {
+    const columns = this.#columnIndex.data;
+    const values = this.#values.data;
+    let to = this.#start;
+    for (let i = this.#start; i < end; i++) {
+      if (values[i] === 0) continue;
+      columns[to] = columns[i] as number;
+      values[to++] = values[i] as number;
+    }
+    this.#columnIndex.length = to;
+    this.#values.length = to;
+  }
+}
+
+export class LabelSetsBuilder {
+  #rowStart: Growable<Int32Array> = growableIntegers();
+  #labelIndex: Growable<Int32Array> = growableIntegers();
+  #start = 0;
+  #mostLabel = -1;
+
+  constructor() {
+    this.#rowStart.push(0);
+  }
+
+  get rows(): number {
+    return this.#rowStart.length - 1;
+  }
+
+  /** One more than the largest label id of the finished rows. */
+  get labels(): number {
+    return this.#mostLabel + 1;
+  }
+
+  get pending(): number {
+    return this.#labelIndex.length - this.#start;
+  }
+
+  add(label: number): void {
+    this.#labelIndex.push(label);
+  }
+
+  /** Ends the row: sorted, and a label given twice counts once, because labels are a set. */
+  endRow(): void {
+    const data = this.#labelIndex.data;
+    const end = this.#labelIndex.length;
+    if (!rises(data, this.#start, end)) {
+      data.subarray(this.#start, end).sort();
+      let to = this.#start + 1;
+      for (let i = to; i < end; i++) if (data[i] !== data[to - 1]) data[to++] = data[i] as number;
+      this.#labelIndex.length = to;
+    }
+    if (end > this.#start) {
+      this.#mostLabel = Math.max(this.#mostLabel, data[this.#labelIndex.length - 1] as number);
+    }
+    this.#start = this.#labelIndex.length;
+    this.#rowStart.push(this.#start);
+  }
+
+  abandonRow(): void {
+    this.#labelIndex.length = this.#start;
+  }
+
+  build(labels: number = this.labels): LabelSets {
+    return {
+      rows: this.rows,
+      labels,
+      rowStart: this.#rowStart.finish(),
+      labelIndex: this.#labelIndex.finish(),
+    };
+  }
+}

@@ -1,0 +1,43 @@
+// Which format a file has, by its name and its first line.
+
+import { excerpt } from "./errors.ts";
+import type { Intake } from "./intake.ts";
+import type { DataFormat } from "./options.ts";
+
+const ENDINGS: Readonly<Record<string, DataFormat>> = {
+  jsonl: "jsonl",
+  ndjson: "jsonl",
+  json: "jsonl",
+  csv: "csv",
+  tsv: "csv",
+  svm: "svmlight",
+  svmlight: "svmlight",
+  libsvm: "svmlight",
+  xc: "xc",
+};
+
+const XC_HEADER = /^\s*\d+[ \t]+\d+[ \t]+\d+\s*$/;
+const COLUMN_NAMES = /(?:^|[,;\t])\s*"?(?:text|labels?)"?\s*(?:$|[,;\t])/i;
+
+/**
+ * svmlight is taken by its name or on demand only: without a header it looks like an XC file whose header is
+ * missing, and that must be said rather than guessed away.
+ */
+export function detectFormat(intake: Intake, firstLine: string, line: number): DataFormat {
+  const { format, text, labels } = intake.options;
+  if (format !== undefined && format !== "auto") return format;
+  const ending = /\.(\w+)$/.exec(intake.file.replace(/\.gz$/i, ""))?.[1]?.toLowerCase() ?? "";
+  const byName = Object.hasOwn(ENDINGS, ending) ? ENDINGS[ending] : undefined;
+  if (byName && byName !== "svmlight") return byName;
+  if (XC_HEADER.test(firstLine)) return "xc";
+  if (byName) return byName;
+  if (/^\s*\{/.test(firstLine)) return "jsonl";
+  if (COLUMN_NAMES.test(firstLine)) return "csv";
+  if (/[,;\t]/.test(firstLine) && (text !== undefined || labels !== undefined)) return "csv";
+  if (/^\s*[-+\d]/.test(firstLine)) return "xc";
+  intake.refuse(
+    line,
+    excerpt(firstLine),
+    'an XC header "rows features labels", a JSON object or the column names of a CSV file',
+  );
+}

@@ -1,0 +1,40 @@
+// What a broken data file is refused with: one sentence that says where, what was found and what was
+// expected.
+
+export interface DataErrorParts {
+  readonly file: string;
+  /** Counted from 1; 0 when the file as a whole is meant. */
+  readonly line: number;
+  readonly found: string;
+  readonly expected: string;
+  /** The kind of broken row, e.g. "duplicate feature". Absent when skipping a row would not help. */
+  readonly reason?: string;
+}
+
+/** Message: `train.txt, line 17: found feature id 5001, expected a number from 0 to 4999`. */
+export class DataError extends Error {
+  override readonly name: string = "DataError";
+  readonly file: string;
+  readonly line: number;
+  readonly found: string;
+  readonly expected: string;
+  readonly reason: string | undefined;
+
+  constructor(parts: DataErrorParts) {
+    const place = parts.line > 0 ? `${parts.file}, line ${parts.line}` : parts.file;
+    super(`${place}: found ${parts.found}, expected ${parts.expected}`);
+    this.file = parts.file;
+    this.line = parts.line;
+    this.found = parts.found;
+    this.expected = parts.expected;
+    this.reason = parts.reason;
+  }
+}
+
+const EXCERPT = 40;
+
+/** A piece of the user's file made fit for a sentence: in quotes, on one line, not long. */
+export function excerpt(text: string): string {
+  const short = text.length > EXCERPT ? `${text.slice(0, EXCERPT)}...` : text;
+  return JSON.stringify(short);
+}

@@ -1,0 +1,31 @@
+// Data in: readers, data sets, texts.
+
+export type { ByteSource } from "./bytes.ts";
+export {
+  type Dataset,
+  type DatasetSource,
+  documentFrequencies,
+  type LabelSets,
+  labelFrequencies,
+  type RowSplit,
+  rowsWithLabels,
+  type SparseRows,
+  selectFeatures,
+  selectLabels,
+  selectRows,
+  splitByKey,
+  splitRows,
+} from "./dataset.ts";
+export { DataError } from "./errors.ts";
+export { hashInteger, hashText } from "./hash.ts";
+export type {
+  DataFormat,
+  ReadOptions,
+  ReadProgress,
+  ReadResult,
+  SkippedRow,
+  SkippedRows,
+} from "./options.ts";
+export { readBatches, readDataset } from "./reader.ts";
+export { tokenise } from "./text.ts";
+export { TfidfFitter, type TfidfOptions, type TfidfState, TfidfVectoriser } from "./tfidf.ts";

@@ -1,0 +1,220 @@
+// Where parsers put what they find: checks ids and values, builds the rows, gives up a row that is broken.
+
+import { LabelSetsBuilder, SparseRowsBuilder } from "./builders.ts";
+import type { Dataset } from "./dataset.ts";
+import { DataError, excerpt } from "./errors.ts";
+import { NameIndex } from "./names.ts";
+import type { DataFormat, ReadOptions } from "./options.ts";
+import { TfidfFitter, type TfidfVectoriser } from "./tfidf.ts";
+
+/** Bounds for ids when none are given: one stray id must not ask for gigabytes. */
+export const MOST_COLUMNS: number = 2 ** 28;
+export const MOST_LABELS: number = 2 ** 26;
+
+/** Plain words and numbers as they are, anything else as an excerpt in quotes. */
+export function show(token: string): string {
+  return /^[\w.+-]{1,40}$/.test(token) ? token : excerpt(token);
+}
+
+export class Intake {
+  readonly file: string;
+  readonly options: ReadOptions;
+  readonly notes: string[] = [];
+  /** D and K once they are fixed, by a header or by the caller. */
+  columns: number | undefined;
+  labelCount: number | undefined;
+  featureNames: NameIndex | undefined;
+  labelNames: NameIndex | undefined;
+  unknownFeatures = 0;
+  labelEntries = 0; // over all rows, also those already taken
+  rows = 0;
+  #features = new SparseRowsBuilder();
+  #labels = new LabelSetsBuilder();
+  #fitter: TfidfFitter | undefined;
+  #text: string | undefined; // of the row being built
+  #hasText = false;
+  #labelNamesBefore = 0;
+  #featureNamesBefore = 0;
+  #unknownBefore = 0;
+
+  constructor(file: string, options: ReadOptions) {
+    this.file = file;
+    this.options = options;
+    this.columns = options.columns;
+    this.labelCount = options.labelCount;
+    if (options.featureNames) this.featureNames = new NameIndex(options.featureNames);
+    if (options.labelNames) this.labelNames = new NameIndex(options.labelNames);
+    this.#remember();
+  }
+
+  get requireLabels(): boolean {
+    return this.options.requireLabels ?? true;
+  }
+
+  /** What a model demands the rows to be, if there is one. */
+  kind(): "text" | "features" | undefined {
+    const { vectoriser, columns, featureNames } = this.options;
+    if (vectoriser) return "text";
+    return columns !== undefined || featureNames ? "features" : undefined;
+  }
+
+  /** Refuses the row, or the file unless it is read leniently. */
+  fail(line: number, reason: string, found: string, expected: string): never {
+    throw new DataError({ file: this.file, line, found, expected, reason });
+  }
+
+  /** Refuses the file. */
+  refuse(line: number, found: string, expected: string): never {
+    throw new DataError({ file: this.file, line, found, expected });
+  }
+
+  /** A label by its id as written in the file; `token` is what stands there if it is no number. */
+  label(id: number, line: number, token: string | undefined, first = 0): void {
+    const count = this.labelCount ?? this.labelNames?.size ?? MOST_LABELS;
+    if (!(id >= first && id < count + first)) {
+      const found = token === undefined ? `${id}` : show(token);
+      const reason = "label id out of range";
+      this.fail(line, reason, `label id ${found}`, `a number from ${first} to ${count + first - 1}`);
+    }
+    this.#labels.add(id - first);
+  }
+
+  labelByName(name: string, line: number): void {
+    this.labelNames ??= new NameIndex();
+    if (this.options.labelNames && this.options.unknownLabels === "error" && this.labelNames.find(name) < 0) {
+      this.fail(
+        line,
+        "unknown label",
+        `label ${excerpt(name)}`,
+        `one of the ${this.labelNames.size} known labels`,
+      );
+    }
+    const id = this.labelNames.findOrAdd(name);
+    if (id >= MOST_LABELS) this.refuse(line, `more than ${MOST_LABELS} different labels`, "fewer");
+    this.#labels.add(id);
+  }
+
+  /** A feature by its id as written in the file; `token` is what stands there if it is no number. */
+  feature(id: number, value: number, line: number, token?: string, first = 0): void {
+    const count = this.columns ?? this.featureNames?.size ?? MOST_COLUMNS;
+    if (!(id >= first && id < count + first)) {
+      const found = token === undefined ? `${id}` : show(token);
+      const reason = "feature id out of range";
+      this.fail(line, reason, `feature id ${found}`, `a number from ${first} to ${count + first - 1}`);
+    }
+    this.#features.add(id - first, value);
+  }
+
+  featureByName(name: string, value: number, line: number): void {
+    this.featureNames ??= new NameIndex();
+    const id = this.options.featureNames ? this.featureNames.find(name) : this.featureNames.findOrAdd(name);
+    if (id >= MOST_COLUMNS) this.refuse(line, `more than ${MOST_COLUMNS} different features`, "fewer");
+    if (id < 0) this.unknownFeatures++;
+    else this.#features.add(id, value);
+  }
+
+  /** A value as it can be stored, in single precision; `token` is what stands in the file. */
+  value(value: number, line: number, feature: () => string, token: () => string): number {
+    if (!Number.isFinite(value)) {
+      this.fail(line, "not a finite number", `value ${show(token())} of ${feature()}`, "a finite number");
+    }
+    if (!Number.isFinite(Math.fround(value))) {
+      this.fail(
+        line,
+        "value too large",
+        `value ${show(token())} of ${feature()}`,
+        "at most 3.4e38 in magnitude",
+      );
+    }
+    return value;
+  }
+
+  text(text: string): void {
+    this.#text = text;
+  }
+
+  endRow(line: number): void {
+    const empty = this.#text === undefined ? this.#features.pending === 0 : this.#text.trim() === "";
+    if (empty && this.#labels.pending === 0) {
+      this.fail(line, "empty row", "an empty row", "a row with features or labels");
+    }
+    if (this.#text === undefined) {
+      const duplicate = this.#features.endRow();
+      if (duplicate >= 0) {
+        const name = this.featureNames?.names[duplicate];
+        const found =
+          name === undefined ? `feature id ${duplicate + this.#firstFeature}` : `feature ${excerpt(name)}`;
+        this.fail(line, "duplicate feature", `${found} twice`, "each feature once in a row");
+      }
+    } else {
+      this.#addText(this.#text);
+    }
+    this.labelEntries += this.#labels.pending;
+    this.#labels.endRow();
+    this.#text = undefined;
+    this.rows++;
+    this.#remember();
+  }
+
+  /** Forgets what the row being built has brought, names it was the first to use included. */
+  abandonRow(): void {
+    this.#features.abandonRow();
+    this.#labels.abandonRow();
+    this.#text = undefined;
+    this.labelNames?.shrink(this.#labelNamesBefore);
+    this.featureNames?.shrink(this.#featureNamesBefore);
+    this.unknownFeatures = this.#unknownBefore;
+  }
+
+  /** The rows since the last call as a data set. */
+  take(format: DataFormat): Dataset {
+    const fitted = this.#fitter?.finish();
+    const vectoriser: TfidfVectoriser | undefined =
+      fitted?.vectoriser ?? (this.#hasText ? this.options.vectoriser : undefined);
+    const columns = this.columns ?? this.featureNames?.size ?? vectoriser?.columns;
+    const features = fitted?.rows ?? this.#features.build(columns);
+    const labels = this.#labels.build(this.#knownLabels());
+    const { labelNames, featureNames } = this;
+    this.#features = new SparseRowsBuilder();
+    this.#labels = new LabelSetsBuilder();
+    return {
+      features,
+      labels,
+      ...(labelNames && { labelNames: [...labelNames.names] }),
+      ...(featureNames && !vectoriser && { featureNames: [...featureNames.names] }),
+      ...(vectoriser && { vectoriser }),
+      source: { file: this.file, format },
+    };
+  }
+
+  /** Learning a vocabulary, which needs all rows. */
+  get fitting(): boolean {
+    return this.#fitter !== undefined;
+  }
+
+  /** K where it is given; names that are new come on top of it. */
+  #knownLabels(): number | undefined {
+    if (this.labelCount === undefined) return this.labelNames?.size;
+    return Math.max(this.labelCount, this.labelNames?.size ?? 0);
+  }
+
+  get #firstFeature(): number {
+    return this.options.firstFeature ?? 0;
+  }
+
+  #addText(text: string): void {
+    this.#hasText = true;
+    if (this.options.vectoriser) {
+      this.options.vectoriser.appendRow(text, this.#features);
+    } else {
+      this.#fitter ??= new TfidfFitter(this.options.tfidf, this.file);
+      this.#fitter.add(text);
+    }
+  }
+
+  #remember(): void {
+    this.#labelNamesBefore = this.labelNames?.size ?? 0;
+    this.#featureNamesBefore = this.featureNames?.size ?? 0;
+    this.#unknownBefore = this.unknownFeatures;
+  }
+}

@@ -1,0 +1,110 @@
+// Lines of a source, block by block: each block is a run of whole lines in one buffer that is used again for
+// the next, so that a file of any size is read in little memory and without a promise for every line.
+
+import { type ByteOptions, type ByteSource, byteChunks } from "./bytes.ts";
+import { DataError } from "./errors.ts";
+
+const NEWLINE = 10;
+const RETURN = 13;
+const LONGEST_LINE = 2 ** 28;
+
+/** Steps through the lines of one block: `while (block.next()) use(block.bytes, block.start, block.end)`. */
+export class LineBlock {
+  readonly bytes: Uint8Array;
+  /** Of the current line, from 1. */
+  number: number;
+  /** The current line is bytes[start..end), without its line end. */
+  start = 0;
+  end = 0;
+  #next = 0;
+
+  constructor(bytes: Uint8Array, firstLine: number) {
+    this.bytes = bytes;
+    this.number = firstLine - 1;
+  }
+
+  next(): boolean {
+    const { bytes } = this;
+    if (this.#next >= bytes.length) return false;
+    const newline = bytes.indexOf(NEWLINE, this.#next);
+    const end = newline < 0 ? bytes.length : newline;
+    this.start = this.#next;
+    this.end = end > this.start && bytes[end - 1] === RETURN ? end - 1 : end;
+    this.#next = end + 1;
+    this.number++;
+    return true;
+  }
+}
+
+function countNewlines(bytes: Uint8Array, end: number): number {
+  let count = 0;
+  for (let i = 0; i < end; i++) if (bytes[i] === NEWLINE) count++;
+  return count;
+}
+
+function checkText(bytes: Uint8Array, firstLine: number, file: string): void {
+  const nul = bytes.indexOf(0);
+  if (nul < 0) return;
+  const line = firstLine + countNewlines(bytes, nul);
+  throw new DataError({ file, line, found: "binary data (a zero byte)", expected: "UTF-8 text" });
+}
+
+/** Whole lines of a source. A block is valid until the next one is asked for. */
+export async function* lineBlocks(source: ByteSource, options: ByteOptions): AsyncGenerator<LineBlock> {
+  let buffer = new Uint8Array(1 << 16);
+  let filled = 0;
+  let line = 1;
+  let atStart = true;
+  const blockOf = (end: number): LineBlock => {
+    const hasMark = atStart && buffer[0] === 0xef && buffer[1] === 0xbb && buffer[2] === 0xbf && end >= 3;
+    atStart = false;
+    const bytes = buffer.subarray(hasMark ? 3 : 0, end);
+    checkText(bytes, line, options.file);
+    return new LineBlock(bytes, line);
+  };
+  for await (const chunk of byteChunks(source, options)) {
+    if (filled + chunk.length > buffer.length) {
+      const wider = new Uint8Array(2 * (filled + chunk.length));
+      wider.set(buffer.subarray(0, filled));
+      buffer = wider;
+    }
+    buffer.set(chunk, filled);
+    const lastNewline = chunk.lastIndexOf(NEWLINE);
+    const end = lastNewline < 0 ? 0 : filled + lastNewline + 1;
+    filled += chunk.length;
+    if (filled - end > LONGEST_LINE) {
+      const at = line + countNewlines(buffer, end);
+      throw new DataError({
+        file: options.file,
+        line: at,
+        found: `a line of more than ${LONGEST_LINE} bytes`,
+        expected: "shorter lines",
+      });
+    }
+    if (end === 0) continue;
+    const block = blockOf(end);
+    yield block;
+    line = block.number + 1;
+    buffer.copyWithin(0, end, filled);
+    filled -= end;
+  }
+  if (filled > 0) yield blockOf(filled);
+}
+
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** A line as text; bytes that are not UTF-8 make it a broken row. */
+export function decodeLine(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  file: string,
+  line: number,
+): string {
+  try {
+    return decoder.decode(bytes.subarray(start, end));
+  } catch {
+    const reason = "invalid UTF-8";
+    throw new DataError({ file, line, found: "bytes that are not UTF-8", expected: "UTF-8 text", reason });
+  }
+}

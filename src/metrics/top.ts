@@ -1,0 +1,28 @@
+// The best labels of each row of a score matrix.
+
+/**
+ * The k largest scores of each row of `scores` [rows, labels], as label ids in falling order; of equal scores
+ * the smaller id comes first. NaN counts as -Infinity. Rows with fewer than k labels are filled up with -1.
+ * Result [rows, k].
+ */
+export function topLabels(scores: ArrayLike<number>, rows: number, labels: number, k: number): Int32Array {
+  const top = new Int32Array(rows * k).fill(-1);
+  const best = new Float64Array(k); // scores of the labels in `top`, for the row at hand
+  for (let row = 0; row < rows; row++) {
+    const base = row * k;
+    let held = 0;
+    for (let label = 0; label < labels; label++) {
+      const score = scores[row * labels + label] as number;
+      const key = Number.isNaN(score) ? -Infinity : score;
+      if (held === k && !(key > (best[k - 1] as number))) continue;
+      let place = held < k ? held++ : k - 1;
+      for (; place > 0 && key > (best[place - 1] as number); place--) {
+        best[place] = best[place - 1] as number;
+        top[base + place] = top[base + place - 1] as number;
+      }
+      best[place] = key;
+      top[base + place] = label;
+    }
+  }
+  return top;
+}

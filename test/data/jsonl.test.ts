@@ -1,0 +1,216 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { duplicateKey } from "../../src/data/jsonkeys.ts";
+import { readDataset } from "../../src/data/reader.ts";
+import type { TfidfVectoriser } from "../../src/data/tfidf.ts";
+import {
+  mutated,
+  neverCrashes,
+  type PlainData,
+  type PlainRow,
+  plain,
+  plainData,
+  refusal,
+} from "./support.ts";
+
+const options = { file: "train.jsonl" } as const;
+
+type Form = (features: PlainRow["features"]) => unknown;
+
+const FORMS: Readonly<Record<string, Form>> = {
+  pairs: (features) => features,
+  object: (features) => Object.fromEntries(features),
+  parallel: (features) => ({ indices: features.map(([c]) => c), values: features.map(([, v]) => v) }),
+  dense: (features) => {
+    const row = new Array<number>(40).fill(0);
+    for (const [column, value] of features) row[column] = value;
+    return row;
+  },
+};
+
+function asJsonl(data: PlainData, form: Form): string {
+  return data.rows
+    .map(({ labels, features }) => JSON.stringify({ labels, features: form(features) }))
+    .join("\n");
+}
+
+function labelNamesOf(result: Awaited<ReturnType<typeof readDataset>>): string[][] {
+  const names = result.dataset.labelNames ?? [];
+  return plain(result).rows.map(({ labels }) => labels.map((id) => names[id] as string));
+}
+
+describe("JSONL with features", () => {
+  test("comes back as it was written, in every form", async () => {
+    await fc.assert(
+      fc.asyncProperty(plainData, fc.constantFrom(...Object.values(FORMS)), async (data, form) => {
+        const read = await readDataset(asJsonl(data, form), { ...options, columns: 40, labelCount: 7 });
+        expect(plain(read)).toEqual(data);
+      }),
+    );
+  });
+  test("by name, with labels by name", async () => {
+    const text =
+      '{"features":{"red":1,"tall":2.5},"labels":["b","a"]}\n{"label":"a","features":{"tall":-1,"__proto__":3}}';
+    const read = await readDataset(text, options);
+    expect(read.dataset.featureNames).toEqual(["red", "tall", "__proto__"]);
+    expect(plain(read).rows.map(({ features }) => features)).toEqual([
+      [
+        [0, 1],
+        [1, 2.5],
+      ],
+      [
+        [1, -1],
+        [2, 3],
+      ],
+    ]);
+    expect(labelNamesOf(read)).toEqual([["b", "a"], ["a"]]);
+  });
+  test("keys that look like numbers are column numbers, unless it is said otherwise", async () => {
+    const text = '{"features":{"2020":1},"labels":[0]}\n';
+    expect((await readDataset(text, options)).dataset.features.columns).toBe(2021);
+    expect((await readDataset(text, { ...options, featureKeys: "names" })).dataset.featureNames).toEqual([
+      "2020",
+    ]);
+    expect(await refusal(`${text}{"features":{"red":1},"labels":[0]}`, options)).toBe(
+      'train.jsonl, line 2: found feature "red", expected a column number as in the rows before (or featureKeys "names")',
+    );
+  });
+  test("with the names of a model: unknown features are left out, unknown labels come after", async () => {
+    const text = '{"features":{"c":1,"x":9,"a":2},"labels":["new","two"]}\n';
+    const known = { ...options, featureNames: ["a", "b", "c"], labelNames: ["one", "two"] };
+    const read = await readDataset(text, known);
+    expect(plain(read)).toEqual({
+      columns: 3,
+      labels: 3,
+      rows: [
+        {
+          labels: [1, 2],
+          features: [
+            [0, 2],
+            [2, 1],
+          ],
+        },
+      ],
+    });
+    expect(read.dataset.labelNames).toEqual(["one", "two", "new"]);
+    expect(read.unknownFeatures).toBe(1);
+    expect(await refusal(text, { ...known, unknownLabels: "error" })).toBe(
+      'train.jsonl, line 1: found label "new", expected one of the 2 known labels',
+    );
+  });
+});
+
+describe("JSONL with texts", () => {
+  test("learns a vocabulary and can use one", async () => {
+    const text =
+      '{"text":"Red wine, red meat","labels":["food"]}\n{"text":"white wine","labels":["drink","food"]}';
+    const { dataset } = await readDataset(text, { ...options, tfidf: { minDocuments: 1 } });
+    expect(dataset.vectoriser?.terms).toEqual(["meat", "red", "white", "wine"]);
+    expect(dataset.features.columns).toBe(4);
+    expect(dataset.labelNames).toEqual(["food", "drink"]);
+    const again = await readDataset('{"body":"wine tasting"}', {
+      ...options,
+      text: "body",
+      requireLabels: false,
+      vectoriser: dataset.vectoriser as TfidfVectoriser,
+    });
+    expect(plain(again)).toEqual({ columns: 4, labels: 0, rows: [{ labels: [], features: [[3, 1]] }] });
+  });
+  test("vocabulary does not see rows that were skipped", async () => {
+    const text =
+      '{"text":"alpha","labels":[true]}\n{"text":"beta","labels":["x"]}\n{"labels":["y"],"text":7}';
+    const { dataset, skipped } = await readDataset(text, {
+      ...options,
+      lenient: true,
+      tfidf: { minDocuments: 1 },
+    });
+    expect(dataset.vectoriser?.terms).toEqual(["beta"]);
+    expect(dataset.labelNames).toEqual(["x"]);
+    expect(skipped.rows).toEqual([
+      { line: 1, reason: "not a label" },
+      { line: 3, reason: "not a text" },
+    ]);
+  });
+  test("no term often enough", async () => {
+    expect(await refusal('{"text":"alpha","labels":["x"]}', options)).toBe(
+      "train.jsonl: found no term that occurs in at least 2 and at most 1 of the 1 texts, expected more texts or wider limits of document frequency",
+    );
+  });
+});
+
+describe("a broken JSONL file is refused in one sentence:", () => {
+  const cases: readonly [line: string, message: string][] = [
+    ["{nope", 'found "{nope", expected a JSON object on one line'],
+    ["[1]", "found a list, expected a JSON object such as"],
+    ["null", "found null, expected a JSON object"],
+    ['{"features":{"a":NaN},"labels":["x"]}', "found NaN, expected a finite number"],
+    [
+      '{"features":{"a":1e999},"labels":["x"]}',
+      'found value Infinity of feature "a", expected a finite number',
+    ],
+    ['{"features":{"a":1e39},"labels":["x"]}', 'found value 1e+39 of feature "a", expected at most 3.4e38'],
+    ['{"features":{"a":"1"},"labels":["x"]}', 'of feature "a", expected a finite number'],
+    ['{"features":{"a":1,"a":2},"labels":["x"]}', 'found key "a" twice, expected each key once'],
+    ['{"features":[[1,1],[1,2]],"labels":["x"]}', "found feature id 1 twice"],
+    ['{"features":[[-1,1]],"labels":["x"]}', "found feature id -1, expected a number from 0 to"],
+    ['{"features":[[1.5,1]],"labels":["x"]}', "found feature id 1.5, expected a number from 0 to"],
+    ['{"features":[[1,2],3],"labels":["x"]}', "found numbers and pairs in one list"],
+    ['{"features":{"indices":[1],"values":[]},"labels":["x"]}', "found 1 indices with 0 values"],
+    ['{"features":"red","labels":["x"]}', 'found features "red", expected an object or a list'],
+    ['{"features":{"a":1}}', 'found no "labels", expected "labels" with a list of labels'],
+    ['{"features":{"a":1},"labels":[{}]}', "found label an object, expected a name or a number"],
+    ['{"features":{"a":1},"labels":[""]}', 'found label "", expected a name or a number'],
+    ['{"features":{"a":1},"labels":["x",1]}', "found label 1, expected a string, as the labels before it"],
+    ['{"features":{"a":1},"labels":[1.5]}', "found label id 1.5, expected a number from 0 to"],
+    ['{"labels":["x"]}', 'found no "text" or "features", expected one of them'],
+    ['{"text":"a","features":{},"labels":["x"]}', 'found both "text" and "features", expected one of them'],
+    ['{"text":7,"labels":["x"]}', "found 7 as text, expected a string"],
+    ['{"text":" ","labels":[]}', "found an empty row, expected a row with features or labels"],
+    ['{"features":{"a":1},"labels":[]}', "found no label in any of its 1 rows"],
+  ];
+  for (const [line, message] of cases) {
+    test(line, async () => {
+      expect(await refusal(line, options)).toContain(message);
+    });
+  }
+  test("texts after features", async () => {
+    const text = '{"features":{"a":1},"labels":["x"]}\n{"text":"a","labels":["x"]}';
+    expect(await refusal(text, options)).toContain(
+      'line 2: found "text", expected "features" as in the rows',
+    );
+  });
+});
+
+describe("damaged JSONL files", () => {
+  test("give a data set or one sentence", async () => {
+    const source = fc
+      .tuple(plainData, fc.constantFrom(...Object.values(FORMS)))
+      .map(([data, form]) => asJsonl(data, form));
+    await fc.assert(
+      fc.asyncProperty(mutated(source), (bytes) => neverCrashes(bytes, options)),
+      { numRuns: 600 },
+    );
+    const texts = fc.array(
+      fc.record({ text: fc.string({ unit: "grapheme" }), labels: fc.array(fc.string()) }),
+      { minLength: 1 },
+    );
+    const lines = texts.map((rows) => rows.map((row) => JSON.stringify(row)).join("\n"));
+    await fc.assert(
+      fc.asyncProperty(mutated(lines), (bytes) =>
+        neverCrashes(bytes, { ...options, tfidf: { charNgrams: [2, 3] } }),
+      ),
+      { numRuns: 600 },
+    );
+  });
+});
+
+test("keys that come twice are found, whatever the JSON", () => {
+  fc.assert(
+    fc.property(fc.json(), (json) => {
+      expect(duplicateKey(json)).toBeUndefined();
+    }),
+    { numRuns: 300 },
+  );
+  expect(duplicateKey('{"a":{"b":1,"c":[{"b":2}]},"b":"\\"a\\":"}')).toBeUndefined();
+  expect(duplicateKey('[{"a\\\\":1 , "x":[] , "a\\u005c" : 2}]')).toBe("a\\");
+});

@@ -1,0 +1,145 @@
+import { describe, expect, test } from "vitest";
+import type { ReadOptions, ReadProgress } from "../../src/data/options.ts";
+import { readBatches, readDataset } from "../../src/data/reader.ts";
+import { TfidfVectoriser } from "../../src/data/tfidf.ts";
+import { gzip, inPieces, refusal } from "./support.ts";
+
+const XC = "2 3 2\n0 1:1\n1 2:1\n";
+
+async function formatOf(text: string, options: ReadOptions = {}): Promise<string> {
+  return (await readDataset(text, { tfidf: { minDocuments: 1 }, ...options })).format;
+}
+
+describe("the format", () => {
+  test("by name", async () => {
+    expect(await formatOf("0 1:1\n", { file: "a.svm" })).toBe("svmlight");
+    expect(await formatOf("0 1:1\n", { file: "a.libsvm.gz" })).toBe("svmlight");
+    expect(await formatOf(XC, { file: "a.svm" })).toBe("xc");
+    expect(await formatOf("title,labels\n1,a\n", { file: "A.CSV" })).toBe("csv");
+  });
+  test("by the first line", async () => {
+    expect(await formatOf(XC)).toBe("xc");
+    expect(await formatOf('{"text":"a","labels":["b"]}', { file: "data.txt" })).toBe("jsonl");
+    expect(await formatOf('"text","labels"\na,b', { file: "data" })).toBe("csv");
+    expect(await formatOf("body;topic\na;b", { text: "body", labels: "topic" })).toBe("csv");
+  });
+  test("on demand", async () => {
+    expect(await formatOf("0 1:1\n", { format: "svmlight", file: "a.txt" })).toBe("svmlight");
+  });
+  test("that is none of them", async () => {
+    expect(await refusal("once upon a time\n", { file: "story.txt" })).toBe(
+      'story.txt, line 1: found "once upon a time", expected an XC header "rows features labels", a JSON object or the column names of a CSV file',
+    );
+    expect(await refusal("0 1:1\n", { file: "a" })).toContain("(a file without one is format svmlight)");
+    expect(await refusal("\n\n", { file: "a" })).toBe("a: found an empty file, expected rows of data");
+    expect(await refusal("\n1 1 1\n0 0:1", { file: "a" })).toContain("a, line 1: found an empty row");
+  });
+});
+
+describe("reading leniently", () => {
+  test("counts by reason, and keeps the names of good rows alone", async () => {
+    const text =
+      '{"features":{"a":1},"labels":["x"]}\n{"features":{"b":1e999},"labels":["y"]}\n\n\nnope\n{"features":{"c":1},"labels":["z"]}\n';
+    const { dataset, skipped } = await readDataset(text, { file: "f.jsonl", lenient: true });
+    expect(skipped).toEqual({
+      total: 4,
+      byReason: { "not a finite number": 1, "empty row": 2, "not JSON": 1 },
+      rows: [
+        { line: 2, reason: "not a finite number" },
+        { line: 3, reason: "empty row" },
+        { line: 4, reason: "empty row" },
+        { line: 5, reason: "not JSON" },
+      ],
+    });
+    expect(dataset.labelNames).toEqual(["x", "z"]);
+    expect(dataset.featureNames).toEqual(["a", "c"]);
+  });
+  test("lists the first hundred and counts all", async () => {
+    const text = `301 3 2\n0 1:1\n${"0 9:1\n".repeat(300)}`;
+    const { skipped, notes } = await readDataset(text, { file: "f.txt", lenient: true });
+    expect([skipped.total, skipped.rows.length, notes.length]).toEqual([300, 100, 0]);
+  });
+  test("notes a wrong count of rows", async () => {
+    const { notes } = await readDataset("3 3 2\n0 1:1\n", { file: "f.txt", lenient: true });
+    expect(notes).toEqual(["f.txt: found 1 rows, its header says 3"]);
+  });
+  test("still refuses what skipping cannot mend", async () => {
+    const lenient = { file: "f.txt", lenient: true } as const;
+    expect(await refusal("0 1:1\n", lenient)).toContain("expected a header");
+    expect(await refusal("1 1 1\n0 \0", lenient)).toContain("binary data");
+    expect(await refusal("1 1 1\n 5:1", lenient)).toBe(
+      "f.txt: found no row that is right, expected at least one",
+    );
+    expect(await refusal((await gzip(XC)).subarray(0, 15), lenient)).toContain("cut short");
+  });
+});
+
+describe("progress and cancelling", () => {
+  test("bytes and rows", async () => {
+    const bytes = new TextEncoder().encode(`2000 3 2\n${"0 1:1\n".repeat(2000)}`);
+    const seen: ReadProgress[] = [];
+    await readDataset(inPieces(bytes, 1000), {
+      file: "f.txt",
+      onProgress: (progress) => seen.push(progress),
+    });
+    expect(seen.length).toBeGreaterThan(5);
+    expect(seen.at(-1)).toEqual({ bytes: bytes.length, rows: 2000 });
+    expect(seen.every(({ bytes: read }, i) => i === 0 || read > (seen[i - 1] as ReadProgress).bytes)).toBe(
+      true,
+    );
+  });
+  test("stops when told to", async () => {
+    const controller = new AbortController();
+    const bytes = new TextEncoder().encode(`2000 3 2\n${"0 1:1\n".repeat(2000)}`);
+    let rows = 0;
+    let error: unknown;
+    try {
+      await readDataset(inPieces(bytes, 500), {
+        signal: controller.signal,
+        onProgress: (progress) => {
+          rows = progress.rows;
+          if (rows > 100) controller.abort();
+        },
+      });
+    } catch (reason) {
+      error = reason;
+    }
+    expect((error as DOMException).name).toBe("AbortError");
+    expect(rows).toBeLessThan(300);
+  });
+});
+
+describe("batches", () => {
+  test("hold all rows in order, without labels too", async () => {
+    const { vectoriser } = TfidfVectoriser.fit(["alpha beta", "beta gamma"], { minDocuments: 1 });
+    const lines = Array.from({ length: 500 }, (_, i) =>
+      JSON.stringify({ text: i % 2 ? "alpha" : "gamma gamma" }),
+    );
+    let rows = 0;
+    let batches = 0;
+    const stream = inPieces(new TextEncoder().encode(lines.join("\n")), 700);
+    for await (const { features, labels } of readBatches(stream, { vectoriser, labelNames: ["x"] })) {
+      batches++;
+      expect(features.columns).toBe(3);
+      expect(labels.rows).toBe(features.rows);
+      for (const column of features.columnIndex) expect(column).toBe(rows++ % 2 ? 0 : 2);
+    }
+    expect(rows).toBe(500);
+    expect(batches).toBeGreaterThan(10);
+  });
+  test("of texts need a vocabulary", async () => {
+    let message = "";
+    try {
+      for await (const _ of readBatches('{"text":"a"}\n{"text":"b"}\n')) message = "read";
+    } catch (error) {
+      message = (error as Error).message;
+    }
+    expect(message).toBe("data: found texts, expected features, or a vocabulary to turn texts into features");
+  });
+});
+
+test("labels that are new come after those that are given", async () => {
+  const known = { labelNames: ["a", "b"], labelCount: 2 };
+  const { dataset } = await readDataset('{"features":[1],"labels":["c","a"]}', known);
+  expect([dataset.labels.labels, Array.from(dataset.labels.labelIndex)]).toEqual([3, [0, 2]]);
+});

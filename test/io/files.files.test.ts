@@ -1,0 +1,141 @@
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { readDataset } from "../../src/data/reader.ts";
+import { FileError, FormatError } from "../../src/io/errors.ts";
+import { openInput, readSafetensorsFile, readWhole, writeAtomically } from "../../src/io/files.ts";
+import { writeSafetensors } from "../../src/io/safetensors.ts";
+import { gzip } from "../data/support.ts";
+
+async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), "mlgpf-test-"));
+  try {
+    await work(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function messageOf(work: Promise<unknown>): Promise<string> {
+  try {
+    await work;
+  } catch (error) {
+    expect(error instanceof FileError || error instanceof FormatError).toBe(true);
+    return (error as Error).message;
+  }
+  return "no error";
+}
+
+async function* failing(): AsyncGenerator<Uint8Array> {
+  yield Uint8Array.of(1);
+  throw new Error("out of ideas");
+}
+
+describe("reading", () => {
+  test("a data set from a packed file, with its size", () =>
+    inFolder(async (folder) => {
+      const path = join(folder, "train.txt.gz");
+      const bytes = await gzip(`3000 5 3\n${"1,2 0:0.5 4:1\n".repeat(3000)}`);
+      await writeFile(path, bytes);
+      const input = await openInput(path);
+      expect([input.name, input.size]).toEqual([path, bytes.length]);
+      const { dataset } = await readDataset(input.stream, { file: input.name });
+      expect(dataset.features.rows).toBe(3000);
+    }));
+  test("a large file arrives whole", () =>
+    inFolder(async (folder) => {
+      const path = join(folder, "large");
+      const bytes = Uint8Array.from({ length: 1_000_003 }, (_, i) => i % 251);
+      await writeFile(path, bytes);
+      const same = (read: Uint8Array): boolean =>
+        read.length === bytes.length && read.every((byte, i) => byte === bytes[i]);
+      const { stream } = await openInput(path);
+      expect(same(new Uint8Array(await new Response(stream as BodyInit).arrayBuffer()))).toBe(true);
+      expect(same(await readWhole(path))).toBe(true);
+    }));
+  test("stopping early closes the file", () =>
+    inFolder(async (folder) => {
+      const path = join(folder, "f");
+      await writeFile(path, "text");
+      const { stream } = await openInput(path);
+      await stream.cancel();
+    }));
+  test("what is not there, or is a folder", () =>
+    inFolder(async (folder) => {
+      const path = join(folder, "none.txt");
+      expect(await messageOf(openInput(path))).toBe(`cannot read ${path}: there is no such file`);
+      expect(await messageOf(readWhole(path))).toBe(`cannot read ${path}: there is no such file`);
+      expect(await messageOf(readSafetensorsFile(path))).toBe(`cannot read ${path}: there is no such file`);
+      expect(await messageOf(openInput(folder))).toBe(`cannot read ${folder}: it is a folder`);
+      expect(await messageOf(readWhole(folder))).toBe(`cannot read ${folder}: it is a folder`);
+    }));
+});
+
+describe("writing", () => {
+  test("replaces the file and leaves nothing else", () =>
+    inFolder(async (folder) => {
+      const path = join(folder, "model");
+      await writeAtomically(path, Uint8Array.of(1, 2, 3));
+      await writeAtomically(path, [Uint8Array.of(4), new Uint8Array(0), Uint8Array.of(5, 6)]);
+      expect(Array.from(await readFile(path))).toEqual([4, 5, 6]);
+      expect(await readdir(folder)).toEqual(["model"]);
+    }));
+  test("keeps the old file when anything fails", () =>
+    inFolder(async (folder) => {
+      const path = join(folder, "model");
+      await writeAtomically(path, Uint8Array.of(1));
+      let message = "";
+      await writeAtomically(path, failing()).catch((error: Error) => {
+        message = error.message;
+      });
+      expect(message).toBe("out of ideas");
+      expect(Array.from(await readFile(path))).toEqual([1]);
+      expect(await readdir(folder)).toEqual(["model"]);
+    }));
+  test("where it cannot", () =>
+    inFolder(async (folder) => {
+      const path = join(folder, "no", "model");
+      expect(await messageOf(writeAtomically(path, Uint8Array.of(1)))).toBe(
+        `cannot write ${path}: there is no such folder`,
+      );
+      await mkdir(join(folder, "taken", "inner"), { recursive: true });
+      const taken = join(folder, "taken");
+      expect(await messageOf(writeAtomically(taken, Uint8Array.of(1)))).toContain(`cannot write ${taken}: `);
+      expect((await readdir(folder)).sort()).toEqual(["taken"]);
+    }));
+  test("without permission", () =>
+    inFolder(async (folder) => {
+      await chmod(folder, 0o500);
+      const path = join(folder, "model");
+      const message = await messageOf(writeAtomically(path, Uint8Array.of(1)));
+      await chmod(folder, 0o700);
+      // The superuser may write everywhere.
+      expect(["no error", `cannot write ${path}: permission denied`]).toContain(message);
+    }));
+});
+
+describe("a model file", () => {
+  const bytes = writeSafetensors({
+    tensors: new Map([["w", { dtype: "F32", shape: [2], data: Float32Array.of(1, 2) }]]),
+    metadata: { a: "b" },
+  });
+  test("is read whole", () =>
+    inFolder(async (folder) => {
+      const path = join(folder, "m.safetensors");
+      await writeAtomically(path, bytes);
+      const { tensors, metadata } = await readSafetensorsFile(path);
+      expect(tensors.get("w")?.data).toEqual(Float32Array.of(1, 2));
+      expect(metadata).toEqual({ a: "b" });
+    }));
+  test("cut short or foreign is refused with its name", () =>
+    inFolder(async (folder) => {
+      const path = join(folder, "m.safetensors");
+      for (const length of [0, 5, 20, bytes.length - 1]) {
+        await writeFile(path, bytes.subarray(0, length));
+        expect(await messageOf(readSafetensorsFile(path))).toMatch(/m\.safetensors: found .+, expected .+/);
+      }
+      await writeFile(path, "PK\u0003\u0004 something else entirely");
+      expect(await messageOf(readSafetensorsFile(path))).toContain("expected a safetensors file");
+    }));
+});
