@@ -1,7 +1,7 @@
 // A = L L', batched, and what follows from a factor: the inverse and the log-determinant.
 
 import { FULL, gemm, LOWER, mirrorLower } from "./gemm";
-function logarithm(x: f64): f64 { return x; }
+import { log } from "./math";
 import { at } from "./simd";
 import { panelA, parallel, popFrame, pushFrame, thread } from "./parallel";
 import { invertLower, solveLower } from "./triangular";
@@ -143,7 +143,7 @@ export function logDeterminant<T extends number>(count: i32, n: i32, l: usize, s
   for (let c = 0; c < count; c++) {
     const factor = at<T>(l, c * step);
     let sum: f64 = 0;
-    for (let i = 0; i < n; i++) sum += logarithm(<f64>load<T>(at<T>(factor, i * (stride + 1))));
+    for (let i = 0; i < n; i++) sum += f64x2.extract_lane(log<f64>(f64x2.splat(<f64>load<T>(at<T>(factor, i * (stride + 1))))), 0);
     store<T>(at<T>(out, c), <T>(2 * sum));
   }
 }

@@ -206,11 +206,11 @@ function rowDotsTask<T extends number>(frame: usize, task: i32): void {
   }
 }
 
-/** out_j = sum_i x_ij y_ij (y = 0: sum_i x_ij). @kernel */
-export function columnDots<T extends number>(rows: i32, columns: i32, x: usize, xRow: i32, y: usize, yRow: i32, out: usize): void {
+/** out_j = sum_i x_ij y_ij (y = 0: sum_i x_ij); with yColumn = 0, y has one value a row. @kernel */
+export function columnDots<T extends number>(rows: i32, columns: i32, x: usize, xRow: i32, y: usize, yRow: i32, yColumn: i32, out: usize): void {
   const frame = pushFrame(offsetof<DenseFrame>());
   const f = changetype<DenseFrame>(frame);
-  f.rows = rows; f.columns = columns; f.x = x; f.xRow = xRow; f.y = y; f.yRow = yRow; f.out = out;
+  f.rows = rows; f.columns = columns; f.x = x; f.xRow = xRow; f.y = y; f.yRow = yRow; f.yColumn = yColumn; f.out = out;
   const task: (frame: usize, task: i32) => void = sizeof<T>() == 4 ? columnDotsTaskF32 : columnDotsTaskF64;
   parallel(task.index, frame, (columns + COLUMN_SHARE - 1) / COLUMN_SHARE);
   popFrame(frame);
@@ -225,13 +225,21 @@ function columnDotsTask<T extends number>(frame: usize, task: i32): void {
   memory.fill(sums, 0, <usize>columns << 3);
   for (let i = 0; i < f.rows; i++) {
     const x = at<T>(f.x, i * f.xRow + first);
-    const y = f.y != 0 ? at<T>(f.y, i * f.yRow + first) : 0;
-    for (let j = 0; j < columns; j++) {
-      const term = <f64>load<T>(at<T>(x, j)) * (y != 0 ? <f64>load<T>(at<T>(y, j)) : 1);
-      store<f64>(sums + (<usize>j << 3), load<f64>(sums + (<usize>j << 3)) + term);
+    if (f.y != 0 && f.yColumn != 0) {
+      const y = at<T>(f.y, i * f.yRow + first);
+      for (let j = 0; j < columns; j++) addTo(at<f64>(sums, j), <f64>load<T>(at<T>(x, j)) * <f64>load<T>(at<T>(y, j)));
+    } else {
+      const y: f64 = f.y != 0 ? <f64>load<T>(at<T>(f.y, i * f.yRow)) : 1;
+      for (let j = 0; j < columns; j++) addTo(at<f64>(sums, j), <f64>load<T>(at<T>(x, j)) * y);
     }
   }
-  for (let j = 0; j < columns; j++) store<T>(at<T>(f.out, first + j), <T>load<f64>(sums + (<usize>j << 3)));
+  for (let j = 0; j < columns; j++) store<T>(at<T>(f.out, first + j), <T>load<f64>(at<f64>(sums, j)));
+}
+
+// @ts-ignore: decorator
+@inline
+function addTo(sum: usize, term: f64): void {
+  store<f64>(sum, load<f64>(sum) + term);
 }
 
 /** 1 where every element is finite. @kernel */
@@ -276,7 +284,7 @@ export function addDiagonal<T extends number>(n: i32, x: usize, xRow: i32, value
   }
 }
 
-/** x = 0 @kernel */
-export function clear<T extends number>(rows: i32, columns: i32, x: usize, xRow: i32): void {
-  for (let i = 0; i < rows; i++) memory.fill(at<T>(x, i * xRow), 0, <usize>columns << alignof<T>());
+/** x = value @kernel */
+export function fill<T extends number>(rows: i32, columns: i32, value: f64, x: usize, xRow: i32): void {
+  for (let i = 0; i < rows; i++) for (let j = 0; j < columns; j++) store<T>(at<T>(x, i * xRow + j), <T>value);
 }

@@ -290,7 +290,7 @@ function mapWith<T extends number>(op: i32, n: i32, x: usize, out: usize): void 
   if (whole < n) storePart<T>(out, apply<T>(op, loadPart<T>(x, n - whole)), n - whole);
 }
 
-/** out[i] = op(x[i]) for i < n; out may be x. */
+/** out[i] = op(x[i]) for i < n; out may be x. @kernel */
 export function mapArray<T extends number>(op: i32, n: i32, x: usize, out: usize): void {
   switch (op) {
     case EXP: mapWith<T>(EXP, n, x, out); break;

@@ -1,6 +1,7 @@
 // Products with a sparse matrix in CSR form: start i32[rows + 1], column i32[nonzeros], value T[nonzeros].
 // Tasks own a slab of output columns (or a block of output rows), so each sum runs in the order of the entries.
 
+import { dot } from "./dense";
 import { at, lanes, multiplyAdd } from "./simd";
 import { parallel, popFrame, pushFrame } from "./parallel";
 
@@ -226,6 +227,28 @@ function gramTask<T extends number>(frame: usize, task: i32): void {
         const p = at<T>(to, entryColumn(f.column, g));
         store<T>(p, load<T>(p) + x * load<T>(at<T>(f.value, g)));
       }
+    }
+  }
+}
+
+/** out_e = a_i . b_k for each entry e = (i, k) of a pattern; each sum in double precision. @kernel */
+export function sampledProducts<T extends number>(
+  rows: i32, start: usize, column: usize, n: i32, a: usize, aRow: i32, b: usize, bRow: i32, out: usize,
+): void {
+  const frame = pushFrame(offsetof<SparseFrame>());
+  const f = setUp(frame, rows, start, column, a, 0, n, b, bRow, out, aRow);
+  const task: (frame: usize, task: i32) => void = sizeof<T>() == 4 ? sampledTaskF32 : sampledTaskF64;
+  parallel(task.index, frame, (f.rows + ROWS_A_TASK - 1) / ROWS_A_TASK);
+  popFrame(frame);
+}
+function sampledTaskF32(frame: usize, task: i32): void { sampledTask<f32>(frame, task); }
+function sampledTaskF64(frame: usize, task: i32): void { sampledTask<f64>(frame, task); }
+function sampledTask<T extends number>(frame: usize, task: i32): void {
+  const f = changetype<SparseFrame>(frame);
+  for (let i = task * ROWS_A_TASK, last = min(f.rows, i + ROWS_A_TASK); i < last; i++) {
+    const a = at<T>(f.value, i * f.outRow);
+    for (let e = rowBegin(f, i), end = rowBegin(f, i + 1); e < end; e++) {
+      store<T>(at<T>(f.out, e), <T>dot<T>(f.n, a, at<T>(f.b, entryColumn(f.column, e) * f.bRow)));
     }
   }
 }

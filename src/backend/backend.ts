@@ -73,14 +73,28 @@ export interface LikelihoodOutputs {
   dVariance: Tensor;
 }
 
-/** Labels that are looked at, some of them with weights: present ones and a sample of the absent ones. */
-export interface SampledLabels {
-  /** Present labels first, then the sample, for each row. */
-  lists: LabelLists;
-  /** 1 for a present label, -1 for an absent one. */
-  sign: Float32Array | Float64Array;
-  /** How much the entry counts. */
-  weight: Float32Array | Float64Array;
+/** Entries of a sparse batch x labels matrix: which labels are looked at for each point. Values come separately. */
+export interface PatternTensor {
+  readonly rows: number;
+  readonly columns: number;
+  readonly entries: number;
+}
+
+/** The same for listed labels only; every tensor is 1 x entries. */
+export interface ListedLikelihoodInputs {
+  mean: Tensor;
+  variance: Tensor;
+  /** How much each entry counts: positive for a label that is present, negative for one that is absent. */
+  signedWeight: Tensor;
+  scale: number;
+  quadrature: number | "closed";
+}
+
+export interface ListedLikelihoodOutputs {
+  /** Weighted E log(1 + exp(-y f)) of each entry. */
+  value: Tensor;
+  dMean: Tensor;
+  dVariance: Tensor;
 }
 
 export interface AdamStep {
@@ -109,9 +123,11 @@ export interface Backend {
   write(tensor: Tensor, values: ArrayLike<number>): void;
   writeIndices(indices: IndexTensor, values: Int32Array): void;
   read(tensor: Tensor): Promise<RealArray>;
-  free(...tensors: (Tensor | SparseTensor | IndexTensor)[]): void;
+  free(...tensors: (Tensor | SparseTensor | IndexTensor | PatternTensor)[]): void;
   /** Rows `from` to `to` as a view of the same memory. */
   rowRange(tensor: Tensor, from: number, to: number): Tensor;
+  /** The same elements in another shape, as a view. */
+  reshape(tensor: Tensor, rows: number, columns: number): Tensor;
 
   /** out = beta out + alpha A B */
   gemm(a: Tensor, b: Tensor, out: Tensor, options?: ProductOptions): void;
@@ -134,6 +150,8 @@ export interface Backend {
   rowSums(x: Tensor, out: Tensor, y?: Tensor): void;
   /** out_j = sum_i x_ij y_ij; y may be a column. */
   columnSums(x: Tensor, out: Tensor, y?: Tensor): void;
+  /** out = x' */
+  transpose(x: Tensor, out: Tensor): void;
   diagonal(x: Tensor, out: Tensor): void;
   /** Adds a vector to the diagonal. */
   addDiagonal(x: Tensor, values: Tensor): void;
@@ -156,6 +174,17 @@ export interface Backend {
    */
   covarianceGradient(inputs: CovarianceInputs, d: Tensor, squaredPart: Tensor, sums: Tensor): void;
   expectedLogLikelihood(inputs: LikelihoodInputs, out: LikelihoodOutputs): void;
+
+  pattern(columns: number, lists: LabelLists): PatternTensor;
+  /** out_e = a_i . b_k for each entry e = (i, k) */
+  sampledProducts(pattern: PatternTensor, a: Tensor, b: Tensor, out: Tensor): void;
+  /** out = V B, V having the values at the entries */
+  patternTimes(pattern: PatternTensor, values: Tensor, b: Tensor, out: Tensor): void;
+  /** out += V' B */
+  patternTransposeTimes(pattern: PatternTensor, values: Tensor, b: Tensor, out: Tensor): void;
+  listedLogLikelihood(inputs: ListedLikelihoodInputs, out: ListedLikelihoodOutputs): void;
+
+  /** E sigmoid(f), f ~ N(mean, variance) */
   probability(mean: Tensor, variance: Tensor, out: Tensor): void;
   adam(parameter: Tensor, gradient: Tensor, first: Tensor, second: Tensor, step: AdamStep): void;
   dispose(): void;

@@ -3,6 +3,7 @@
 import { sameSize, wholeNumber } from "./check.ts";
 import type { Core, Precision } from "./core.ts";
 import { ArgumentError, NotFiniteError } from "./errors.ts";
+import { fill } from "./dense.ts";
 import { Integers, integers, type Matrix, matrix, matrixFrom, scoped } from "./matrix.ts";
 import { alike, apart, hasShape, isVector } from "./shapes.ts";
 
@@ -134,7 +135,7 @@ export function sparseTransposeTimes(x: Csr, b: Matrix, out: Matrix, options: Sp
   const rows = chosen?.length ?? x.rows;
   sameSize("b", "rows", b.rows, rows);
   hasShape("out", out, x.columns, b.columns);
-  if (!accumulate) clear(out);
+  if (!accumulate) fill(out, 0);
   x.core.kernels[x.precision].sparseTransposeTimes(
     rows, x.start.address, x.column.address, x.value.address, chosen?.address ?? 0,
     b.columns, b.address, b.stride, out.address, out.stride,
@@ -147,7 +148,7 @@ export function gramTimes(x: Csr, b: Matrix, out: Matrix): Matrix {
   checkProduct(x, b, out, undefined);
   sameSize("b", "rows", b.rows, x.columns);
   hasShape("out", out, x.columns, b.columns);
-  clear(out);
+  fill(out, 0);
   x.core.kernels[x.precision].sparseGramTimes(
     x.rows, x.start.address, x.column.address, x.value.address, b.columns, b.address, b.stride, out.address, out.stride,
   );
@@ -158,16 +159,10 @@ export function gramTimes(x: Csr, b: Matrix, out: Matrix): Matrix {
 export function gram(x: Csr, out: Matrix): Matrix {
   alike({ x: x.value, out });
   hasShape("out", out, x.columns, x.columns);
-  clear(out);
+  fill(out, 0);
   x.core.kernels[x.precision].sparseGram(
     x.rows, x.columns, x.start.address, x.column.address, x.value.address, out.address, out.stride,
   );
-  return out;
-}
-
-/** out = 0 */
-export function clear(out: Matrix): Matrix {
-  out.core.kernels[out.precision].clear(out.rows, out.columns, out.address, out.stride);
   return out;
 }
 

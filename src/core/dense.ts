@@ -115,6 +115,13 @@ export function map(op: MapName, x: Matrix, out: Matrix): Matrix {
   return out;
 }
 
+/** Every element of out becomes the value. */
+export function fill(out: Matrix, value: number): Matrix {
+  finiteNumber("value", value);
+  out.core.kernels[out.precision].fill(out.rows, out.columns, value, out.address, out.stride);
+  return out;
+}
+
 /** out = x' */
 export function transpose(x: Matrix, out: Matrix): Matrix {
   alike({ x, out });
@@ -145,12 +152,13 @@ export function rowSums(x: Matrix, out: Matrix, y?: Matrix): Matrix {
   return out;
 }
 
-/** out_j = sum_i x_ij y_ij; without y the column sums. Carried in double precision. */
+/** out_j = sum_i x_ij y_ij; without y the column sums; y may be a column (m x 1). Carried in double precision. */
 export function columnSums(x: Matrix, out: Matrix, y?: Matrix): Matrix {
   alike({ x, out, y });
-  if (y) hasShape("y", y, x.rows, x.columns);
+  if (y) hasShape("y", y, x.rows, y.columns === 1 ? 1 : x.columns);
   isVector("out", out, x.columns);
-  x.core.kernels[x.precision].columnDots(x.rows, x.columns, x.address, x.stride, y?.address ?? 0, y?.stride ?? 0, out.address);
+  const yColumn = y?.columns === 1 ? 0 : 1;
+  x.core.kernels[x.precision].columnDots(x.rows, x.columns, x.address, x.stride, y?.address ?? 0, y?.stride ?? 0, yColumn, out.address);
   return out;
 }
 

@@ -1,8 +1,8 @@
 // k-means on dense or sparse rows: k-means++ start, then Lloyd's sweeps or mini-batches.
 
 import { finiteNumber, oneOf, wholeNumber } from "./check.ts";
-import { Csr, clear, rowSquares, sparseTimes } from "./csr.ts";
-import { gatherRows, gemm, rowSums, scale, transpose } from "./dense.ts";
+import { Csr, rowSquares, sparseTimes } from "./csr.ts";
+import { fill, gatherRows, gemm, rowSums, scale, transpose } from "./dense.ts";
 import { ArgumentError } from "./errors.ts";
 import { type Integers, integers, type Matrix, matrix, type RealArray, Scope } from "./matrix.ts";
 import { pause, type WorkOptions } from "./progress.ts";
@@ -177,7 +177,7 @@ async function start(points: Points, centres: Matrix, options: KmeansOptions): P
     for (let c = 0; c < centres.rows; c++) {
       if (c % 64 === 0) await pause(options, "k-means++", c / centres.rows);
       const pick = choose(distances, draws[c] as number);
-      clear(newest);
+      fill(newest, 0);
       points.addRows(sample.slice(pick, pick + 1), new Int32Array(1), newest);
       scale(1, newest, centres.rowRange(c, c + 1));
       const products = productsWith(newest);
@@ -234,12 +234,12 @@ async function lloyd(points: Points, centres: Matrix, iterations: number, tolera
   for (let sweep = 0; sweep < iterations; sweep++) {
     await pause(options, "k-means", sweep / iterations);
     const { inertia, moved } = points.assign(centres);
-    if (moved === 0 || before - inertia <= tolerance * before) return sweep;
+    if (moved === 0 || (sweep > 0 && before - inertia <= tolerance * before)) return sweep;
     before = inertia;
     fillEmptyClusters(points, centres.rows);
     const counts = new Float64Array(centres.rows);
     for (const cluster of points.assignments) counts[cluster] = (counts[cluster] as number) + 1;
-    clear(centres);
+    fill(centres, 0);
     points.addRows(everyRow, points.assignments, centres);
     for (let c = 0; c < centres.rows; c++) scaleRow(centres, c, 1 / (counts[c] as number));
   }
@@ -283,7 +283,7 @@ async function miniBatches(points: Points, centres: Matrix, iterations: number, 
     position += size;
     points.assign(centres, batch);
     const targets = batch.map((row) => points.assignments[row] as number);
-    clear(sums);
+    fill(sums, 0);
     points.addRows(batch, targets, sums);
     const added = new Float64Array(centres.rows);
     for (const target of targets) added[target] = (added[target] as number) + 1;

@@ -6,6 +6,13 @@ import { ArgumentError } from "./errors.ts";
 
 export type RealArray = Float32Array | Float64Array;
 
+/** Sum from the first to the last element, in double precision. */
+export function sumOf(values: ArrayLike<number>): number {
+  let sum = 0;
+  for (let i = 0; i < values.length; i++) sum += values[i] as number;
+  return sum;
+}
+
 const BYTES: Record<Precision, number> = { f32: 4, f64: 8 };
 
 /** A block of the arena; views share it with the matrix they look into. */
@@ -69,6 +76,13 @@ export class Matrix {
     wholeNumber("columns", columns, 0, this.columns - column);
     const offset = this.#offset + (row * this.stride + column) * BYTES[this.precision];
     return new Matrix(this.#storage, this.precision, rows, columns, this.stride, offset, false);
+  }
+
+  /** The same elements, row by row, in another shape. */
+  reshape(rows: number, columns: number): Matrix {
+    if (!this.contiguous) throw new ArgumentError("matrix", "found rows with gaps between them, expected a contiguous matrix");
+    sameSize("rows x columns", "elements", rows * columns, this.rows * this.columns);
+    return new Matrix(this.#storage, this.precision, rows, columns, columns, this.#offset, false);
   }
 
   /** The elements in place, for a contiguous matrix. Memory may move when it grows: use it before allocating again. */
@@ -169,8 +183,8 @@ export class Integers {
     return new Int32Array(this.core.memory.buffer, this.address, this.length);
   }
 
-  toArray(): Int32Array {
-    return this.view().slice();
+  toArray(): Int32Array<ArrayBuffer> {
+    return new Int32Array(this.view());
   }
 
   set(values: ArrayLike<number>): this {

@@ -9,10 +9,10 @@
 import { finiteNumber, wholeNumber } from "./check.ts";
 import type { Precision } from "./core.ts";
 import { type Csr, gram, gramTimes, rowSquares, sparseTimes } from "./csr.ts";
-import { addDiagonal, blend, combine, convert, gemm, rowSums, syrk } from "./dense.ts";
+import { blend, combine, convert, fill, gemm, rowSums, scale, syrk } from "./dense.ts";
 import { eigenSymmetric } from "./eigen.ts";
 import { cholesky, FACTORED, solveTriangular } from "./factor.ts";
-import { type Matrix, matrix, matrixFrom, Scope } from "./matrix.ts";
+import { type Matrix, matrix, matrixFrom, Scope, sumOf } from "./matrix.ts";
 import { pause, type WorkOptions } from "./progress.ts";
 import { fillNormal } from "./random.ts";
 
@@ -46,6 +46,7 @@ export interface Svd {
 }
 
 const FEWEST_ITERATIONS = 4;
+const NOISE_STREAM = 1;
 /** Rows converted to double precision at a time. */
 const CHUNK = 768;
 /** A dense X'X is formed where its products are cheaper than two sparse ones (measured: a sparse term costs 7 dense ones). */
@@ -104,14 +105,12 @@ function gramOperator(x: Csr, scope: Scope): (q: Matrix, y: Matrix) => void {
 
 /** |X|_F^2 */
 function squaredNorm(x: Csr, scope: Scope): number {
-  const squares = rowSquares(x, scope.keep(matrix(x.core, 1, x.rows, x.precision))).view();
-  return squares.reduce((sum: number, value) => sum + value, 0);
+  return sumOf(rowSquares(x, scope.keep(matrix(x.core, 1, x.rows, x.precision))).view());
 }
 
 /** Sum of all elements of a * b. */
 function innerProduct(a: Matrix, b: Matrix, scope: Scope): number {
-  const sums = scope.keep(matrix(a.core, 1, a.rows, a.precision));
-  return rowSums(a, sums, b).view().reduce((sum: number, value) => sum + value, 0);
+  return sumOf(rowSums(a, scope.keep(matrix(a.core, 1, a.rows, a.precision)), b).view());
 }
 
 /** Turns a tall block into an orthonormal one with the same span, chunk by chunk in double precision. */
@@ -132,33 +131,33 @@ class Orthonormaliser {
     const smallest = this.#smallestSingularValue();
     // A badly conditioned block loses digits the first time; the second time it is nearly orthonormal already.
     if (this.#spread() > 1e5) {
-      blend(1, out, 0, out, y);
+      scale(1, out, y);
       this.#pass(y, out);
     }
     return smallest;
   }
 
   #pass(y: Matrix, out: Matrix): void {
-    this.#factor(y);
+    this.#factor(y, out);
     forChunks(y, this.#chunk, (rows, from) => {
       solveTriangular(this.#gram, rows, { side: "right", transpose: true });
       convert(rows, out.rowRange(from, from + rows.rows));
     });
   }
 
-  /** The factor of Y'Y; where rounding (or a rank below the width) spoils it, of Y'Y plus a little. */
-  #factor(y: Matrix): void {
+  /** The factor of Y'Y. Where Y has not the full rank, a little noise in `spare` is added to it first. */
+  #factor(y: Matrix, spare: Matrix): void {
     const width = y.columns;
-    for (let ridge = 0; ; ridge = Math.max(1e-15, ridge * 100)) {
-      this.#gram.core.kernels.f64.clear(width, width, this.#gram.address, width);
+    for (let noise = 1e-7; ; noise *= 10) {
+      fill(this.#gram, 0);
       forChunks(y, this.#chunk, (rows) => syrk(rows, this.#gram, { transpose: true, beta: 1, part: "lower" }));
-      let trace = 0;
       const elements = this.#gram.view();
-      for (let i = 0; i < width; i++) trace += elements[i * width + i] as number;
-      const lift = trace === 0 ? 1 : ridge * trace;
-      this.#probe.view().fill(lift);
-      addDiagonal(this.#gram, this.#probe);
-      if (cholesky(this.#gram)[0] === FACTORED) return;
+      let squares = 0;
+      for (let i = 0; i < width; i++) squares += elements[i * (width + 1)] as number;
+      if (squares > 0 && cholesky(this.#gram)[0] === FACTORED) return;
+      fillNormal(spare, { seed: 0, stream: NOISE_STREAM });
+      const level = squares > 0 ? noise * Math.sqrt(squares / (y.rows * width)) : 1;
+      blend(1, y, level, spare, y);
     }
   }
 
@@ -187,7 +186,7 @@ class Orthonormaliser {
   }
 }
 
-const length = (v: Matrix): number => Math.sqrt(v.view().reduce((sum: number, value) => sum + value * value, 0));
+const length = (v: Matrix): number => Math.sqrt(sumOf(v.toArray().map((value) => value * value)));
 
 /** Gives `work` the rows of y in double precision, a chunk at a time (y itself where it is in double precision). */
 function forChunks(y: Matrix, buffer: Matrix, work: (rows: Matrix, from: number) => void): void {
@@ -212,7 +211,7 @@ function rayleighRitz(
   const singularValues = values.slice(0, rank).map((value) => Math.sqrt(Math.max(0, value)));
   const turn = convert(vectors, scope.keep(matrix(core, rank, width, precision)));
   const right = gemm(basis, turn, matrix(core, x.columns, rank, precision), { transposeB: true });
-  const captured = singularValues.reduce((sum, value) => sum + value * value, 0);
+  const captured = sumOf(singularValues.map((value) => value * value));
   const residual = energy > 0 ? Math.sqrt(Math.max(0, energy - captured) / energy) : 0;
   const result: Svd = { singularValues, right, residual, iterations };
   if (wantLeft) {

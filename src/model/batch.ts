@@ -1,0 +1,23 @@
+// The points of one step, on the device.
+
+import type { IndexTensor, LabelLists, PatternTensor, SparseTensor, Tensor } from "../backend/backend.ts";
+
+export interface Batch {
+  /** X and which of its rows are in the batch. */
+  x: SparseTensor;
+  rows: IndexTensor;
+  /** X_b Xtilde' [B,R], where the inducing inputs lie in a subspace. */
+  projected?: Tensor;
+  /** |x_i|^2 [1,B] */
+  squares: Tensor;
+  labels: LabelLists | ListedLabels;
+}
+
+/** Only some labels of each point are looked at. */
+export interface ListedLabels {
+  pattern: PatternTensor;
+  /** 1 x entries: 1 for a label that is present, -|neg| / |sampled| for one of the sampled absent ones. */
+  signedWeight: Tensor;
+}
+
+export const areListed = (labels: Batch["labels"]): labels is ListedLabels => "pattern" in labels;

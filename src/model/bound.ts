@@ -1,0 +1,105 @@
+// The bound and its gradients for one batch: section by section what the paper's model says.
+//
+//   bound = -(N/B) sum_i sum_k E log(1 + exp(-y f)) - sum_p KL_p
+
+import type { Backend, Tensor } from "../backend/backend.ts";
+import { sumOf } from "../core/matrix.ts";
+import { areListed, type Batch } from "./batch.ts";
+import { freeInputs, type InducingInputs, subspaceInputs } from "./inducing.ts";
+import { Kernel } from "./kernel.ts";
+import { Likelihood } from "./likelihood.ts";
+import { allocateParameters, freeParameters, type Parameters } from "./parameters.ts";
+import { divergenceOf, Posterior } from "./posterior.ts";
+import type { ModelShape } from "./shape.ts";
+
+export interface BoundOptions {
+  /** How much the KL counts: 1 is the paper's bound. */
+  klWeight: number;
+  /** Whether Z and the kernel's hyper-parameters are learned; without either, the gradients by Kz and Kx are not needed. */
+  learnInducing: boolean;
+  learnHyper: boolean;
+}
+
+export interface BoundValue {
+  /** -(N/B) times the batch's expected loss */
+  dataTerm: number;
+  /** sum_p KL_p, unweighted */
+  divergence: number;
+}
+
+export class Bound {
+  readonly gradient: Parameters;
+  readonly kernel: Kernel;
+  readonly posterior: Posterior;
+  readonly likelihood: Likelihood;
+  readonly #inputs: InducingInputs;
+  readonly #dKz: Tensor;
+  readonly #dKx: Tensor;
+  readonly #dkxx: Tensor;
+  readonly #backend: Backend;
+  readonly #shape: ModelShape;
+
+  constructor(backend: Backend, shape: ModelShape, basisGram?: Tensor) {
+    this.#backend = backend;
+    this.#shape = shape;
+    this.gradient = allocateParameters(backend, shape);
+    this.kernel = new Kernel(backend, shape);
+    this.posterior = new Posterior(backend, shape);
+    this.likelihood = new Likelihood(backend, shape);
+    this.#inputs = shape.inducingInputs === "subspace" ? subspaceInputs(backend, shape, basisGram) : freeInputs(backend);
+    this.#dKz = backend.tensor(shape.inducing, shape.inducing);
+    this.#dKx = backend.tensor(shape.batch, shape.inducing);
+    this.#dkxx = backend.tensor(1, shape.batch);
+  }
+
+  /** Computes everything for this batch; `gradient` and `value()` hold the outcome. */
+  evaluate(parameters: Parameters, batch: Batch, options: BoundOptions): void {
+    const { kernel, posterior, likelihood, gradient } = this;
+    const { inducing, mu, logSigma, hyper } = parameters;
+    const scale = -this.#shape.points / this.#shape.batch;
+
+    this.#inputs.innerProducts(inducing, batch, kernel.lz, kernel.lx);
+    kernel.forward(batch.squares, hyper);
+    posterior.forward(kernel.kz, kernel.kx, kernel.kxx, logSigma);
+    posterior.divergence(kernel.kz, mu);
+    likelihood.forward(kernel.kx, parameters);
+
+    if (areListed(batch.labels)) likelihood.overListedLabels(batch.labels, posterior.variance, parameters, gradient, scale);
+    else likelihood.overAllLabels(batch.labels, posterior.variance, parameters, gradient, scale);
+    posterior.muGradient(kernel.kx, likelihood.dMean, options.klWeight, gradient.mu);
+    this.#throughCovariances(parameters, batch, options);
+  }
+
+  /** The gradients by sigma and, where they are learned, by Z and the hyper-parameters. */
+  #throughCovariances(parameters: Parameters, batch: Batch, options: BoundOptions): void {
+    const backend = this.#backend;
+    const { kernel, posterior, likelihood, gradient } = this;
+    const learnCovariance = options.learnInducing || options.learnHyper;
+    const [dKz, dKx] = learnCovariance ? [this.#dKz, this.#dKx] : [undefined, undefined];
+    if (dKx) backend.gemm(likelihood.dMean, parameters.mu, dKx, { transposeB: true });
+    posterior.backward(likelihood.dVariance, parameters.mu, options.klWeight, gradient.logSigma, dKz, dKx);
+    if (dKz === undefined || dKx === undefined) return;
+    backend.columnSums(likelihood.dVariance, this.#dkxx);
+    kernel.backward(batch.squares, parameters.hyper, dKz, dKx, this.#dkxx, gradient.hyper);
+    if (options.learnInducing) this.#inputs.gradient(parameters.inducing, batch, dKz, dKx, gradient.inducing);
+  }
+
+  /** The terms of the bound at the last batch. */
+  async value(): Promise<BoundValue> {
+    const losses = await this.#backend.read(this.likelihood.pointLoss);
+    const terms = await this.posterior.terms();
+    return {
+      dataTerm: (-this.#shape.points / this.#shape.batch) * sumOf(losses),
+      divergence: divergenceOf(this.#shape, terms),
+    };
+  }
+
+  free(): void {
+    freeParameters(this.#backend, this.gradient);
+    this.kernel.free();
+    this.posterior.free();
+    this.likelihood.free();
+    this.#inputs.free();
+    this.#backend.free(this.#dKz, this.#dKx, this.#dkxx);
+  }
+}
