@@ -101,29 +101,41 @@ export function exp<T extends number>(x: v128): v128 {
 // @ts-ignore: decorator
 @inline
 export function quickExp2<T extends number>(y: v128): v128 {
-  y = v128.pmax<T>(y, constant<T>(EXP2_F32, EXP2_F64, 0));
-  // The bias of the exponent rides on the rounding constant: the low bits of the sum are those of 2^n.
+  if (sizeof<T>() == 4) {
+    return exp2With<T>(y, exp2Constant<T>(0), number<T>(BIASED_ROUNDER), exp2Constant<T>(1), exp2Constant<T>(2),
+      exp2Constant<T>(3), exp2Constant<T>(4), exp2Constant<T>(5), exp2Constant<T>(6));
+  }
+  y = v128.pmax<T>(y, exp2Constant<T>(0));
   const shifted = v128.add<T>(y, number<T>(BIASED_ROUNDER));
   const r = v128.sub<T>(y, v128.sub<T>(shifted, number<T>(BIASED_ROUNDER)));
-  if (sizeof<T>() == 4) {
-    const r2 = v128.mul<T>(r, r);
-    const p01 = exp2Step<T>(constant<T>(EXP2_F32, EXP2_F64, 5), r, 6);
-    const p23 = exp2Step<T>(constant<T>(EXP2_F32, EXP2_F64, 3), r, 4);
-    const p45 = exp2Step<T>(constant<T>(EXP2_F32, EXP2_F64, 1), r, 2);
-    const p = multiplyAdd<T>(multiplyAdd<T>(p45, r2, p23), r2, p01);
-    return v128.mul<T>(p, shiftLeft<T>(shifted, fractionBits<T>()));
-  }
-  let p = exp2Step<T>(constant<T>(EXP2_F32, EXP2_F64, 1), r, 2);
-  p = exp2Step<T>(p, r, 3);
-  p = exp2Step<T>(p, r, 4);
-  p = exp2Step<T>(p, r, 5);
-  p = exp2Step<T>(p, r, 6);
-  if (sizeof<T>() == 8) {
-    p = exp2Step<T>(p, r, 7);
-    p = exp2Step<T>(p, r, 8);
-    p = exp2Step<T>(p, r, 9);
-    p = exp2Step<T>(p, r, 10);
-  }
+  const r2 = v128.mul<T>(r, r);
+  let p = exp2Step<T>(exp2Constant<T>(1), r, 2);
+  p = multiplyAdd<T>(p, r2, exp2Step<T>(exp2Constant<T>(3), r, 4));
+  p = multiplyAdd<T>(p, r2, exp2Step<T>(exp2Constant<T>(5), r, 6));
+  p = multiplyAdd<T>(p, r2, exp2Step<T>(exp2Constant<T>(7), r, 8));
+  p = multiplyAdd<T>(p, r2, exp2Step<T>(exp2Constant<T>(9), r, 10));
+  return v128.mul<T>(p, shiftLeft<T>(shifted, fractionBits<T>()));
+}
+
+// @ts-ignore: decorator
+@inline
+export function exp2Constant<T extends number>(i: i32): v128 {
+  return constant<T>(EXP2_F32, EXP2_F64, i);
+}
+
+/** quickExp2 for f32 with its constants already in registers, for loops that have room for them. */
+// @ts-ignore: decorator
+@inline
+export function exp2With<T extends number>(
+  y: v128, least: v128, rounder: v128, c5: v128, c4: v128, c3: v128, c2: v128, c1: v128, c0: v128,
+): v128 {
+  y = v128.pmax<T>(y, least);
+  // The bias of the exponent rides on the rounding constant: the low bits of the sum are those of 2^n.
+  const shifted = v128.add<T>(y, rounder);
+  const r = v128.sub<T>(y, v128.sub<T>(shifted, rounder));
+  const r2 = v128.mul<T>(r, r);
+  const high = multiplyAdd<T>(multiplyAdd<T>(c5, r, c4), r2, multiplyAdd<T>(c3, r, c2));
+  const p = multiplyAdd<T>(high, r2, multiplyAdd<T>(c1, r, c0));
   return v128.mul<T>(p, shiftLeft<T>(shifted, fractionBits<T>()));
 }
 

@@ -9,18 +9,22 @@
 // for which the expectation is exact whatever the variance; far from zero it uses a series in e^f, which is cheaper
 // there and keeps the relative accuracy of rare labels. The other is Gauss-Hermite with any number of nodes.
 
-import { at, lanes, multiplyAdd, sumLanes } from "./simd";
-import { exp, log1pInside, quickExp2 } from "./math";
-import { panelA, parallel, popFrame, pushFrame } from "./parallel";
+import { at, cell, lanes, multiplyAdd, sumLanes } from "./simd";
+import { exp, exp2Constant, exp2With, log1pInside, quickExp2 } from "./math";
+import { panelA, panelB, parallel, popFrame, pushFrame } from "./parallel";
 import {
-  constant, HALF, horner, MILLS_F32, MILLS_F64, MIXTURE_F32, MIXTURE_F64, number, ONE, TAIL_F32, TAIL_F64, TERMS_F32, TERMS_F64,
+  BIASED_ROUNDER, constant, HALF, horner, MILLS_F32, MILLS_F64, MIXTURE_F32, MIXTURE_F64, number, ONE, TAIL_F32, TAIL_F64, TERMS_F32, TERMS_F64,
 } from "./tables";
 
 /** Elements worked on at a time: the scratch of the default rule stays in the first cache. */
 const BLOCK: i32 = 512;
 
-// Scratch of a thread: the padded last vectors of a row, a list of elements, and one record of vectors for each vector.
+/** A mean below any that counts: pads a vector with elements whose value and derivatives are 0. */
+const NOWHERE: f64 = -1e6;
+
+// Scratch of a thread: the padded last vectors of a row, a sum, a list of elements, and a record for each vector.
 const PADDED: usize = 0;
+const SUM: usize = 32;
 const LIST: usize = 64;
 const RECORDS: usize = LIST + 4 * BLOCK + 64;
 
@@ -36,6 +40,20 @@ const VALUE: usize = 96;
 const PROBABILITY: usize = 112;
 const SLOPE: usize = 128;
 const RECORD: usize = 144;
+
+// Everything is computed for -|m|, where nothing cancels; then value(m) = value(-|m|) + max(m, 0), and of the probability:
+
+/** E sigmoid(f) at m from that at -|m|. */
+// @ts-ignore: decorator
+@inline
+function probabilityOf<T extends number>(m: v128, below: v128): v128 {
+  return v128.bitselect(v128.sub<T>(number<T>(ONE), below), below, v128.gt<T>(m, v128.splat<T>(0)));
+}
+// @ts-ignore: decorator
+@inline
+function positivePart<T extends number>(m: v128): v128 {
+  return v128.pmax<T>(m, v128.splat<T>(0));
+}
 
 // @ts-ignore: decorator
 @inline
@@ -53,16 +71,19 @@ function millsStep<T extends number>(p: v128, k: v128, i: i32): v128 {
   return horner<T>(p, k, MILLS_F32, MILLS_F64, i);
 }
 
-/** Phi(-t) / phi(t) from k = 1 / (1 + p t). Pairs of terms (Estrin) for f32: a shorter chain than Horner's. */
+/** Mills' ratio Phi(-t) / phi(t) from k = 1 / (1 + p t); the f32 one with its constants in registers. */
+// @ts-ignore: decorator
+@inline
+function millsWith<T extends number>(k: v128, c7: v128, c6: v128, c5: v128, c4: v128, c3: v128, c2: v128, c1: v128): v128 {
+  const k2 = v128.mul<T>(k, k);
+  const low = multiplyAdd<T>(multiplyAdd<T>(c4, k, c3), k2, multiplyAdd<T>(c2, k, c1));
+  const high = multiplyAdd<T>(c7, k2, multiplyAdd<T>(c6, k, c5));
+  return v128.mul<T>(multiplyAdd<T>(high, v128.mul<T>(k2, k2), low), k);
+}
 // @ts-ignore: decorator
 @inline
 function millsRatio<T extends number>(k: v128): v128 {
   const k2 = v128.mul<T>(k, k);
-  if (sizeof<T>() == 4) {
-    const low = multiplyAdd<T>(millsStep<T>(millsConstant<T>(4), k, 5), k2, millsStep<T>(millsConstant<T>(6), k, 7));
-    const high = multiplyAdd<T>(millsConstant<T>(1), k2, millsStep<T>(millsConstant<T>(2), k, 3));
-    return v128.mul<T>(multiplyAdd<T>(high, v128.mul<T>(k2, k2), low), k);
-  }
   let q = millsStep<T>(millsConstant<T>(1), k, 2);
   q = multiplyAdd<T>(q, k2, millsStep<T>(millsConstant<T>(3), k, 4));
   q = multiplyAdd<T>(q, k2, millsStep<T>(millsConstant<T>(5), k, 6));
@@ -73,25 +94,45 @@ function millsRatio<T extends number>(k: v128): v128 {
   return v128.mul<T>(q, k);
 }
 
+/** Term 1 and the others times their coefficients for value (0), mean derivative (1) or variance derivative (2). */
+// @ts-ignore: decorator
+@inline
+function sumTerms<T extends number>(i: i32, term1: v128, term2: v128, term3: v128, term4: v128, term5: v128, term6: v128): v128 {
+  let sum = multiplyAdd<T>(term2, constant<T>(TERMS_F32, TERMS_F64, i), term1);
+  sum = multiplyAdd<T>(term3, constant<T>(TERMS_F32, TERMS_F64, 3 + i), sum);
+  sum = multiplyAdd<T>(term4, constant<T>(TERMS_F32, TERMS_F64, 6 + i), sum);
+  sum = multiplyAdd<T>(term5, constant<T>(TERMS_F32, TERMS_F64, 9 + i), sum);
+  return multiplyAdd<T>(term6, constant<T>(TERMS_F32, TERMS_F64, 12 + i), sum);
+}
+
 /**
- * The tail, with E e^{kf} = e^{km + k^2 v/2}: value = sum c/k E e^{kf} and so on, computed for -|m|, of which
- * value(m) = m + value(-m) and probability(m) = 1 - probability(-m) make the rest. Stores scale d/dm and scale d/dv in
- * the tail, and m and v themselves elsewhere; lists the offsets of the latter. Returns the end of the list and leaves
- * the lane sums of the values in the padding.
+ * The tail, with E e^{kf} = e^{km + k^2 v/2}: value = sum c/k E e^{kf} and so on, with f at
+ * -|m|. Stores scale d/dm and scale d/dv in the tail, and m and v themselves elsewhere; lists the offsets of the latter.
+ * Returns the end of the list and leaves the lane sums of the values in the scratch.
  */
-export function tailBlock<T extends number>(
+function tailBlock<T extends number>(
   vectors: i32, mean: usize, variance: usize, factor: T, scale: T, dMean: usize, dVariance: usize, scratch: usize,
 ): usize {
   const end = <usize>vectors << 4;
   const factors = v128.splat<T>(factor);
+  const log2e = tailConstant<T>(3);
+  const least = exp2Constant<T>(0), rounder = number<T>(BIASED_ROUNDER);
+  const c5 = exp2Constant<T>(1), c4 = exp2Constant<T>(2), c3 = exp2Constant<T>(3);
+  const c2 = exp2Constant<T>(4), c1 = exp2Constant<T>(5), c0 = exp2Constant<T>(6);
   let offset: usize = 0, record = scratch + RECORDS;
   do {
     const v = v128.pmax<T>(v128.mul<T>(v128.load(variance + offset), factors), v128.splat<T>(0));
-    const a = v128.abs<T>(v128.load(mean + offset));
     const half = v128.mul<T>(v, number<T>(HALF));
+    const first = v128.mul<T>(v128.sub<T>(half, v128.abs<T>(v128.load(mean + offset))), log2e);
+    const growth = v128.mul<T>(v128.pmin<T>(v, tailConstant<T>(4)), log2e);
     v128.store(record, v, VARIANCE);
-    v128.store(record, quickExp2<T>(v128.mul<T>(v128.sub<T>(half, a), tailConstant<T>(3))), VALUE);
-    v128.store(record, quickExp2<T>(v128.mul<T>(v128.pmin<T>(v, tailConstant<T>(4)), tailConstant<T>(3))), SLOPE);
+    if (sizeof<T>() == 4) {
+      v128.store(record, exp2With<T>(first, least, rounder, c5, c4, c3, c2, c1, c0), VALUE);
+      v128.store(record, exp2With<T>(growth, least, rounder, c5, c4, c3, c2, c1, c0), SLOPE);
+    } else {
+      v128.store(record, quickExp2<T>(first), VALUE);
+      v128.store(record, quickExp2<T>(growth), SLOPE);
+    }
     offset += 16;
     record += RECORD;
   } while (offset < end);
@@ -103,31 +144,27 @@ export function tailBlock<T extends number>(
   offset = 0;
   record = scratch + RECORDS;
   do {
-    const term1 = v128.load(record, VALUE);
+    // term k is E e^{kf}, and its ratio to the one before e^f E e^{(k-1) v}.
     const growth = v128.load(record, SLOPE);
+    const term1 = v128.load(record, VALUE);
     let ratio = v128.mul<T>(term1, growth);
-    let term = v128.mul<T>(term1, ratio);
-    let value = multiplyAdd<T>(term, constant<T>(TERMS_F32, TERMS_F64, 0), term1);
-    let probability = multiplyAdd<T>(term, constant<T>(TERMS_F32, TERMS_F64, 1), term1);
-    let slope = multiplyAdd<T>(term, constant<T>(TERMS_F32, TERMS_F64, 2), term1);
-    let k = sizeof<T>() == 4 ? TERMS_F32 : TERMS_F64;
-    const last = k + (sizeof<T>() == 4 ? 6 : 12) * sizeof<T>();
-    do {
-      k += 3 * sizeof<T>();
-      ratio = v128.mul<T>(ratio, growth);
-      term = v128.mul<T>(term, ratio);
-      value = multiplyAdd<T>(term, v128.load_splat<T>(k), value);
-      probability = multiplyAdd<T>(term, v128.load_splat<T>(k, sizeof<T>()), probability);
-      slope = multiplyAdd<T>(term, v128.load_splat<T>(k, 2 * sizeof<T>()), slope);
-    } while (k < last);
+    const term2 = v128.mul<T>(term1, ratio);
+    ratio = v128.mul<T>(ratio, growth);
+    const term3 = v128.mul<T>(term2, ratio);
+    ratio = v128.mul<T>(ratio, growth);
+    const term4 = v128.mul<T>(term3, ratio);
+    ratio = v128.mul<T>(ratio, growth);
+    const term5 = v128.mul<T>(term4, ratio);
+    const term6 = v128.mul<T>(term5, v128.mul<T>(ratio, growth));
+    const value = sumTerms<T>(0, term1, term2, term3, term4, term5, term6);
+    const probability = sumTerms<T>(1, term1, term2, term3, term4, term5, term6);
+    const slope = sumTerms<T>(2, term1, term2, term3, term4, term5, term6);
 
     const m = v128.load(mean + offset);
     const v = v128.load(record, VARIANCE);
     const tail = v128.lt<T>(v128.sub<T>(v128.mul<T>(v, tailConstant<T>(0)), v128.abs<T>(m)), tailConstant<T>(1));
-    const positive = v128.gt<T>(m, v128.splat<T>(0));
-    sum = v128.add<T>(sum, v128.and(v128.add<T>(value, v128.and(m, positive)), tail));
-    probability = v128.bitselect(v128.sub<T>(number<T>(ONE), probability), probability, positive);
-    v128.store(dMean + offset, v128.bitselect(v128.mul<T>(probability, scales), m, tail));
+    sum = v128.add<T>(sum, v128.and(v128.add<T>(value, positivePart<T>(m)), tail));
+    v128.store(dMean + offset, v128.bitselect(v128.mul<T>(probabilityOf<T>(m, probability), scales), m, tail));
     v128.store(dVariance + offset, v128.bitselect(v128.mul<T>(slope, halfScales), v, tail));
     // Every offset is written, the list grows only by those outside: no branch to mispredict.
     const outside = ~(sizeof<T>() == 4 ? i32x4.bitmask(tail) : i64x2.bitmask(tail));
@@ -144,7 +181,7 @@ export function tailBlock<T extends number>(
     offset += 16;
     record += RECORD;
   } while (offset < end);
-  v128.store(scratch, sum, PADDED);
+  v128.store(scratch, sum, SUM);
   return list;
 }
 
@@ -154,7 +191,7 @@ export function tailBlock<T extends number>(
  *   value(-a) = sum w (g phi(t) - a Phi(-t))   probability(-a) = sum w Phi(-t)   d/dv = 1/2 sum w phi(t) / g
  * Takes m and v from where the derivatives go. Returns the lane sums of the values.
  */
-export function mixtureBlock<T extends number>(listEnd: usize, scale: T, dMean: usize, dVariance: usize, scratch: usize): v128 {
+function mixtureBlock<T extends number>(listEnd: usize, scale: T, dMean: usize, dVariance: usize, scratch: usize): v128 {
   const first = scratch + RECORDS;
   const end = gatherRecords<T>(listEnd, dMean, dVariance, scratch);
   let record = first;
@@ -182,21 +219,8 @@ export function mixtureBlock<T extends number>(listEnd: usize, scale: T, dMean: 
       v128.store(record, v128.mul<T>(square, inverse), MILLS);
       record += RECORD;
     } while (record < end);
-    record = first;
-    do {
-      const t = v128.mul<T>(v128.load(record, MEAN), v128.load(record, RECIPROCAL));
-      v128.store(record, v128.mul<T>(quickExp2<T>(v128.mul<T>(v128.mul<T>(t, t), tailConstant<T>(2))), weight), DENSITY);
-      record += RECORD;
-    } while (record < end);
-    record = first;
-    do {
-      const e = v128.load(record, DENSITY);
-      const mills = millsRatio<T>(v128.load(record, MILLS));
-      v128.store(record, multiplyAdd<T>(e, mills, v128.load(record, PROBABILITY)), PROBABILITY);
-      v128.store(record, multiplyAdd<T>(e, v128.load(record, SQRT), v128.load(record, VALUE)), VALUE);
-      v128.store(record, multiplyAdd<T>(e, v128.load(record, RECIPROCAL), v128.load(record, SLOPE)), SLOPE);
-      record += RECORD;
-    } while (record < end);
+    densityPass<T>(first, end, weight);
+    sumPass<T>(first, end);
     component += 2 * sizeof<T>();
   } while (component < lastComponent);
 
@@ -206,16 +230,47 @@ export function mixtureBlock<T extends number>(listEnd: usize, scale: T, dMean: 
   do {
     const m = v128.load(record, MEAN);
     const probability = v128.load(record, PROBABILITY);
-    const positive = v128.gt<T>(m, v128.splat<T>(0));
     const value = v128.sub<T>(v128.load(record, VALUE), v128.mul<T>(v128.abs<T>(m), probability));
-    sum = v128.add<T>(sum, v128.add<T>(value, v128.and(m, positive)));
-    const signed = v128.bitselect(v128.sub<T>(number<T>(ONE), probability), probability, positive);
-    v128.store(record, v128.mul<T>(signed, scales), PROBABILITY);
+    sum = v128.add<T>(sum, v128.add<T>(value, positivePart<T>(m)));
+    v128.store(record, v128.mul<T>(probabilityOf<T>(m, probability), scales), PROBABILITY);
     v128.store(record, v128.mul<T>(v128.load(record, SLOPE), v128.mul<T>(scales, number<T>(HALF))), SLOPE);
     record += RECORD;
   } while (record < end);
   scatterRecords<T>(listEnd, dMean, dVariance, scratch);
   return sum;
+}
+
+/** w phi(t) sqrt(2 pi), with t = m / g. */
+// @ts-ignore: decorator
+@inline
+function densityPass<T extends number>(record: usize, end: usize, weight: v128): void {
+  const exponent = tailConstant<T>(2), least = exp2Constant<T>(0), rounder = number<T>(BIASED_ROUNDER);
+  const c5 = exp2Constant<T>(1), c4 = exp2Constant<T>(2), c3 = exp2Constant<T>(3);
+  const c2 = exp2Constant<T>(4), c1 = exp2Constant<T>(5), c0 = exp2Constant<T>(6);
+  do {
+    const t = v128.mul<T>(v128.load(record, MEAN), v128.load(record, RECIPROCAL));
+    const y = v128.mul<T>(v128.mul<T>(t, t), exponent);
+    const e = sizeof<T>() == 4 ? exp2With<T>(y, least, rounder, c5, c4, c3, c2, c1, c0) : quickExp2<T>(y);
+    v128.store(record, v128.mul<T>(e, weight), DENSITY);
+    record += RECORD;
+  } while (record < end);
+}
+
+/** Adds a component to the three sums. */
+// @ts-ignore: decorator
+@inline
+function sumPass<T extends number>(record: usize, end: usize): void {
+  const c7 = millsConstant<T>(1), c6 = millsConstant<T>(2), c5 = millsConstant<T>(3), c4 = millsConstant<T>(4);
+  const c3 = millsConstant<T>(5), c2 = millsConstant<T>(6), c1 = millsConstant<T>(7);
+  do {
+    const e = v128.load(record, DENSITY);
+    const k = v128.load(record, MILLS);
+    const mills = sizeof<T>() == 4 ? millsWith<T>(k, c7, c6, c5, c4, c3, c2, c1) : millsRatio<T>(k);
+    v128.store(record, multiplyAdd<T>(e, mills, v128.load(record, PROBABILITY)), PROBABILITY);
+    v128.store(record, multiplyAdd<T>(e, v128.load(record, SQRT), v128.load(record, VALUE)), VALUE);
+    v128.store(record, multiplyAdd<T>(e, v128.load(record, RECIPROCAL), v128.load(record, SLOPE)), SLOPE);
+    record += RECORD;
+  } while (record < end);
 }
 
 /** m and v of the listed elements into records, the last one padded with elements that count for nothing. */
@@ -234,7 +289,7 @@ function gatherRecords<T extends number>(listEnd: usize, mean: usize, variance: 
   }
   if (lane == 0) return record;
   for (; lane < 16; lane += sizeof<T>()) {
-    store<T>(record + lane, <T>-1e6, MEAN);
+    store<T>(record + lane, <T>NOWHERE, MEAN);
     store<T>(record + lane, 0, VARIANCE);
   }
   return record + RECORD;
@@ -252,5 +307,238 @@ function scatterRecords<T extends number>(listEnd: usize, dMean: usize, dVarianc
       lane = 0;
       record += RECORD;
     }
+  }
+}
+
+/** The default rule over whole vectors, at most BLOCK elements. Returns the lane sums of the values. */
+function defaultBlock<T extends number>(
+  vectors: i32, mean: usize, variance: usize, factor: T, scale: T, dMean: usize, dVariance: usize,
+): v128 {
+  const scratch = panelA();
+  const listEnd = tailBlock<T>(vectors, mean, variance, factor, scale, dMean, dVariance, scratch);
+  const sum = v128.load(scratch, SUM);
+  if (listEnd == scratch + LIST) return sum;
+  return v128.add<T>(sum, mixtureBlock<T>(listEnd, scale, dMean, dVariance, scratch));
+}
+
+/**
+ * Gauss-Hermite over whole vectors: f = -|m| + sqrt(v) x with the nodes x and weights of a standard normal variable.
+ * d/dv is the expectation of sigmoid'(f) / 2, which needs no division by sqrt(v).
+ */
+function hermiteBlock<T extends number>(
+  vectors: i32, mean: usize, variance: usize, factor: T, scale: T, dMean: usize, dVariance: usize,
+  count: i32, nodes: usize, weights: usize,
+): v128 {
+  const zero = v128.splat<T>(0), scales = v128.splat<T>(scale);
+  const bytes = <usize>count << alignof<T>();
+  let sum = zero;
+  for (let offset: usize = 0; offset < <usize>vectors << 4; offset += 16) {
+    const m = v128.load(mean + offset);
+    const below = v128.neg<T>(v128.abs<T>(m));
+    const deviation = v128.sqrt<T>(v128.pmax<T>(v128.mul<T>(v128.load(variance + offset), v128.splat<T>(factor)), zero));
+    let value = zero, probability = zero, slope = zero;
+    for (let j: usize = 0; j < bytes; j += sizeof<T>()) {
+      const weight = v128.load_splat<T>(weights + j);
+      const f = multiplyAdd<T>(deviation, v128.load_splat<T>(nodes + j), below);
+      const e = exp<T>(v128.neg<T>(v128.abs<T>(f)));
+      const larger = v128.div<T>(number<T>(ONE), v128.add<T>(e, number<T>(ONE)));
+      const smaller = v128.mul<T>(e, larger);
+      value = multiplyAdd<T>(v128.add<T>(v128.pmax<T>(f, zero), log1pInside<T>(e)), weight, value);
+      probability = multiplyAdd<T>(v128.bitselect(smaller, larger, v128.lt<T>(f, zero)), weight, probability);
+      slope = multiplyAdd<T>(v128.mul<T>(smaller, larger), weight, slope);
+    }
+    sum = v128.add<T>(sum, v128.add<T>(value, positivePart<T>(m)));
+    v128.store(dMean + offset, v128.mul<T>(probabilityOf<T>(m, probability), scales));
+    v128.store(dVariance + offset, v128.mul<T>(slope, v128.mul<T>(scales, number<T>(HALF))));
+  }
+  return sum;
+}
+
+// @ts-ignore: decorator
+@unmanaged
+class QuadratureFrame<T> {
+  rows: i32;
+  columns: i32;
+  mean: usize;
+  variance: usize;
+  rowVariance: usize;
+  rowStart: usize;
+  column: usize;
+  count: i32;
+  nodes: usize;
+  weights: usize;
+  scale: T;
+  rowValue: usize;
+  dMean: usize;
+  dVariance: usize;
+  /** Rows, or for probabilities columns, of one task. */
+  share: i32;
+}
+
+// @ts-ignore: decorator
+@inline
+function block<T extends number>(
+  f: QuadratureFrame<T>, vectors: i32, mean: usize, variance: usize, factor: T, dMean: usize, dVariance: usize,
+): T {
+  const sum = f.count == 0
+    ? defaultBlock<T>(vectors, mean, variance, factor, f.scale, dMean, dVariance)
+    : hermiteBlock<T>(vectors, mean, variance, factor, f.scale, dMean, dVariance, f.count, f.nodes, f.weights);
+  return sumLanes<T>(sum);
+}
+
+/** `n` elements as negatives, in blocks; the last vector is padded. Returns the sum of the values. */
+function sweep<T extends number>(
+  f: QuadratureFrame<T>, n: i32, mean: usize, variance: usize, factor: T, dMean: usize, dVariance: usize,
+): f64 {
+  const whole = n & -lanes<T>();
+  let sum: f64 = 0;
+  for (let i = 0; i < whole; i += BLOCK) {
+    const vectors = min(BLOCK, whole - i) / lanes<T>();
+    sum += <f64>block<T>(f, vectors, at<T>(mean, i), at<T>(variance, i), factor, at<T>(dMean, i), at<T>(dVariance, i));
+  }
+  if (whole == n) return sum;
+  const padded = panelA() + PADDED;
+  const bytes = <usize>(n - whole) << alignof<T>();
+  v128.store(padded, v128.splat<T>(<T>NOWHERE));
+  v128.store(padded, v128.splat<T>(0), 16);
+  memory.copy(padded, at<T>(mean, whole), bytes);
+  memory.copy(padded + 16, at<T>(variance, whole), bytes);
+  sum += <f64>block<T>(f, 1, padded, padded + 16, factor, padded, padded + 16);
+  memory.copy(at<T>(dMean, whole), padded, bytes);
+  memory.copy(at<T>(dVariance, whole), padded + 16, bytes);
+  return sum;
+}
+
+/** Reverses the sign of the listed elements of a row. */
+function reverse<T extends number>(row: usize, column: usize, end: usize): void {
+  for (; column < end; column += 4) {
+    const address = at<T>(row, load<i32>(column));
+    store<T>(address, -load<T>(address));
+  }
+}
+
+function likelihoodTask<T extends number>(frame: usize, task: i32): void {
+  const f = changetype<QuadratureFrame<T>>(frame);
+  const last = min((task + 1) * f.share, f.rows);
+  for (let i = task * f.share; i < last; i++) {
+    const mean = cell<T>(f.mean, f.columns, i, 0);
+    const dMean = cell<T>(f.dMean, f.columns, i, 0);
+    const dVariance = cell<T>(f.dVariance, f.columns, i, 0);
+    const shared = f.rowVariance != 0;
+    const variance = shared ? f.variance : cell<T>(f.variance, f.columns, i, 0);
+    const factor: T = shared ? load<T>(at<T>(f.rowVariance, i)) : <T>1;
+    let positive: usize = 0, end: usize = 0;
+    if (f.rowStart != 0) {
+      positive = at<i32>(f.column, load<i32>(at<i32>(f.rowStart, i)));
+      end = at<i32>(f.column, load<i32>(at<i32>(f.rowStart, i + 1)));
+    }
+    reverse<T>(mean, positive, end);
+    store<T>(at<T>(f.rowValue, i), <T>sweep<T>(f, f.columns, mean, variance, factor, dMean, dVariance));
+    reverse<T>(dMean, positive, end);
+    if (dMean != mean) reverse<T>(mean, positive, end);
+  }
+}
+
+function probabilityTask<T extends number>(frame: usize, task: i32): void {
+  const f = changetype<QuadratureFrame<T>>(frame);
+  const first = task * f.share;
+  const n = min(f.share, f.columns - first);
+  sweep<T>(f, n, at<T>(f.mean, first), at<T>(f.variance, first), 1, at<T>(f.dMean, first), panelB());
+}
+
+function likelihoodTaskF32(frame: usize, task: i32): void { likelihoodTask<f32>(frame, task); }
+function likelihoodTaskF64(frame: usize, task: i32): void { likelihoodTask<f64>(frame, task); }
+function probabilityTaskF32(frame: usize, task: i32): void { probabilityTask<f32>(frame, task); }
+function probabilityTaskF64(frame: usize, task: i32): void { probabilityTask<f64>(frame, task); }
+
+/** Elements of a task: enough to pay for its start. */
+const SHARE: i32 = 8192;
+
+/**
+ * Expected negative log likelihood of a batch. mean is [rows, columns]; so is variance, unless rowVariance [rows] is
+ * given: then variance is [columns] and that of element (i, k) is rowVariance[i] variance[k]. Labels are negative but for
+ * those listed: column[rowStart[i] ... rowStart[i + 1] - 1], distinct, are the positives of row i; rowStart may be 0. The
+ * rule is the default with count = 0, else Gauss-Hermite with `count` nodes and weights as hermiteRule gives them.
+ * Writes the sum over each row to rowValue [rows], and scale times the derivatives of the sum to dMean and dVariance
+ * [rows, columns], which may be mean and variance (mean is otherwise left as it was).
+ * @kernel
+ */
+export function expectedLogLikelihood<T extends number>(
+  rows: i32, columns: i32, mean: usize, variance: usize, rowVariance: usize, rowStart: usize, column: usize,
+  count: i32, nodes: usize, weights: usize, scale: T, rowValue: usize, dMean: usize, dVariance: usize,
+): void {
+  if (rows == 0) return;
+  const frame = pushFrame(offsetof<QuadratureFrame<T>>());
+  const f = changetype<QuadratureFrame<T>>(frame);
+  f.rows = rows; f.columns = columns; f.mean = mean; f.variance = variance; f.rowVariance = rowVariance;
+  f.rowStart = rowStart; f.column = column; f.count = count; f.nodes = nodes; f.weights = weights;
+  f.scale = scale; f.rowValue = rowValue; f.dMean = dMean; f.dVariance = dVariance;
+  f.share = max(1, SHARE / max(1, columns));
+  const run: (frame: usize, task: i32) => void = sizeof<T>() == 4 ? likelihoodTaskF32 : likelihoodTaskF64;
+  parallel(run.index, frame, (rows + f.share - 1) / f.share);
+  popFrame(frame);
+}
+
+/** out = E sigmoid(f) for n means and variances, by the rule that count, nodes and weights name; out may be mean. @kernel */
+export function predictiveProbability<T extends number>(
+  n: i32, mean: usize, variance: usize, count: i32, nodes: usize, weights: usize, out: usize,
+): void {
+  if (n == 0) return;
+  const frame = pushFrame(offsetof<QuadratureFrame<T>>());
+  const f = changetype<QuadratureFrame<T>>(frame);
+  f.columns = n; f.mean = mean; f.variance = variance; f.dMean = out; f.scale = 1;
+  f.count = count; f.nodes = nodes; f.weights = weights; f.share = SHARE;
+  const run: (frame: usize, task: i32) => void = sizeof<T>() == 4 ? probabilityTaskF32 : probabilityTaskF64;
+  parallel(run.index, frame, (n + SHARE - 1) / SHARE);
+  popFrame(frame);
+}
+
+/** Eigenvalues below x of the Jacobi matrix of the Hermite polynomials, that is roots of the n-th one (Sturm's count). */
+function rootsBelow(n: i32, x: f64): i32 {
+  let d = -x;
+  let below = <i32>(d < 0);
+  for (let i = 1; i < n; i++) {
+    // A pivot of 0 stands for one that is positive and tiny.
+    d = -x - <f64>i / (d == 0 ? 1e-300 : d);
+    below += <i32>(d < 0);
+  }
+  return below;
+}
+
+/**
+ * The n <= 256 nodes, ascending, and weights of E g(x), x ~ N(0, 1): roots of the Hermite polynomial h_n, orthonormal, by
+ * bisection on Sturm's count and Newton steps with h_n' = sqrt(n) h_{n-1}; the weights are 1 / (n h_{n-1}^2).
+ * Computed in f64, rounded to T.
+ * @kernel
+ */
+export function hermiteRule<T extends number>(n: i32, nodes: usize, weights: usize): void {
+  for (let i = 0; i < (n + 1) / 2; i++) {
+    // Root i from the top; the middle one of an odd rule is 0.
+    const wanted = n - i;
+    let low: f64 = 0, high: f64 = 2 * sqrt<f64>(<f64>n);
+    let x: f64 = 0;
+    if (2 * i + 1 != n) {
+      for (let step = 0; step < 32; step++) {
+        x = 0.5 * (low + high);
+        if (rootsBelow(n, x) >= wanted) high = x;
+        else low = x;
+      }
+    }
+    let before: f64 = 0;
+    for (let step = 0; step < 4; step++) {
+      let h: f64 = 1;
+      before = 0;
+      for (let k = 1; k <= n; k++) {
+        const next = (x * h - sqrt<f64>(<f64>(k - 1)) * before) / sqrt<f64>(<f64>k);
+        before = h;
+        h = next;
+      }
+      if (2 * i + 1 != n) x -= h / (sqrt<f64>(<f64>n) * before);
+    }
+    const weight = 1 / (<f64>n * before * before);
+    store<T>(at<T>(nodes, n - 1 - i), <T>x);
+    store<T>(at<T>(nodes, i), <T>-x);
+    store<T>(at<T>(weights, n - 1 - i), <T>weight);
+    store<T>(at<T>(weights, i), <T>weight);
   }
 }

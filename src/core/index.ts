@@ -3,6 +3,7 @@
 export * from "./adam.ts";
 export { Arena } from "./arena.ts";
 export { Core, type CoreOptions, createCore, hasRelaxedSimd, type Precision } from "./core.ts";
+export { type CovarianceInputs, covariance, covarianceGradient } from "./covariance.ts";
 export * from "./csr.ts";
 export * from "./dense.ts";
 export * from "./eigen.ts";
@@ -10,7 +11,9 @@ export * from "./errors.ts";
 export * from "./factor.ts";
 export * from "./kmeans.ts";
 export { Integers, integers, Matrix, matrix, matrixFrom, type RealArray, Scope, scoped } from "./matrix.ts";
+export { type Lists, Pattern, patternTimes, patternTransposeTimes, sampledProducts } from "./pattern.ts";
 export type { WorkOptions } from "./progress.ts";
+export * from "./quadrature.ts";
 export * from "./random.ts";
 export * from "./select.ts";
 export * from "./svd.ts";

@@ -20,7 +20,8 @@ export function randomNumbers(n: number, seed: number): Float64Array {
 /** A symmetric matrix with eigenvalues from 1 down to 1/condition (or the given ones), turned by random reflections. */
 export function symmetricMatrix(n: number, condition: number, seed: number, eigenvalues?: ArrayLike<number>): Float64Array {
   const a = new Float64Array(n * n);
-  for (let i = 0; i < n; i++) a[i * n + i] = eigenvalues?.[i] ?? condition ** (n > 1 ? -i / (n - 1) : 0);
+  // No powers: the host's power function is not the same everywhere.
+  for (let i = 0; i < n; i++) a[i * n + i] = eigenvalues?.[i] ?? 1 / (1 + ((condition - 1) * i) / Math.max(1, n - 1));
   for (let turn = 0; turn < 3; turn++) reflect(a, n, randomNumbers(n, seed + turn));
   for (let i = 0; i < n; i++) for (let j = 0; j < i; j++) a[j * n + i] = a[i * n + j] as number;
   return a;

@@ -1,0 +1,73 @@
+// Places in a rows x columns matrix where there is something, and products with values at those places.
+
+import { sameSize, wholeNumber } from "./check.ts";
+import type { Core } from "./core.ts";
+import { type Integers, integers, type Matrix } from "./matrix.ts";
+import { alike, hasShape, isVector } from "./shapes.ts";
+
+/** Which columns count in each row: entries rowStart[i] to rowStart[i + 1] of labelIndex. */
+export interface Lists {
+  rowStart: Int32Array;
+  labelIndex: Int32Array;
+}
+
+export class Pattern {
+  readonly rows: number;
+  readonly columns: number;
+  readonly entries: number;
+  readonly start: Integers;
+  readonly column: Integers;
+
+  constructor(core: Core, columns: number, { rowStart, labelIndex }: Lists) {
+    this.rows = rowStart.length - 1;
+    this.columns = wholeNumber("columns", columns, 0);
+    this.entries = labelIndex.length;
+    sameSize("rowStart", "entries at its end", rowStart.at(-1) ?? 0, this.entries);
+    for (const label of labelIndex) wholeNumber("labelIndex", label, 0, columns - 1);
+    this.start = integers(core, rowStart);
+    this.column = integers(core, labelIndex);
+  }
+
+  free(): void {
+    this.start.free();
+    this.column.free();
+  }
+}
+
+/** out_e = a_i . b_k for each entry e = (i, k). */
+export function sampledProducts(pattern: Pattern, a: Matrix, b: Matrix, out: Matrix): Matrix {
+  alike({ a, b, out });
+  hasShape("a", a, pattern.rows, a.columns);
+  hasShape("b", b, pattern.columns, a.columns);
+  isVector("out", out, pattern.entries);
+  a.core.kernels[a.precision].sampledProducts(
+    pattern.rows, pattern.start.address, pattern.column.address, a.columns, a.address, a.stride, b.address, b.stride, out.address,
+  );
+  return out;
+}
+
+/** out = V B, V having the values at the entries. */
+export function patternTimes(pattern: Pattern, values: Matrix, b: Matrix, out: Matrix): Matrix {
+  alike({ values, b, out });
+  isVector("values", values, pattern.entries);
+  hasShape("b", b, pattern.columns, b.columns);
+  hasShape("out", out, pattern.rows, b.columns);
+  b.core.kernels[b.precision].sparseTimes(
+    pattern.rows, pattern.start.address, pattern.column.address, values.address, 0, b.columns, b.address, b.stride, false,
+    out.address, out.stride,
+  );
+  return out;
+}
+
+/** out += V' B, V having the values at the entries. */
+export function patternTransposeTimes(pattern: Pattern, values: Matrix, b: Matrix, out: Matrix): Matrix {
+  alike({ values, b, out });
+  isVector("values", values, pattern.entries);
+  hasShape("b", b, pattern.rows, b.columns);
+  hasShape("out", out, pattern.columns, b.columns);
+  b.core.kernels[b.precision].sparseTransposeTimes(
+    pattern.rows, pattern.start.address, pattern.column.address, values.address, 0, b.columns, b.address, b.stride,
+    out.address, out.stride,
+  );
+  return out;
+}

@@ -1,0 +1,215 @@
+// Problems with known answers: the bound, everything on the way to it, and every gradient, on any backend.
+
+import type { Backend, KernelName, Tensor } from "../backend/backend.ts";
+import { sumOf } from "../core/matrix.ts";
+import type { Batch } from "./batch.ts";
+import { Bound } from "./bound.ts";
+import { allocateParameters, freeParameters, type Parameters } from "./parameters.ts";
+import { groupsOf, type ModelShape } from "./shape.ts";
+
+type Rows = number[][];
+
+/** One problem; the numbers given are the numbers used, no floor and no jitter. */
+export interface SelfcheckCase {
+  name: string;
+  kernel: "linear" | "se" | "sum";
+  inducing: "subspace" | "free";
+  posterior: "perFactor" | "shared";
+  N: number;
+  X: Rows;
+  basis: Rows | null;
+  /** Labels present in each row. */
+  labels: Rows;
+  /** Absent labels looked at in each row, or null for all of them. */
+  sampledNegatives: Rows | null;
+  parameters: {
+    A?: Rows;
+    Z?: Rows;
+    mu: Rows;
+    sigma: Rows;
+    Phi: Rows;
+    b: number[];
+    linearVariance?: number;
+    seVariance?: number;
+    lengthscale?: number;
+  };
+  expected: Record<string, unknown> & { gradient: Record<string, unknown> };
+}
+
+/** Worst error of each quantity of a case, relative to its largest element. */
+export type SelfcheckErrors = Record<string, number>;
+
+const flat = (value: unknown): number[] => (Array.isArray(value) ? value.flatMap(flat) : [value as number]);
+const turned = (rows: Rows): Rows => (rows[0] ?? []).map((_, j) => rows.map((row) => row[j] as number));
+const product = (a: Rows, b: Rows): Rows => a.map((row) => turned(b).map((column) => sumOf(row.map((v, i) => v * (column[i] as number)))));
+
+function relativeError(found: ArrayLike<number>, expected: number[]): number {
+  const scale = Math.max(...expected.map(Math.abs), Number.MIN_VALUE);
+  let worst = found.length === expected.length ? 0 : Number.POSITIVE_INFINITY;
+  expected.forEach((value, i) => {
+    const error = Math.abs((found[i] as number) - value) / scale;
+    worst = Math.max(worst, Number.isNaN(error) ? Number.POSITIVE_INFINITY : error);
+  });
+  return worst;
+}
+
+function shapeOf(problem: SelfcheckCase, quadrature: ModelShape["quadrature"]): ModelShape {
+  const { X, basis, parameters, kernel, inducing, posterior } = problem;
+  const names: Record<SelfcheckCase["kernel"], KernelName> = { linear: "linear", se: "se", sum: "linear+se" };
+  return {
+    points: problem.N,
+    features: X[0]?.length ?? 0,
+    labels: parameters.b.length,
+    factors: parameters.mu[0]?.length ?? 0,
+    inducing: parameters.mu.length,
+    rank: basis?.length ?? 0,
+    batch: X.length,
+    kernel: names[kernel],
+    inducingInputs: inducing,
+    covariance: posterior,
+    floor: 0,
+    quadrature,
+  };
+}
+
+function writeParameters(backend: Backend, problem: SelfcheckCase, to: Parameters): void {
+  const { A, Z, mu, sigma, Phi, b, linearVariance = 1, seVariance = 1, lengthscale = 1 } = problem.parameters;
+  backend.write(to.inducing, flat(A ?? turned(Z as Rows)));
+  backend.write(to.mu, flat(mu));
+  backend.write(to.logSigma, flat(turned(sigma)).map(Math.log));
+  backend.write(to.phi, flat(Phi));
+  backend.write(to.bias, b);
+  backend.write(to.hyper, [linearVariance, seVariance, lengthscale].map(Math.log));
+}
+
+/** Cumulative ends of lists of these lengths, and the lists in one. */
+function lists(rows: Rows): { rowStart: Int32Array; labelIndex: Int32Array } {
+  const rowStart = new Int32Array(rows.length + 1);
+  rows.forEach((row, i) => {
+    rowStart[i + 1] = (rowStart[i] as number) + row.length;
+  });
+  return { rowStart, labelIndex: Int32Array.from(rows.flat()) };
+}
+
+function makeBatch(backend: Backend, problem: SelfcheckCase, shape: ModelShape): { batch: Batch; tensors: Tensor[] } {
+  const { X, basis, labels, sampledNegatives } = problem;
+  const filled = X.map((row) => row.flatMap((value, j) => (value === 0 ? [] : [j])));
+  const { rowStart, labelIndex } = lists(filled);
+  const values = Float64Array.from(X.flatMap((row) => row.filter((value) => value !== 0)));
+  const x = backend.sparse(shape.batch, shape.features, rowStart, labelIndex, values);
+  const rows = backend.indices(shape.batch);
+  backend.writeIndices(rows, Int32Array.from(X.keys()));
+  const squares = backend.tensor(1, shape.batch, X.map((row) => sumOf(row.map((value) => value * value))));
+  const batch: Batch = { x, rows, squares, labels: lists(labels) };
+  const tensors: unknown[] = [x, rows, squares];
+  if (basis) {
+    batch.projected = backend.tensor(shape.batch, shape.rank, flat(product(X, turned(basis))));
+    tensors.push(batch.projected);
+  }
+  if (sampledNegatives) {
+    const pattern = backend.pattern(shape.labels, lists(labels.map((row, i) => [...row, ...(sampledNegatives[i] as number[])])));
+    const weights = labels.flatMap((row, i) => {
+      const sampled = sampledNegatives[i] as number[];
+      return [...row.map(() => 1), ...sampled.map(() => -(shape.labels - row.length) / sampled.length)];
+    });
+    const signedWeight = backend.tensor(1, pattern.entries, weights);
+    batch.labels = { pattern, signedWeight };
+    tensors.push(pattern, signedWeight);
+  }
+  return { batch, tensors: tensors as Tensor[] };
+}
+
+/** Repeats what all factors share, so that it reads [B,P] as the answers do. */
+function byPointAndFactor(values: ArrayLike<number>, shape: ModelShape): number[] {
+  const groups = groupsOf(shape);
+  const out: number[] = [];
+  for (let i = 0; i < shape.batch; i++) {
+    for (let p = 0; p < shape.factors; p++) out.push(values[(groups === 1 ? 0 : p) * shape.batch + i] as number);
+  }
+  return out;
+}
+
+/** Runs one case and compares it with its answers. */
+export async function selfcheckCase(backend: Backend, problem: SelfcheckCase, quadrature: ModelShape["quadrature"]): Promise<SelfcheckErrors> {
+  const shape = shapeOf(problem, quadrature);
+  const gram = problem.basis ? backend.tensor(shape.rank, shape.rank, flat(product(problem.basis, turned(problem.basis)))) : undefined;
+  const parameters = allocateParameters(backend, shape);
+  writeParameters(backend, problem, parameters);
+  const { batch, tensors } = makeBatch(backend, problem, shape);
+  const bound = new Bound(backend, shape, gram);
+  try {
+    bound.evaluate(parameters, batch, { klWeight: 1, learnInducing: true, learnHyper: true });
+    return await compare(backend, problem, shape, bound, parameters);
+  } finally {
+    bound.free();
+    freeParameters(backend, parameters);
+    backend.free(...tensors, ...(gram ? [gram] : []));
+  }
+}
+
+async function compare(backend: Backend, problem: SelfcheckCase, shape: ModelShape, bound: Bound, parameters: Parameters): Promise<SelfcheckErrors> {
+  const { expected } = problem;
+  const read = async (tensor: Tensor): Promise<number[]> => [...(await backend.read(tensor))];
+  const { dataTerm, divergence } = await bound.value();
+  const variance = byPointAndFactor(await read(bound.posterior.variance), shape);
+  const found: Record<string, ArrayLike<number>> = {
+    Kz: await read(bound.kernel.kz),
+    Kx: await read(bound.kernel.kx),
+    kxx: await read(bound.kernel.kxx),
+    latentMean: await read(bound.likelihood.mean),
+    latentVariance: variance,
+    dataTerm: [dataTerm],
+    kl: [divergence],
+    bound: [dataTerm - divergence],
+    ...(await predictions(backend, shape, bound, parameters, variance)),
+  };
+  const answers: Record<string, number[]> = { ...Object.fromEntries(Object.keys(found).map((name) => [name, flat(expected[name])])) };
+  answers.kl = [sumOf(flat(expected.kl))];
+  const gradients = await plainGradients(backend, problem, shape, bound);
+  for (const [name, values] of Object.entries(gradients)) {
+    found[`d${name}`] = values;
+    answers[`d${name}`] = flat(expected.gradient[name]);
+  }
+  return Object.fromEntries(Object.entries(found).map(([name, values]) => [name, relativeError(values, answers[name] as number[])]));
+}
+
+/** Utilities and probabilities of all labels. */
+async function predictions(
+  backend: Backend, shape: ModelShape, bound: Bound, parameters: Parameters, variance: number[],
+): Promise<Record<string, number[]>> {
+  const { batch: b, labels: k, factors: p } = shape;
+  const [mean, spread, square, s] = [backend.tensor(b, k), backend.tensor(b, k), backend.tensor(k, p), backend.tensor(b, p, variance)] as const;
+  backend.gemm(bound.likelihood.mean, parameters.phi, mean, { transposeB: true });
+  backend.combine("add", mean, parameters.bias, mean);
+  backend.map("square", parameters.phi, square);
+  backend.gemm(s, square, spread, { transposeB: true });
+  const utilityMean = [...(await backend.read(mean))];
+  const utilityVariance = [...(await backend.read(spread))];
+  backend.probability(mean, spread, mean);
+  const probability = [...(await backend.read(mean))];
+  backend.free(mean, spread, square, s);
+  return { utilityMean, utilityVariance, probability };
+}
+
+/** Gradients by the parameters as they stand in the case, not by their logarithms. */
+async function plainGradients(backend: Backend, problem: SelfcheckCase, shape: ModelShape, bound: Bound): Promise<Record<string, number[]>> {
+  const { parameters } = problem;
+  const read = async (tensor: Tensor): Promise<number[]> => [...(await backend.read(tensor))];
+  const rowsOf = (values: number[], columns: number): Rows =>
+    Array.from({ length: values.length / columns }, (_, i) => values.slice(i * columns, (i + 1) * columns));
+  const inducing = await read(bound.gradient.inducing);
+  const bySigma = turned(rowsOf(await read(bound.gradient.logSigma), shape.inducing));
+  const hyper = await read(bound.gradient.hyper);
+  const found: Record<string, number[]> = {
+    ...(parameters.A ? { A: inducing } : { Z: flat(turned(rowsOf(inducing, shape.inducing))) }),
+    mu: await read(bound.gradient.mu),
+    sigma: flat(bySigma.map((row, j) => row.map((value, p) => value / (parameters.sigma[j]?.[p] as number)))),
+    Phi: await read(bound.gradient.phi),
+    b: await read(bound.gradient.bias),
+  };
+  (["linearVariance", "seVariance", "lengthscale"] as const).forEach((name, i) => {
+    const value = parameters[name];
+    if (value !== undefined) found[name] = [(hyper[i] as number) / value];
+  });
+  return found;
+}

@@ -1,0 +1,94 @@
+// Everything that can be chosen about a training, with defaults that give a newcomer a good model.
+
+import { finiteNumber, oneOf, wholeNumber } from "../core/check.ts";
+import { ArgumentError } from "../core/errors.ts";
+import type { CovarianceName, InducingName } from "../model/shape.ts";
+
+export interface TrainOptions {
+  /** k(x, z): `linear`, `se` (squared exponential) or their sum. */
+  kernel?: "linear" | "se" | "linear+se";
+  /** Inducing inputs in the span of a basis, or free. */
+  inducing?: InducingName;
+  /** Keep the inducing inputs where k-means put them. */
+  fixedInducing?: boolean;
+  /** Keep the kernel's hyper-parameters at their start. */
+  fixedKernel?: boolean;
+  /** The basis: leading right singular vectors, k-means centroids, or rows of your own (R x D). */
+  basis?: "svd" | "kmeans" | { rows: number; values: Float32Array };
+  /** One Sigma for all latent functions, or the paper's one for each. */
+  covariance?: CovarianceName;
+  /** Absent labels looked at for each point in a step: all, or so many sampled ones. */
+  negatives?: "all" | number;
+  /** P, latent functions */
+  factors?: number;
+  /** M, inducing points */
+  inducingPoints?: number;
+  /** R, basis vectors */
+  rank?: number;
+  /** B, points of a step */
+  batch?: number;
+  epochs?: number;
+  /** Adam's step length at the start; it falls to zero along a cosine. */
+  learningRate?: number;
+  /** Weight of the KL at the end: 1 is the paper's bound. */
+  klWeight?: number;
+  /** The KL's weight rises linearly from klStart to klWeight over this part of the steps. */
+  klWarmup?: number;
+  klStart?: number;
+  /** Weight words by inverse document frequency; "auto" where all values are equal to one. */
+  idf?: boolean | "auto";
+  /** Scale every row to unit length. */
+  normalise?: boolean;
+  /** Least value of every sigma. */
+  floor?: number;
+  /** "closed", or a number of Gauss-Hermite nodes. */
+  quadrature?: "closed" | number;
+  precision?: "f32" | "f64";
+  seed?: number;
+  /** Bytes that may be taken to keep the projections of all points; beyond it they are made step by step. */
+  memoryBudget?: number;
+}
+
+/** The same with nothing left open. */
+export type FullTrainOptions = Required<TrainOptions>;
+
+export interface DataSizes {
+  points: number;
+  features: number;
+  labels: number;
+}
+
+/** Fills in the defaults for data of these sizes and refuses what cannot be. */
+export function completeOptions(given: TrainOptions, { points, features, labels }: DataSizes): FullTrainOptions {
+  const most = Math.min(points, features);
+  const options: FullTrainOptions = {
+    kernel: oneOf("kernel", given.kernel ?? "linear", ["linear", "se", "linear+se"]),
+    inducing: oneOf("inducing", given.inducing ?? "subspace", ["subspace", "free"]),
+    fixedInducing: given.fixedInducing ?? false,
+    fixedKernel: given.fixedKernel ?? (given.kernel ?? "linear") === "linear",
+    basis: given.basis ?? "svd",
+    covariance: oneOf("covariance", given.covariance ?? "shared", ["shared", "perFactor"]),
+    negatives: given.negatives ?? "all",
+    factors: wholeNumber("factors", given.factors ?? 100, 1),
+    inducingPoints: wholeNumber("inducingPoints", given.inducingPoints ?? Math.min(500, points), 1, points),
+    rank: wholeNumber("rank", given.rank ?? Math.min(1000, most), 1, most),
+    batch: wholeNumber("batch", Math.min(given.batch ?? 500, points), 1),
+    epochs: finiteNumber("epochs", given.epochs ?? 30),
+    learningRate: finiteNumber("learningRate", given.learningRate ?? 0.02),
+    klWeight: finiteNumber("klWeight", given.klWeight ?? 1),
+    klWarmup: finiteNumber("klWarmup", given.klWarmup ?? 0.6),
+    klStart: finiteNumber("klStart", given.klStart ?? 0.02),
+    idf: given.idf ?? "auto",
+    normalise: given.normalise ?? true,
+    floor: finiteNumber("floor", given.floor ?? 1e-6),
+    quadrature: given.quadrature ?? "closed",
+    precision: oneOf("precision", given.precision ?? "f32", ["f32", "f64"]),
+    seed: wholeNumber("seed", given.seed ?? 0, 0, Number.MAX_SAFE_INTEGER),
+    memoryBudget: finiteNumber("memoryBudget", given.memoryBudget ?? 2 ** 30),
+  };
+  if (options.negatives !== "all") wholeNumber("negatives", options.negatives, 1, labels);
+  if (options.quadrature !== "closed") wholeNumber("quadrature", options.quadrature, 1, 256);
+  if (!(options.epochs > 0)) throw new ArgumentError("epochs", `found ${options.epochs}, expected a number above 0`);
+  if (!(options.floor > 0)) throw new ArgumentError("floor", `found ${options.floor}, expected a number above 0`);
+  return options;
+}

@@ -1,0 +1,110 @@
+// Where a training starts: the basis, the inducing inputs and the first parameters.
+
+import type { WasmBackend } from "../backend/wasm.ts";
+import type { Backend } from "../backend/backend.ts";
+import type { Core } from "../core/core.ts";
+import { type Csr, sparseTimes } from "../core/csr.ts";
+import { gemm, transpose } from "../core/dense.ts";
+import { ArgumentError } from "../core/errors.ts";
+import { kmeans } from "../core/kmeans.ts";
+import { type Matrix, matrix, matrixFrom, type RealArray } from "../core/matrix.ts";
+import type { WorkOptions } from "../core/progress.ts";
+import { fillNormal } from "../core/random.ts";
+import { truncatedSvd } from "../core/svd.ts";
+import { deterministicLog } from "../data/elementary.ts";
+import { type LabelSets, labelFrequencies } from "../data/dataset.ts";
+import { type Parameters, parameterSizes } from "../model/parameters.ts";
+import type { ModelShape } from "../model/shape.ts";
+import type { FullTrainOptions } from "./options.ts";
+
+/** Xtilde' [D,R] in the core's memory, and whether its columns are orthonormal. */
+export interface Basis {
+  turned: Matrix;
+  orthonormal: boolean;
+}
+
+export async function makeBasis(x: Csr, options: FullTrainOptions, work: WorkOptions): Promise<Basis> {
+  const { core, precision, columns } = x;
+  const { basis, rank, seed } = options;
+  if (basis === "svd") {
+    const { right } = await truncatedSvd(x, { rank, seed, ...work });
+    return { turned: right, orthonormal: true };
+  }
+  if (basis === "kmeans") {
+    const { centres } = await kmeans(x, { clusters: rank, seed, ...work });
+    const turned = transpose(centres, matrix(core, columns, rank, precision));
+    centres.free();
+    return { turned, orthonormal: false };
+  }
+  if (basis.rows !== rank || basis.values.length !== rank * columns) {
+    throw new ArgumentError("basis", `found ${basis.rows} rows and ${basis.values.length} numbers, expected ${rank} rows of ${columns}`);
+  }
+  const given = matrixFrom(core, rank, columns, basis.values, precision);
+  const turned = transpose(given, matrix(core, columns, rank, precision));
+  given.free();
+  return { turned, orthonormal: false };
+}
+
+/** Xtilde Xtilde' [R,R]. */
+export function basisGram({ turned }: Basis): Matrix {
+  const { core, precision, columns } = turned;
+  return gemm(turned, turned, matrix(core, columns, columns, precision), { transposeA: true });
+}
+
+/** X Xtilde' [N,R]: the projections of all points. */
+export function projectAll(x: Csr, basis: Basis): Matrix {
+  return sparseTimes(x, basis.turned, matrix(x.core, x.rows, basis.turned.columns, x.precision));
+}
+
+/** Centroids of the points: in the subspace A [M,R], free Z' [D,M]. */
+export async function inducingStart(
+  x: Csr, projected: Matrix | undefined, basis: Basis | undefined, options: FullTrainOptions, work: WorkOptions,
+): Promise<Matrix> {
+  const { inducingPoints, seed } = options;
+  const settings = { clusters: inducingPoints, seed, iterations: 10, tolerance: 1e-3, ...work };
+  if (basis === undefined) {
+    const { centres } = await kmeans(x, settings);
+    const turned = transpose(centres, matrix(x.core, x.columns, inducingPoints, x.precision));
+    centres.free();
+    return turned;
+  }
+  const points = projected ?? projectAll(x, basis);
+  const { centres } = await kmeans(points, settings);
+  if (points !== projected) points.free();
+  return centres;
+}
+
+const PHI_STREAM = 101;
+const MU_STREAM = 102;
+
+/** log(p / (1 - p)) of each label's frequency, kept away from 0 and 1. */
+function biasStart(labels: LabelSets): Float64Array {
+  const counts = labelFrequencies(labels);
+  return Float64Array.from(counts, (count) => {
+    const p = (count + 0.5) / (labels.rows + 1);
+    return deterministicLog(p / (1 - p));
+  });
+}
+
+function normalNumbers(core: Core, count: number, deviation: number, seed: number, stream: number): RealArray {
+  const numbers = fillNormal(matrix(core, 1, count, "f32"), { seed, stream });
+  const values = numbers.toArray().map((value) => value * deviation);
+  numbers.free();
+  return values;
+}
+
+/** Phi ~ N(0, 1/P), mu ~ 0.01 N(0, 1), sigma = 1, b at the labels' frequencies. */
+export function startParameters(
+  backend: Backend, core: Core, shape: ModelShape, parameters: Parameters, inducing: RealArray, labels: LabelSets, seed: number,
+): void {
+  const sizes = parameterSizes(shape);
+  const count = (name: keyof Parameters): number => sizes[name][0] * sizes[name][1];
+  backend.write(parameters.inducing, inducing);
+  backend.write(parameters.phi, normalNumbers(core, count("phi"), 1 / Math.sqrt(shape.factors), seed, PHI_STREAM));
+  backend.write(parameters.mu, normalNumbers(core, count("mu"), 0.01, seed, MU_STREAM));
+  backend.fill(parameters.logSigma, deterministicLog(1 - shape.floor));
+  backend.write(parameters.bias, biasStart(labels));
+  backend.fill(parameters.hyper, 0);
+}
+
+export type { WasmBackend };

@@ -1,0 +1,37 @@
+// The bound and every gradient against reference values computed by automatic differentiation in double precision.
+
+import { describe, expect, test } from "vitest";
+import { WasmBackend } from "../../src/backend/wasm.ts";
+import { createCore } from "../../src/core/index.ts";
+import { type SelfcheckCase, selfcheckCase } from "../../src/model/selfcheck.ts";
+import { sharedFile } from "../support/shared.ts";
+
+const file = sharedFile("golden/bound.json");
+const cases: SelfcheckCase[] = file ? JSON.parse(new TextDecoder().decode(file)) : [];
+
+const settings = [
+  { precision: "f64", quadrature: 128, tolerance: 1e-9 },
+  { precision: "f64", quadrature: "closed", tolerance: 1e-7 },
+  { precision: "f32", quadrature: "closed", tolerance: 1e-4 },
+  { precision: "f32", quadrature: 20, tolerance: 1e-4 },
+] as const;
+
+describe("the bound and its gradients", () => {
+  for (const { precision, quadrature, tolerance } of settings) {
+    for (const threads of [1, 2]) {
+      test.skipIf(file === undefined)(`are the reference's to ${tolerance}, ${precision}, quadrature ${quadrature}, ${threads} thread(s)`, async () => {
+        const core = await createCore({ threads });
+        const backend = new WasmBackend(core, precision);
+        const before = core.arena.used;
+        expect(cases.length).toBe(14);
+        for (const problem of cases) {
+          const errors = await selfcheckCase(backend, problem, quadrature);
+          for (const [name, error] of Object.entries(errors)) expect(error, `${name} of ${problem.name}`).toBeLessThan(tolerance);
+        }
+        backend.dispose();
+        expect(core.arena.used).toBe(before);
+        core.dispose();
+      });
+    }
+  }
+});
