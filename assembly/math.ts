@@ -1,13 +1,15 @@
 // exp, log and their relatives on vectors of either precision, and array kernels made of them.
 //
-// Only + - * / and bit operations are used, in a fixed order, so every runtime gives the same bits. Each comment states
-// the worst error measured against a reference of much higher precision, in units of the last place (ULP) of T; f32
-// over every one of the 2^32 arguments, f64 over 8 million spread over all exponents, with the edges of each branch.
+// Only + - * / and bit operations are used, in a fixed order, so every runtime gives the same bits. Each
+// comment states the worst error measured, in units of the last place (ULP): for f32 against f64, over every
+// argument where the function bends and every 61st of all 2^32; for f64 against 80 bits, over 9.5 million
+// arguments of all exponents.
 
 import { at, lanes, multiplyAdd } from "./simd";
 import {
-  BIAS, BIASED_ROUNDER, constant, EXP2_F32, EXP2_F64, EXP_F32, EXP_F64, HALF, horner, INFINITE, integer, LIFT, LIFT_EXPONENT,
-  LOG_F32, LOG_F64, NEGATIVE_INFINITE, NOT_A_NUMBER, number, ONE, ROUNDER, SMALLEST_NORMAL, SQRT_HALF_BITS, TWO,
+  BIAS, BIASED_ROUNDER, constant, EXP2_F32, EXP2_F64, EXP_F32, EXP_F64, HALF, horner, INFINITE, integer, LIFT,
+  LIFT_EXPONENT, LOG_F32, LOG_F64, NEGATIVE_INFINITE, NOT_A_NUMBER, number, ONE, ROUNDER, SMALLEST_NORMAL,
+  SQRT_HALF_BITS, TWO,
 } from "./tables";
 
 /** Bits of the fraction of T. */
@@ -65,8 +67,9 @@ function logStep<T extends number>(p: v128, z: v128, i: i32): v128 {
 }
 
 /**
- * e^x, with gradual underflow; overflow gives Infinity. x = n log(2) + r, |r| <= log(2) / 2, and 2^n is applied in two
- * halves because 2^-150 and 2^128 are no normal numbers. Worst error EXP_ERR.
+ * e^x, with gradual underflow; overflow gives Infinity. x = n log(2) + r, |r| <= log(2) / 2, and 2^n is
+ * applied in two halves because 2^-150 and 2^128 are no normal numbers.
+ * Worst error 1.03 ULP (f32), 0.99 ULP (f64).
  */
 // @ts-ignore: decorator
 @inline
@@ -95,53 +98,37 @@ export function exp<T extends number>(x: v128): v128 {
 }
 
 /**
- * 2^y for y below 127 (f32) or 1023 (f64), quick: no gradual underflow (0 below 2^-126 or 2^-1022), relative error
- * EXP2_ERR.
+ * 2^y for y below 127 (f32) or 1023 (f64), quick: 0 for y below -126.5 or -1022.5, no gradual underflow;
+ * relative error 2.6e-7 (f32), 1.4e-14 (f64).
  */
 // @ts-ignore: decorator
 @inline
 export function quickExp2<T extends number>(y: v128): v128 {
-  if (sizeof<T>() == 4) {
-    return exp2With<T>(y, exp2Constant<T>(0), number<T>(BIASED_ROUNDER), exp2Constant<T>(1), exp2Constant<T>(2),
-      exp2Constant<T>(3), exp2Constant<T>(4), exp2Constant<T>(5), exp2Constant<T>(6));
-  }
   y = v128.pmax<T>(y, exp2Constant<T>(0));
+  // The bias of the exponent rides on the rounding constant: the low bits of the sum are those of 2^n.
   const shifted = v128.add<T>(y, number<T>(BIASED_ROUNDER));
   const r = v128.sub<T>(y, v128.sub<T>(shifted, number<T>(BIASED_ROUNDER)));
+  // Pairs of terms: a shorter chain than Horner's rule.
   const r2 = v128.mul<T>(r, r);
   let p = exp2Step<T>(exp2Constant<T>(1), r, 2);
   p = multiplyAdd<T>(p, r2, exp2Step<T>(exp2Constant<T>(3), r, 4));
   p = multiplyAdd<T>(p, r2, exp2Step<T>(exp2Constant<T>(5), r, 6));
-  p = multiplyAdd<T>(p, r2, exp2Step<T>(exp2Constant<T>(7), r, 8));
-  p = multiplyAdd<T>(p, r2, exp2Step<T>(exp2Constant<T>(9), r, 10));
+  if (sizeof<T>() == 8) {
+    p = multiplyAdd<T>(p, r2, exp2Step<T>(exp2Constant<T>(7), r, 8));
+    p = multiplyAdd<T>(p, r2, exp2Step<T>(exp2Constant<T>(9), r, 10));
+  }
   return v128.mul<T>(p, shiftLeft<T>(shifted, fractionBits<T>()));
 }
 
 // @ts-ignore: decorator
 @inline
-export function exp2Constant<T extends number>(i: i32): v128 {
+function exp2Constant<T extends number>(i: i32): v128 {
   return constant<T>(EXP2_F32, EXP2_F64, i);
 }
 
-/** quickExp2 for f32 with its constants already in registers, for loops that have room for them. */
-// @ts-ignore: decorator
-@inline
-export function exp2With<T extends number>(
-  y: v128, least: v128, rounder: v128, c5: v128, c4: v128, c3: v128, c2: v128, c1: v128, c0: v128,
-): v128 {
-  y = v128.pmax<T>(y, least);
-  // The bias of the exponent rides on the rounding constant: the low bits of the sum are those of 2^n.
-  const shifted = v128.add<T>(y, rounder);
-  const r = v128.sub<T>(y, v128.sub<T>(shifted, rounder));
-  const r2 = v128.mul<T>(r, r);
-  const high = multiplyAdd<T>(multiplyAdd<T>(c5, r, c4), r2, multiplyAdd<T>(c3, r, c2));
-  const p = multiplyAdd<T>(high, r2, multiplyAdd<T>(c1, r, c0));
-  return v128.mul<T>(p, shiftLeft<T>(shifted, fractionBits<T>()));
-}
-
 /**
- * log(1 + f) + e log(2) + c for f in [sqrt(1/2) - 1, sqrt(2) - 1] and a tiny correction c: with s = f / (2 + f),
- * log(1 + f) = f - (f^2/2 - s (f^2/2 + R)), R = s^2 times a polynomial in s^2.
+ * log(1 + f) + e log(2) + c for f in [sqrt(1/2) - 1, sqrt(2) - 1] and a tiny correction c. With
+ * s = f / (2 + f), log(1 + f) = f - (f^2/2 - s (f^2/2 + R)), R = s^2 times a polynomial in s^2.
  */
 // @ts-ignore: decorator
 @inline
@@ -187,7 +174,7 @@ function logEdges<T extends number>(x: v128, regular: v128): v128 {
   return v128.bitselect(regular, edge, v128.and(positive, v128.lt<T>(x, number<T>(INFINITE))));
 }
 
-/** log(x). Subnormal numbers are lifted first. Worst error LOG_ERR. */
+/** log(x). Subnormal numbers are lifted first. Worst error 0.84 ULP (f32), 0.78 ULP (f64). */
 // @ts-ignore: decorator
 @inline
 export function log<T extends number>(x: v128): v128 {
@@ -199,7 +186,7 @@ export function log<T extends number>(x: v128): v128 {
   return logEdges<T>(x, logParts<T>(v128.sub<T>(m, number<T>(ONE)), e, v128.splat<T>(0)));
 }
 
-/** log(1 + x) for -1 < x < Infinity: u = 1 + x is reduced, and what its rounding lost comes back as c = lost / u. */
+/** log(1 + x) for -1 < x < Infinity: u = 1 + x is reduced; what its rounding lost comes back as lost / u. */
 // @ts-ignore: decorator
 @inline
 export function log1pInside<T extends number>(x: v128): v128 {
@@ -216,14 +203,14 @@ export function log1pInside<T extends number>(x: v128): v128 {
   return logParts<T>(f, e, v128.andnot(v128.div<T>(lost, u), unreduced));
 }
 
-/** log(1 + x). Worst error LOG1P_ERR. */
+/** log(1 + x). Worst error 0.84 ULP (f32), 0.81 ULP (f64). */
 // @ts-ignore: decorator
 @inline
 export function log1p<T extends number>(x: v128): v128 {
   return logEdges<T>(v128.add<T>(x, number<T>(ONE)), log1pInside<T>(x));
 }
 
-/** log(1 + e^x) = max(x, 0) + log(1 + e^-|x|). Worst error SOFTPLUS_ERR. */
+/** log(1 + e^x) = max(x, 0) + log(1 + e^-|x|). Worst error 1.68 ULP (f32), 1.59 ULP (f64). */
 // @ts-ignore: decorator
 @inline
 export function softplus<T extends number>(x: v128): v128 {
@@ -231,7 +218,10 @@ export function softplus<T extends number>(x: v128): v128 {
   return v128.add<T>(v128.pmax<T>(x, v128.splat<T>(0)), log1pInside<T>(e));
 }
 
-/** 1 / (1 + e^-x), by the exponential of -|x| so that both tails keep their relative accuracy. Worst error SIGMOID_ERR. */
+/**
+ * 1 / (1 + e^-x), by the exponential of -|x| so that both tails keep their relative accuracy.
+ * Worst error 2.41 ULP (f32), 2.37 ULP (f64).
+ */
 // @ts-ignore: decorator
 @inline
 export function sigmoid<T extends number>(x: v128): v128 {

@@ -1,19 +1,25 @@
-// Expected log likelihood of a label under a Gaussian utility f ~ N(m, v), its derivatives, and the predictive
-// probability. For a negative label
+// Expected log likelihood of a label under a Gaussian utility f ~ N(m, v), its derivatives, and the
+// predictive probability. For a negative label
 //
 //   value(m, v) = E log(1 + e^f)     d value / dm = E sigmoid(f)     d value / dv = E sigmoid'(f) / 2
 //
 // and a positive one is a negative one with m reversed: value(-m, v), with the sign of d/dm reversed too.
 //
-// Two rules. The default replaces sigmoid by a mixture of normal distribution functions (Monahan and Stefanski 1992),
-// for which the expectation is exact whatever the variance; far from zero it uses a series in e^f, which is cheaper
-// there and keeps the relative accuracy of rare labels. The other is Gauss-Hermite with any number of nodes.
+// Two rules. The default replaces sigmoid by a mixture of normal distribution functions (Monahan and
+// Stefanski 1992), for which the expectation is exact whatever the variance; far from zero it uses a series
+// in e^f, which is cheaper there and keeps the relative accuracy of rare labels. The other is Gauss-Hermite
+// with any number of nodes.
+//
+// Worst errors of the default rule against a trapezoid sum of 2801 points, |m| <= 45, deviation <= 10:
+// f32 3e-7 of max(1, value) up to a deviation of 3, 7e-7 up to 10, 2e-7 in d/dm, 1e-7 in d/dv; f64 1.3e-10,
+// 1e-10, 1.1e-10. Relative error of the probability: f32 6e-5, f64 3e-7 for m >= -9; 6e-3, 4e-6 for m >= -15.
 
 import { at, cell, lanes, multiplyAdd, sumLanes } from "./simd";
-import { exp, exp2Constant, exp2With, log1pInside, quickExp2 } from "./math";
+import { exp, log1pInside, quickExp2 } from "./math";
 import { panelA, panelB, parallel, popFrame, pushFrame } from "./parallel";
 import {
-  BIASED_ROUNDER, constant, HALF, horner, MILLS_F32, MILLS_F64, MIXTURE_F32, MIXTURE_F64, number, ONE, TAIL_F32, TAIL_F64, TERMS_F32, TERMS_F64,
+  constant, HALF, horner, MILLS_F32, MILLS_F64, MIXTURE_F32, MIXTURE_F64, number, ONE, TAIL_F32, TAIL_F64,
+  TERMS_F32, TERMS_F64,
 } from "./tables";
 
 /** Elements worked on at a time: the scratch of the default rule stays in the first cache. */
@@ -22,26 +28,16 @@ const BLOCK: i32 = 512;
 /** A mean below any that counts: pads a vector with elements whose value and derivatives are 0. */
 const NOWHERE: f64 = -1e6;
 
-// Scratch of a thread: the padded last vectors of a row, a sum, a list of elements, and a record for each vector.
+// Scratch of a thread: the padded last vectors of a row; a list of elements, their means and their variances.
+// The last two first hold exponentials.
 const PADDED: usize = 0;
-const SUM: usize = 32;
 const LIST: usize = 64;
-const RECORDS: usize = LIST + 4 * BLOCK + 64;
+const LIST_MEAN: usize = LIST + 4 * BLOCK + 64;
+const LIST_VARIANCE: usize = LIST_MEAN + 8 * BLOCK + 64;
+const FIRST: usize = LIST_MEAN;
+const GROWTH: usize = LIST_VARIANCE;
 
-// A record, in bytes. Each loop below is short so that the CPU overlaps many turns of it: one loop with the whole
-// formula in it is a chain of some 80 cycles and took half as long again.
-const MEAN: usize = 0;
-const VARIANCE: usize = 16;
-const SQRT: usize = 32;
-const RECIPROCAL: usize = 48;
-const MILLS: usize = 64;
-const DENSITY: usize = 80;
-const VALUE: usize = 96;
-const PROBABILITY: usize = 112;
-const SLOPE: usize = 128;
-const RECORD: usize = 144;
-
-// Everything is computed for -|m|, where nothing cancels; then value(m) = value(-|m|) + max(m, 0), and of the probability:
+// Everything is computed for -|m|, where nothing cancels: value(m) = value(-|m|) + max(m, 0), the same d/dv.
 
 /** E sigmoid(f) at m from that at -|m|. */
 // @ts-ignore: decorator
@@ -71,19 +67,19 @@ function millsStep<T extends number>(p: v128, k: v128, i: i32): v128 {
   return horner<T>(p, k, MILLS_F32, MILLS_F64, i);
 }
 
-/** Mills' ratio Phi(-t) / phi(t) from k = 1 / (1 + p t); the f32 one with its constants in registers. */
-// @ts-ignore: decorator
-@inline
-function millsWith<T extends number>(k: v128, c7: v128, c6: v128, c5: v128, c4: v128, c3: v128, c2: v128, c1: v128): v128 {
-  const k2 = v128.mul<T>(k, k);
-  const low = multiplyAdd<T>(multiplyAdd<T>(c4, k, c3), k2, multiplyAdd<T>(c2, k, c1));
-  const high = multiplyAdd<T>(c7, k2, multiplyAdd<T>(c6, k, c5));
-  return v128.mul<T>(multiplyAdd<T>(high, v128.mul<T>(k2, k2), low), k);
-}
+/**
+ * Mills' ratio Phi(-t) / phi(t) from k = 1 / (1 + p t). Pairs of terms: a shorter chain than Horner's rule.
+ */
 // @ts-ignore: decorator
 @inline
 function millsRatio<T extends number>(k: v128): v128 {
   const k2 = v128.mul<T>(k, k);
+  if (sizeof<T>() == 4) {
+    const low = millsStep<T>(millsConstant<T>(6), k, 7);
+    const middle = millsStep<T>(millsConstant<T>(4), k, 5);
+    const high = multiplyAdd<T>(millsConstant<T>(1), k2, millsStep<T>(millsConstant<T>(2), k, 3));
+    return v128.mul<T>(multiplyAdd<T>(high, v128.mul<T>(k2, k2), multiplyAdd<T>(middle, k2, low)), k);
+  }
   let q = millsStep<T>(millsConstant<T>(1), k, 2);
   q = multiplyAdd<T>(q, k2, millsStep<T>(millsConstant<T>(3), k, 4));
   q = multiplyAdd<T>(q, k2, millsStep<T>(millsConstant<T>(5), k, 6));
@@ -94,10 +90,15 @@ function millsRatio<T extends number>(k: v128): v128 {
   return v128.mul<T>(q, k);
 }
 
-/** Term 1 and the others times their coefficients for value (0), mean derivative (1) or variance derivative (2). */
+/**
+ * Term 1 and the others times their coefficients for value (0), mean derivative (1) or variance derivative
+ * (2).
+ */
 // @ts-ignore: decorator
 @inline
-function sumTerms<T extends number>(i: i32, term1: v128, term2: v128, term3: v128, term4: v128, term5: v128, term6: v128): v128 {
+function sumTerms<T extends number>(
+  i: i32, term1: v128, term2: v128, term3: v128, term4: v128, term5: v128, term6: v128,
+): v128 {
   let sum = multiplyAdd<T>(term2, constant<T>(TERMS_F32, TERMS_F64, i), term1);
   sum = multiplyAdd<T>(term3, constant<T>(TERMS_F32, TERMS_F64, 3 + i), sum);
   sum = multiplyAdd<T>(term4, constant<T>(TERMS_F32, TERMS_F64, 6 + i), sum);
@@ -106,35 +107,28 @@ function sumTerms<T extends number>(i: i32, term1: v128, term2: v128, term3: v12
 }
 
 /**
- * The tail, with E e^{kf} = e^{km + k^2 v/2}: value = sum c/k E e^{kf} and so on, with f at
- * -|m|. Stores scale d/dm and scale d/dv in the tail, and m and v themselves elsewhere; lists the offsets of the latter.
- * Returns the end of the list and leaves the lane sums of the values in the scratch.
+ * The default rule over whole vectors, at most BLOCK elements; their variances are those at `variance` times
+ * `factor`. Stores scale d/dm and scale d/dv, returns the lane sums of the values.
+ *
+ * First the tail, where value = sum c/k E e^{kf} and so on with E e^{kf} = e^{km + k^2 v/2}, computed for
+ * all; elements outside it are listed and go through the mixture together: one vector rarely lies wholly on
+ * one side. (The loops end in their condition because V8 lifts what is constant out of such loops only.)
  */
-function tailBlock<T extends number>(
-  vectors: i32, mean: usize, variance: usize, factor: T, scale: T, dMean: usize, dVariance: usize, scratch: usize,
-): usize {
-  const end = <usize>vectors << 4;
+function defaultBlock<T extends number>(
+  vectors: i32, mean: usize, variance: usize, factor: T, scale: T, dMean: usize, dVariance: usize,
+): v128 {
+  const scratch = panelA();
   const factors = v128.splat<T>(factor);
-  const log2e = tailConstant<T>(3);
-  const least = exp2Constant<T>(0), rounder = number<T>(BIASED_ROUNDER);
-  const c5 = exp2Constant<T>(1), c4 = exp2Constant<T>(2), c3 = exp2Constant<T>(3);
-  const c2 = exp2Constant<T>(4), c1 = exp2Constant<T>(5), c0 = exp2Constant<T>(6);
-  let offset: usize = 0, record = scratch + RECORDS;
+  const end = <usize>vectors << 4;
+  // e^{-|m| + v/2} and e^v in a loop of their own: short chains overlap better (3.9, not 4.3 ns an element).
+  let offset: usize = 0;
   do {
     const v = v128.pmax<T>(v128.mul<T>(v128.load(variance + offset), factors), v128.splat<T>(0));
-    const half = v128.mul<T>(v, number<T>(HALF));
-    const first = v128.mul<T>(v128.sub<T>(half, v128.abs<T>(v128.load(mean + offset))), log2e);
-    const growth = v128.mul<T>(v128.pmin<T>(v, tailConstant<T>(4)), log2e);
-    v128.store(record, v, VARIANCE);
-    if (sizeof<T>() == 4) {
-      v128.store(record, exp2With<T>(first, least, rounder, c5, c4, c3, c2, c1, c0), VALUE);
-      v128.store(record, exp2With<T>(growth, least, rounder, c5, c4, c3, c2, c1, c0), SLOPE);
-    } else {
-      v128.store(record, quickExp2<T>(first), VALUE);
-      v128.store(record, quickExp2<T>(growth), SLOPE);
-    }
+    const first = v128.sub<T>(v128.mul<T>(v, number<T>(HALF)), v128.abs<T>(v128.load(mean + offset)));
+    const finite = v128.pmin<T>(v, tailConstant<T>(4));
+    v128.store(scratch + offset, quickExp2<T>(v128.mul<T>(first, tailConstant<T>(3))), FIRST);
+    v128.store(scratch + offset, quickExp2<T>(v128.mul<T>(finite, tailConstant<T>(3))), GROWTH);
     offset += 16;
-    record += RECORD;
   } while (offset < end);
 
   const scales = v128.splat<T>(scale);
@@ -142,11 +136,15 @@ function tailBlock<T extends number>(
   let sum = v128.splat<T>(0);
   let list = scratch + LIST;
   offset = 0;
-  record = scratch + RECORDS;
   do {
-    // term k is E e^{kf}, and its ratio to the one before e^f E e^{(k-1) v}.
-    const growth = v128.load(record, SLOPE);
-    const term1 = v128.load(record, VALUE);
+    const m = v128.load(mean + offset);
+    const v = v128.pmax<T>(v128.mul<T>(v128.load(variance + offset), factors), v128.splat<T>(0));
+    const edge = v128.sub<T>(v128.mul<T>(v, tailConstant<T>(0)), v128.abs<T>(m));
+    const tail = v128.lt<T>(edge, tailConstant<T>(1));
+
+    // Term k is E e^{kf} at -|m|: the one before times e^{-|m| + v/2} e^{(k-1) v}.
+    const term1 = v128.load(scratch + offset, FIRST);
+    const growth = v128.load(scratch + offset, GROWTH);
     let ratio = v128.mul<T>(term1, growth);
     const term2 = v128.mul<T>(term1, ratio);
     ratio = v128.mul<T>(ratio, growth);
@@ -159,14 +157,13 @@ function tailBlock<T extends number>(
     const value = sumTerms<T>(0, term1, term2, term3, term4, term5, term6);
     const probability = sumTerms<T>(1, term1, term2, term3, term4, term5, term6);
     const slope = sumTerms<T>(2, term1, term2, term3, term4, term5, term6);
-
-    const m = v128.load(mean + offset);
-    const v = v128.load(record, VARIANCE);
-    const tail = v128.lt<T>(v128.sub<T>(v128.mul<T>(v, tailConstant<T>(0)), v128.abs<T>(m)), tailConstant<T>(1));
     sum = v128.add<T>(sum, v128.and(v128.add<T>(value, positivePart<T>(m)), tail));
-    v128.store(dMean + offset, v128.bitselect(v128.mul<T>(probabilityOf<T>(m, probability), scales), m, tail));
+
+    // Outside the tail m and v themselves are kept where the results will go.
+    const derivative = v128.mul<T>(probabilityOf<T>(m, probability), scales);
+    v128.store(dMean + offset, v128.bitselect(derivative, m, tail));
     v128.store(dVariance + offset, v128.bitselect(v128.mul<T>(slope, halfScales), v, tail));
-    // Every offset is written, the list grows only by those outside: no branch to mispredict.
+    // Every offset is written, the list grows by those outside only: no branch to mispredict.
     const outside = ~(sizeof<T>() == 4 ? i32x4.bitmask(tail) : i64x2.bitmask(tail));
     store<usize>(list, offset);
     list += (outside & 1) << 2;
@@ -179,172 +176,100 @@ function tailBlock<T extends number>(
       list += (outside & 8) >> 1;
     }
     offset += 16;
-    record += RECORD;
   } while (offset < end);
-  v128.store(scratch, sum, SUM);
-  return list;
+  if (list == scratch + LIST) return sum;
+  return v128.add<T>(sum, mixtureList<T>(list, scale, dMean, dVariance, scratch));
 }
 
 /**
- * The mixture, for the listed elements. With a = |m|, g = sqrt(v + tau^2), t = a / g and phi, Phi the normal density and
- * distribution function:
+ * The mixture, for the listed elements, whose m and v lie where the derivatives go. With a = |m|,
+ * g = sqrt(v + tau^2), t = a / g, and phi, Phi the normal density and distribution function:
  *   value(-a) = sum w (g phi(t) - a Phi(-t))   probability(-a) = sum w Phi(-t)   d/dv = 1/2 sum w phi(t) / g
- * Takes m and v from where the derivatives go. Returns the lane sums of the values.
  */
-function mixtureBlock<T extends number>(listEnd: usize, scale: T, dMean: usize, dVariance: usize, scratch: usize): v128 {
-  const first = scratch + RECORDS;
-  const end = gatherRecords<T>(listEnd, dMean, dVariance, scratch);
-  let record = first;
-  do {
-    v128.store(record, v128.splat<T>(0), VALUE);
-    v128.store(record, v128.splat<T>(0), PROBABILITY);
-    v128.store(record, v128.splat<T>(0), SLOPE);
-    record += RECORD;
-  } while (record < end);
-
-  let component = sizeof<T>() == 4 ? MIXTURE_F32 : MIXTURE_F64;
-  const lastComponent = component + (sizeof<T>() == 4 ? 6 * 2 * 4 : 10 * 2 * 8);
-  do {
-    const variance = v128.load_splat<T>(component);
-    const weight = v128.load_splat<T>(component, sizeof<T>());
-    // One square root and one division: 1 / (g (g + p a)) gives 1 / g and Mills' k = g / (g + p a).
-    record = first;
-    do {
-      const square = v128.add<T>(v128.load(record, VARIANCE), variance);
-      const g = v128.sqrt<T>(square);
-      const h = multiplyAdd<T>(v128.abs<T>(v128.load(record, MEAN)), millsConstant<T>(0), g);
-      const inverse = v128.div<T>(number<T>(ONE), v128.mul<T>(g, h));
-      v128.store(record, g, SQRT);
-      v128.store(record, v128.mul<T>(inverse, h), RECIPROCAL);
-      v128.store(record, v128.mul<T>(square, inverse), MILLS);
-      record += RECORD;
-    } while (record < end);
-    densityPass<T>(first, end, weight);
-    sumPass<T>(first, end);
-    component += 2 * sizeof<T>();
-  } while (component < lastComponent);
+function mixtureList<T extends number>(
+  listEnd: usize, scale: T, dMean: usize, dVariance: usize, scratch: usize,
+): v128 {
+  let mean = scratch + LIST_MEAN;
+  let variance = scratch + LIST_VARIANCE;
+  for (let list = scratch + LIST; list < listEnd; list += 4) {
+    store<T>(mean, load<T>(dMean + load<usize>(list)));
+    store<T>(variance, load<T>(dVariance + load<usize>(list)));
+    mean += sizeof<T>();
+    variance += sizeof<T>();
+  }
+  v128.store(mean, v128.splat<T>(<T>NOWHERE));
+  v128.store(variance, v128.splat<T>(0));
 
   let sum = v128.splat<T>(0);
   const scales = v128.splat<T>(scale);
-  record = first;
+  const firstComponent = sizeof<T>() == 4 ? MIXTURE_F32 : MIXTURE_F64;
+  const lastComponent = firstComponent + (sizeof<T>() == 4 ? 6 * 2 * 4 : 10 * 2 * 8);
+  const end = mean;
+  mean = scratch + LIST_MEAN;
+  variance = scratch + LIST_VARIANCE;
   do {
-    const m = v128.load(record, MEAN);
-    const probability = v128.load(record, PROBABILITY);
-    const value = v128.sub<T>(v128.load(record, VALUE), v128.mul<T>(v128.abs<T>(m), probability));
+    const m = v128.load(mean);
+    const v = v128.load(variance);
+    const a = v128.abs<T>(m);
+    const exponent = v128.mul<T>(v128.mul<T>(a, a), tailConstant<T>(2));
+    const pa = v128.mul<T>(a, millsConstant<T>(0));
+    let value = v128.splat<T>(0), probability = value, slope = value;
+    let component = firstComponent;
+    do {
+      const square = v128.add<T>(v, v128.load_splat<T>(component));
+      const inverse = v128.div<T>(number<T>(ONE), square);
+      const g = v128.sqrt<T>(square);
+      const weight = v128.load_splat<T>(component, sizeof<T>());
+      const e = v128.mul<T>(quickExp2<T>(v128.mul<T>(exponent, inverse)), weight);
+      probability = multiplyAdd<T>(e, millsRatio<T>(v128.div<T>(g, v128.add<T>(g, pa))), probability);
+      value = multiplyAdd<T>(e, g, value);
+      slope = multiplyAdd<T>(e, v128.mul<T>(g, inverse), slope);
+      component += 2 * sizeof<T>();
+    } while (component < lastComponent);
+    value = v128.sub<T>(value, v128.mul<T>(a, probability));
     sum = v128.add<T>(sum, v128.add<T>(value, positivePart<T>(m)));
-    v128.store(record, v128.mul<T>(probabilityOf<T>(m, probability), scales), PROBABILITY);
-    v128.store(record, v128.mul<T>(v128.load(record, SLOPE), v128.mul<T>(scales, number<T>(HALF))), SLOPE);
-    record += RECORD;
-  } while (record < end);
-  scatterRecords<T>(listEnd, dMean, dVariance, scratch);
+    v128.store(mean, v128.mul<T>(probabilityOf<T>(m, probability), scales));
+    v128.store(variance, v128.mul<T>(slope, v128.mul<T>(scales, number<T>(HALF))));
+    mean += 16;
+    variance += 16;
+  } while (mean < end);
+
+  mean = scratch + LIST_MEAN;
+  variance = scratch + LIST_VARIANCE;
+  for (let list = scratch + LIST; list < listEnd; list += 4) {
+    store<T>(dMean + load<usize>(list), load<T>(mean));
+    store<T>(dVariance + load<usize>(list), load<T>(variance));
+    mean += sizeof<T>();
+    variance += sizeof<T>();
+  }
   return sum;
 }
 
-/** w phi(t) sqrt(2 pi), with t = m / g. */
-// @ts-ignore: decorator
-@inline
-function densityPass<T extends number>(record: usize, end: usize, weight: v128): void {
-  const exponent = tailConstant<T>(2), least = exp2Constant<T>(0), rounder = number<T>(BIASED_ROUNDER);
-  const c5 = exp2Constant<T>(1), c4 = exp2Constant<T>(2), c3 = exp2Constant<T>(3);
-  const c2 = exp2Constant<T>(4), c1 = exp2Constant<T>(5), c0 = exp2Constant<T>(6);
-  do {
-    const t = v128.mul<T>(v128.load(record, MEAN), v128.load(record, RECIPROCAL));
-    const y = v128.mul<T>(v128.mul<T>(t, t), exponent);
-    const e = sizeof<T>() == 4 ? exp2With<T>(y, least, rounder, c5, c4, c3, c2, c1, c0) : quickExp2<T>(y);
-    v128.store(record, v128.mul<T>(e, weight), DENSITY);
-    record += RECORD;
-  } while (record < end);
-}
-
-/** Adds a component to the three sums. */
-// @ts-ignore: decorator
-@inline
-function sumPass<T extends number>(record: usize, end: usize): void {
-  const c7 = millsConstant<T>(1), c6 = millsConstant<T>(2), c5 = millsConstant<T>(3), c4 = millsConstant<T>(4);
-  const c3 = millsConstant<T>(5), c2 = millsConstant<T>(6), c1 = millsConstant<T>(7);
-  do {
-    const e = v128.load(record, DENSITY);
-    const k = v128.load(record, MILLS);
-    const mills = sizeof<T>() == 4 ? millsWith<T>(k, c7, c6, c5, c4, c3, c2, c1) : millsRatio<T>(k);
-    v128.store(record, multiplyAdd<T>(e, mills, v128.load(record, PROBABILITY)), PROBABILITY);
-    v128.store(record, multiplyAdd<T>(e, v128.load(record, SQRT), v128.load(record, VALUE)), VALUE);
-    v128.store(record, multiplyAdd<T>(e, v128.load(record, RECIPROCAL), v128.load(record, SLOPE)), SLOPE);
-    record += RECORD;
-  } while (record < end);
-}
-
-/** m and v of the listed elements into records, the last one padded with elements that count for nothing. */
-function gatherRecords<T extends number>(listEnd: usize, mean: usize, variance: usize, scratch: usize): usize {
-  let record = scratch + RECORDS;
-  let lane: usize = 0;
-  for (let list = scratch + LIST; list < listEnd; list += 4) {
-    const offset = load<usize>(list);
-    store<T>(record + lane, load<T>(mean + offset), MEAN);
-    store<T>(record + lane, load<T>(variance + offset), VARIANCE);
-    lane += sizeof<T>();
-    if (lane == 16) {
-      lane = 0;
-      record += RECORD;
-    }
-  }
-  if (lane == 0) return record;
-  for (; lane < 16; lane += sizeof<T>()) {
-    store<T>(record + lane, <T>NOWHERE, MEAN);
-    store<T>(record + lane, 0, VARIANCE);
-  }
-  return record + RECORD;
-}
-
-function scatterRecords<T extends number>(listEnd: usize, dMean: usize, dVariance: usize, scratch: usize): void {
-  let record = scratch + RECORDS;
-  let lane: usize = 0;
-  for (let list = scratch + LIST; list < listEnd; list += 4) {
-    const offset = load<usize>(list);
-    store<T>(dMean + offset, load<T>(record + lane, PROBABILITY));
-    store<T>(dVariance + offset, load<T>(record + lane, SLOPE));
-    lane += sizeof<T>();
-    if (lane == 16) {
-      lane = 0;
-      record += RECORD;
-    }
-  }
-}
-
-/** The default rule over whole vectors, at most BLOCK elements. Returns the lane sums of the values. */
-function defaultBlock<T extends number>(
-  vectors: i32, mean: usize, variance: usize, factor: T, scale: T, dMean: usize, dVariance: usize,
-): v128 {
-  const scratch = panelA();
-  const listEnd = tailBlock<T>(vectors, mean, variance, factor, scale, dMean, dVariance, scratch);
-  const sum = v128.load(scratch, SUM);
-  if (listEnd == scratch + LIST) return sum;
-  return v128.add<T>(sum, mixtureBlock<T>(listEnd, scale, dMean, dVariance, scratch));
-}
-
 /**
- * Gauss-Hermite over whole vectors: f = -|m| + sqrt(v) x with the nodes x and weights of a standard normal variable.
- * d/dv is the expectation of sigmoid'(f) / 2, which needs no division by sqrt(v).
+ * Gauss-Hermite over whole vectors: f = -|m| + sqrt(v) x with the nodes x and weights of a standard normal
+ * variable. d/dv is the expectation of sigmoid'(f) / 2, which needs no division by sqrt(v).
  */
 function hermiteBlock<T extends number>(
-  vectors: i32, mean: usize, variance: usize, factor: T, scale: T, dMean: usize, dVariance: usize,
-  count: i32, nodes: usize, weights: usize,
+  f: QuadratureFrame<T>, vectors: i32, mean: usize, variance: usize, factor: T,
+  dMean: usize, dVariance: usize,
 ): v128 {
-  const zero = v128.splat<T>(0), scales = v128.splat<T>(scale);
-  const bytes = <usize>count << alignof<T>();
+  const nodes = f.nodes, weights = f.weights, bytes = <usize>f.count << alignof<T>();
+  const zero = v128.splat<T>(0), scales = v128.splat<T>(f.scale);
   let sum = zero;
   for (let offset: usize = 0; offset < <usize>vectors << 4; offset += 16) {
     const m = v128.load(mean + offset);
     const below = v128.neg<T>(v128.abs<T>(m));
-    const deviation = v128.sqrt<T>(v128.pmax<T>(v128.mul<T>(v128.load(variance + offset), v128.splat<T>(factor)), zero));
+    const v = v128.mul<T>(v128.load(variance + offset), v128.splat<T>(factor));
+    const deviation = v128.sqrt<T>(v128.pmax<T>(v, zero));
     let value = zero, probability = zero, slope = zero;
     for (let j: usize = 0; j < bytes; j += sizeof<T>()) {
       const weight = v128.load_splat<T>(weights + j);
-      const f = multiplyAdd<T>(deviation, v128.load_splat<T>(nodes + j), below);
-      const e = exp<T>(v128.neg<T>(v128.abs<T>(f)));
+      const x = multiplyAdd<T>(deviation, v128.load_splat<T>(nodes + j), below);
+      const e = exp<T>(v128.neg<T>(v128.abs<T>(x)));
       const larger = v128.div<T>(number<T>(ONE), v128.add<T>(e, number<T>(ONE)));
       const smaller = v128.mul<T>(e, larger);
-      value = multiplyAdd<T>(v128.add<T>(v128.pmax<T>(f, zero), log1pInside<T>(e)), weight, value);
-      probability = multiplyAdd<T>(v128.bitselect(smaller, larger, v128.lt<T>(f, zero)), weight, probability);
+      value = multiplyAdd<T>(v128.add<T>(v128.pmax<T>(x, zero), log1pInside<T>(e)), weight, value);
+      probability = multiplyAdd<T>(v128.bitselect(smaller, larger, v128.lt<T>(x, zero)), weight, probability);
       slope = multiplyAdd<T>(v128.mul<T>(smaller, larger), weight, slope);
     }
     sum = v128.add<T>(sum, v128.add<T>(value, positivePart<T>(m)));
@@ -378,12 +303,13 @@ class QuadratureFrame<T> {
 // @ts-ignore: decorator
 @inline
 function block<T extends number>(
-  f: QuadratureFrame<T>, vectors: i32, mean: usize, variance: usize, factor: T, dMean: usize, dVariance: usize,
-): T {
+  f: QuadratureFrame<T>, vectors: i32, mean: usize, variance: usize, factor: T,
+  dMean: usize, dVariance: usize,
+): f64 {
   const sum = f.count == 0
     ? defaultBlock<T>(vectors, mean, variance, factor, f.scale, dMean, dVariance)
-    : hermiteBlock<T>(vectors, mean, variance, factor, f.scale, dMean, dVariance, f.count, f.nodes, f.weights);
-  return sumLanes<T>(sum);
+    : hermiteBlock<T>(f, vectors, mean, variance, factor, dMean, dVariance);
+  return <f64>sumLanes<T>(sum);
 }
 
 /** `n` elements as negatives, in blocks; the last vector is padded. Returns the sum of the values. */
@@ -394,7 +320,8 @@ function sweep<T extends number>(
   let sum: f64 = 0;
   for (let i = 0; i < whole; i += BLOCK) {
     const vectors = min(BLOCK, whole - i) / lanes<T>();
-    sum += <f64>block<T>(f, vectors, at<T>(mean, i), at<T>(variance, i), factor, at<T>(dMean, i), at<T>(dVariance, i));
+    const to = at<T>(dMean, i), toVariance = at<T>(dVariance, i);
+    sum += block<T>(f, vectors, at<T>(mean, i), at<T>(variance, i), factor, to, toVariance);
   }
   if (whole == n) return sum;
   const padded = panelA() + PADDED;
@@ -403,7 +330,7 @@ function sweep<T extends number>(
   v128.store(padded, v128.splat<T>(0), 16);
   memory.copy(padded, at<T>(mean, whole), bytes);
   memory.copy(padded + 16, at<T>(variance, whole), bytes);
-  sum += <f64>block<T>(f, 1, padded, padded + 16, factor, padded, padded + 16);
+  sum += block<T>(f, 1, padded, padded + 16, factor, padded, padded + 16);
   memory.copy(at<T>(dMean, whole), padded, bytes);
   memory.copy(at<T>(dVariance, whole), padded + 16, bytes);
   return sum;
@@ -455,12 +382,13 @@ function probabilityTaskF64(frame: usize, task: i32): void { probabilityTask<f64
 const SHARE: i32 = 8192;
 
 /**
- * Expected negative log likelihood of a batch. mean is [rows, columns]; so is variance, unless rowVariance [rows] is
- * given: then variance is [columns] and that of element (i, k) is rowVariance[i] variance[k]. Labels are negative but for
- * those listed: column[rowStart[i] ... rowStart[i + 1] - 1], distinct, are the positives of row i; rowStart may be 0. The
- * rule is the default with count = 0, else Gauss-Hermite with `count` nodes and weights as hermiteRule gives them.
- * Writes the sum over each row to rowValue [rows], and scale times the derivatives of the sum to dMean and dVariance
- * [rows, columns], which may be mean and variance (mean is otherwise left as it was).
+ * Expected negative log likelihood of a batch. mean is [rows, columns]; so is variance, unless rowVariance
+ * [rows] is given: then variance is [columns] and that of element (i, k) is rowVariance[i] variance[k].
+ * Labels are negative but for those listed: column[rowStart[i] ... rowStart[i + 1] - 1], distinct, are the
+ * positives of row i; rowStart may be 0. The rule is the default with count = 0, else Gauss-Hermite with
+ * `count` nodes and weights as hermiteRule gives them. Writes the sum over each row to rowValue [rows], and
+ * scale times the derivatives of the sum to dMean and dVariance [rows, columns], which may be mean and a full
+ * variance. (Positives are reversed in mean and back again: it is left as it was, unless it is dMean.)
  * @kernel
  */
 export function expectedLogLikelihood<T extends number>(
@@ -479,7 +407,7 @@ export function expectedLogLikelihood<T extends number>(
   popFrame(frame);
 }
 
-/** out = E sigmoid(f) for n means and variances, by the rule that count, nodes and weights name; out may be mean. @kernel */
+/** out = E sigmoid(f) for n means and variances, the rule as above; out may be mean or variance. @kernel */
 export function predictiveProbability<T extends number>(
   n: i32, mean: usize, variance: usize, count: i32, nodes: usize, weights: usize, out: usize,
 ): void {
@@ -493,7 +421,7 @@ export function predictiveProbability<T extends number>(
   popFrame(frame);
 }
 
-/** Eigenvalues below x of the Jacobi matrix of the Hermite polynomials, that is roots of the n-th one (Sturm's count). */
+/** Roots below x of the n-th Hermite polynomial: Sturm's count of eigenvalues of its Jacobi matrix. */
 function rootsBelow(n: i32, x: f64): i32 {
   let d = -x;
   let below = <i32>(d < 0);
@@ -506,10 +434,9 @@ function rootsBelow(n: i32, x: f64): i32 {
 }
 
 /**
- * The n <= 256 nodes, ascending, and weights of E g(x), x ~ N(0, 1): roots of the Hermite polynomial h_n, orthonormal, by
- * bisection on Sturm's count and Newton steps with h_n' = sqrt(n) h_{n-1}; the weights are 1 / (n h_{n-1}^2).
- * Computed in f64, rounded to T.
- * @kernel
+ * The n <= 256 nodes, ascending, and weights of E g(x), x ~ N(0, 1): roots of the Hermite polynomial h_n,
+ * orthonormal, by bisection on Sturm's count and Newton steps with h_n' = sqrt(n) h_{n-1}; the weights are
+ * 1 / (n h_{n-1}^2). Computed in f64, rounded to T. @kernel
  */
 export function hermiteRule<T extends number>(n: i32, nodes: usize, weights: usize): void {
   for (let i = 0; i < (n + 1) / 2; i++) {

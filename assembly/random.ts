@@ -1,158 +1,172 @@
-// Counter-based random numbers: Philox4x32-10 (Salmon et al. 2011). A number depends only on seed, stream and index,
-// so any part of a sequence can be made anywhere, in any order.
+// Random numbers by counting: Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011) makes four words of a key and a
+// counter.
+//
+// The key is the seed; the counter is (index, 0, stream, kind), so that element i of an array depends on
+// the seed, the stream and i alone: not on what was drawn before, nor on how many threads draw.
 
-import { log } from "./math";
 import { at } from "./simd";
+import { log } from "./math";
+import { QUANTILE_CENTRE, QUANTILE_FAR, QUANTILE_TAIL } from "./tables";
 
-// The four words of the last block.
+/** What the words are for, the last word of the counter: one stream may serve numbers of all three kinds. */
+const UNIFORM: u32 = 0;
+const NORMAL: u32 = 1;
+const INTEGER: u32 = 2;
+/** Added to it for another block of words when the first is used up. */
+const AGAIN: u32 = 4;
+
+/** The four words of the last call of philox. Globals are private to a thread. */
 let word0: u32 = 0;
 let word1: u32 = 0;
 let word2: u32 = 0;
 let word3: u32 = 0;
 
-/** One block of four words from a counter of 128 bits and a key of 64. */
-function philox(c0: u32, c1: u32, c2: u32, c3: u32, key0: u32, key1: u32): void {
+/** Ten rounds of two 32 x 32 bit products; the key grows by the golden ratio and by sqrt(3) - 1. */
+function philox(key0: u32, key1: u32, counter0: u32, counter1: u32, counter2: u32, counter3: u32): void {
   for (let round = 0; round < 10; round++) {
-    const product0 = <u64>c0 * 0xd2511f53;
-    const product1 = <u64>c2 * 0xcd9e8d57;
-    c0 = <u32>(product1 >> 32) ^ c1 ^ key0;
-    c1 = <u32>product1;
-    c2 = <u32>(product0 >> 32) ^ c3 ^ key1;
-    c3 = <u32>product0;
+    const product0 = <u64>0xd2511f53 * <u64>counter0;
+    const product1 = <u64>0xcd9e8d57 * <u64>counter2;
+    counter0 = <u32>(product1 >> 32) ^ counter1 ^ key0;
+    counter1 = <u32>product1;
+    counter2 = <u32>(product0 >> 32) ^ counter3 ^ key1;
+    counter3 = <u32>product0;
     key0 += 0x9e3779b9;
     key1 += 0xbb67ae85;
   }
-  word0 = c0;
-  word1 = c1;
-  word2 = c2;
-  word3 = c3;
+  word0 = counter0;
+  word1 = counter1;
+  word2 = counter2;
+  word3 = counter3;
 }
 
-/** One block as it is, for checking against published answers: counter and key in, four words out. @kernel */
-export function philoxBlock(c0: u32, c1: u32, c2: u32, c3: u32, key0: u32, key1: u32, out: usize): void {
-  philox(c0, c1, c2, c3, key0, key1);
+/** The four words themselves, for a check against known answers. counter is u32[4], out u32[4]. @kernel */
+export function philoxWords(key0: u32, key1: u32, counter: usize, out: usize): void {
+  const c0 = load<u32>(counter), c1 = load<u32>(counter, 4);
+  const c2 = load<u32>(counter, 8), c3 = load<u32>(counter, 12);
+  philox(key0, key1, c0, c1, c2, c3);
   store<u32>(out, word0);
   store<u32>(out, word1, 4);
   store<u32>(out, word2, 8);
   store<u32>(out, word3, 12);
 }
 
-/** Number i of a stream, uniform in (0, 1), with 53 bits: the middle of one of 2^53 equal parts. */
-function uniform53(i: i32, stream: u32, seedLow: u32, seedHigh: u32): f64 {
-  philox(<u32>i >> 1, 0, stream, 0, seedLow, seedHigh);
-  const high = i & 1 ? word2 : word0;
-  const low = i & 1 ? word3 : word1;
-  const bits = ((<u64>high << 32) | low) >> 11;
-  return (<f64>bits + 0.5) * 1.1102230246251565e-16; // 2^-53
+// @ts-ignore: decorator
+@inline
+function word(i: i32): u32 {
+  return i == 0 ? word0 : i == 1 ? word1 : i == 2 ? word2 : word3;
 }
 
-/** out_i uniform in [0, 1): 24 bits in single precision, 53 in double. @kernel */
-export function uniform<T extends number>(seedLow: u32, seedHigh: u32, stream: u32, n: i32, out: usize): void {
+/** The first or second pair of words. */
+// @ts-ignore: decorator
+@inline
+function pair(i: i32): u64 {
+  return i == 0 ? (<u64>word1 << 32) | word0 : (<u64>word3 << 32) | word2;
+}
+
+/** out[i] uniform in [0, 1): multiples of 2^-24 for f32, of 2^-53 for f64. @kernel */
+export function uniform<T extends number>(
+  seedLow: u32, seedHigh: u32, stream: u32, n: i32, out: usize,
+): void {
   for (let i = 0; i < n; i++) {
     if (sizeof<T>() == 4) {
-      philox(<u32>i >> 2, 0, stream, 0, seedLow, seedHigh);
-      const j = i & 3;
-      const word = j == 0 ? word0 : j == 1 ? word1 : j == 2 ? word2 : word3;
-      store<f32>(at<f32>(out, i), <f32>(word >> 8) * <f32>5.9604645e-8); // 2^-24
+      if ((i & 3) == 0) philox(seedLow, seedHigh, i >> 2, 0, stream, UNIFORM);
+      store<f32>(at<f32>(out, i), <f32>(word(i & 3) >> 8) * 5.9604644775390625e-8);
     } else {
-      const middle = uniform53(i, stream, seedLow, seedHigh);
-      store<f64>(at<f64>(out, i), middle - 5.551115123125783e-17); // back to the part's lower edge
+      if ((i & 1) == 0) philox(seedLow, seedHigh, i >> 1, 0, stream, UNIFORM);
+      store<f64>(at<f64>(out, i), <f64>(pair(i & 1) >> 11) * 1.1102230246251565e-16);
     }
   }
 }
 
-/** out_i standard normal. @kernel */
-export function normal<T extends number>(seedLow: u32, seedHigh: u32, stream: u32, n: i32, out: usize): void {
-  for (let i = 0; i < n; i++) store<T>(at<T>(out, i), <T>normalQuantile(uniform53(i, stream, seedLow, seedHigh)));
+/** Numerator (8 coefficients) over denominator (7, the constant 1), lowest power first. */
+function rational(table: usize, r: f64): f64 {
+  let numerator = load<f64>(table, 7 * 8);
+  let denominator = load<f64>(table, 14 * 8);
+  for (let i = 6; i >= 0; i--) numerator = numerator * r + load<f64>(at<f64>(table, i));
+  for (let i = 13; i >= 8; i--) denominator = denominator * r + load<f64>(at<f64>(table, i));
+  return numerator / (denominator * r + 1);
 }
 
-/** Inverse of the normal distribution function, to about 1e-16 (Wichura 1988, AS 241 PPND16). */
+/** The x with Phi(x) = p, 0 < p < 1: Wichura's AS 241, relative error below 7e-16. */
 function normalQuantile(p: f64): f64 {
   const q = p - 0.5;
-  if (abs(q) <= 0.425) {
-    const r = 0.180625 - q * q;
-    return (
-      (q *
-        (((((((2509.0809287301226727 * r + 33430.575583588128105) * r + 67265.770927008700853) * r + 45921.953931549871457) * r +
-          13731.693765509461125) * r + 1971.5909503065514427) * r + 133.14166789178437745) * r + 3.387132872796366608)) /
-      (((((((5226.495278852854561 * r + 28729.085735721942674) * r + 39307.89580009271061) * r + 21213.794301586595867) * r +
-        5394.1960214247511077) * r + 687.1870074920579083) * r + 42.313330701600911252) * r + 1)
-    );
-  }
+  if (abs(q) <= 0.425) return q * rational(QUANTILE_CENTRE, 0.180625 - q * q);
   const tail = q < 0 ? p : 1 - p;
-  let r = sqrt(-f64x2.extract_lane(log<f64>(f64x2.splat(tail)), 0));
-  let value: f64;
-  if (r <= 5) {
-    r -= 1.6;
-    value =
-      (((((((7.7454501427834140764e-4 * r + 0.0227238449892691845833) * r + 0.24178072517745061177) * r + 1.27045825245236838258) * r +
-        3.64784832476320460504) * r + 5.7694972214606914055) * r + 4.6303378461565452959) * r + 1.42343711074968357734) /
-      (((((((1.05075007164441684324e-9 * r + 5.475938084995344946e-4) * r + 0.0151986665636164571966) * r + 0.14810397642748007459) * r +
-        0.68976733498510000455) * r + 1.6763848301838038494) * r + 2.05319162663775882187) * r + 1);
-  } else {
-    r -= 5;
-    value =
-      (((((((2.01033439929228813265e-7 * r + 2.71155556874348757815e-5) * r + 0.0012426609473880784386) * r + 0.026532189526576123093) * r +
-        0.29656057182850489123) * r + 1.7848265399172913358) * r + 5.4637849111641143699) * r + 6.6579046435011037772) /
-      (((((((2.04426310338993978564e-15 * r + 1.4215117583164458887e-7) * r + 1.8463183175100546818e-5) * r + 7.868691311456132591e-4) * r +
-        0.0148753612908506148525) * r + 0.13692988092273580531) * r + 0.59983220655588793769) * r + 1);
-  }
-  return q < 0 ? -value : value;
+  const r = sqrt<f64>(-f64x2.extract_lane(log<f64>(f64x2.splat(tail)), 0));
+  const x = r <= 5 ? rational(QUANTILE_TAIL, r - 1.6) : rational(QUANTILE_FAR, r - 5);
+  return q < 0 ? -x : x;
 }
 
-// A running sequence of words, for draws that may need more than one.
-let cursor: u32 = 0;
-
-function nextWord(stream: u32, seedLow: u32, seedHigh: u32): u32 {
-  const j = cursor & 3;
-  if (j == 0) philox(cursor >> 2, 0, stream, 1, seedLow, seedHigh);
-  cursor++;
-  return j == 0 ? word0 : j == 1 ? word1 : j == 2 ? word2 : word3;
-}
-
-/** Uniform in 0 ... bound - 1 without bias (Lemire 2019): the rare word that would tip the balance is thrown away. */
-function below(bound: u32, stream: u32, seedLow: u32, seedHigh: u32): u32 {
-  let product = <u64>nextWord(stream, seedLow, seedHigh) * bound;
-  if (<u32>product < bound) {
-    const threshold: u32 = (0 - bound) % bound;
-    while (<u32>product < threshold) product = <u64>nextWord(stream, seedLow, seedHigh) * bound;
-  }
-  return <u32>(product >> 32);
-}
-
-/** out = 0 ... n - 1 in random order (Fisher and Yates). @kernel */
-export function permutation(seedLow: u32, seedHigh: u32, stream: u32, n: i32, out: usize): void {
-  cursor = 0;
+/**
+ * out[i] standard normal, from 52 bits each by the quantile function; computed in f64, rounded to T. @kernel
+ */
+export function normal<T extends number>(seedLow: u32, seedHigh: u32, stream: u32, n: i32, out: usize): void {
   for (let i = 0; i < n; i++) {
-    const j = <i32>below(i + 1, stream, seedLow, seedHigh);
+    if ((i & 1) == 0) philox(seedLow, seedHigh, i >> 1, 0, stream, NORMAL);
+    // The middle of one of 2^52 equal parts: never 0 or 1, and symmetric.
+    const p = (<f64>(pair(i & 1) >> 12) + 0.5) * 2.220446049250313e-16;
+    store<T>(at<T>(out, i), <T>normalQuantile(p));
+  }
+}
+
+/**
+ * Number i of a sequence of integers in [0, bound), without bias (Lemire 2019): the high word of word *
+ * bound, unless its low word falls among the first 2^32 mod bound; then the next word is tried.
+ */
+function below(seedLow: u32, seedHigh: u32, stream: u32, i: u32, bound: u32): u32 {
+  const threshold = (<u32>0 - bound) % bound;
+  for (let kind = INTEGER; ; kind += AGAIN) {
+    philox(seedLow, seedHigh, i, 0, stream, kind);
+    for (let w = 0; w < 4; w++) {
+      const product = <u64>word(w) * <u64>bound;
+      if (<u32>product >= threshold) return <u32>(product >> 32);
+    }
+  }
+  return 0;
+}
+
+/** out[i] (i32) uniform in [0, bound), bound > 0. @kernel */
+export function integers(seedLow: u32, seedHigh: u32, stream: u32, bound: i32, n: i32, out: usize): void {
+  for (let i = 0; i < n; i++) store<i32>(at<i32>(out, i), below(seedLow, seedHigh, stream, i, bound));
+}
+
+/** out (i32): the numbers 0 ... n - 1 in random order (Fisher and Yates). @kernel */
+export function permutation(seedLow: u32, seedHigh: u32, stream: u32, n: i32, out: usize): void {
+  for (let i = 0; i < n; i++) {
+    const j = below(seedLow, seedHigh, stream, i, i + 1);
     store<i32>(at<i32>(out, i), load<i32>(at<i32>(out, j)));
     store<i32>(at<i32>(out, j), i);
   }
 }
 
 /**
- * k of 0 ... n - 1 without the `excluded` (rising, `excludedCount` of them), each set equally likely, rising (Floyd).
- * k is at most n - excludedCount; work has a zero byte for each of n.
- * @kernel
+ * out (i32, ascending): k different numbers of 0 ... n - 1, none of those in `excluded` (i32, ascending,
+ * distinct, all below n), every such set equally likely. Floyd's choice among the ranks of those not
+ * excluded, moved up past the excluded ones. work: a bit for each number, rounded up to whole i32. Returns
+ * how many were chosen: k, or as many as there are. @kernel
  */
 export function choice(
-  seedLow: u32, seedHigh: u32, stream: u32, n: i32, k: i32, excluded: usize, excludedCount: i32, out: usize, work: usize,
-): void {
-  cursor = 0;
-  const pool = n - excludedCount;
-  for (let j = pool - k; j < pool; j++) {
-    const pick = <i32>below(j + 1, stream, seedLow, seedHigh);
-    store<u8>(work + <usize>(load<u8>(work + <usize>pick) ? j : pick), 1);
+  seedLow: u32, seedHigh: u32, stream: u32, n: i32, k: i32, excluded: usize, excludedCount: i32,
+  out: usize, work: usize,
+): i32 {
+  const ranks = n - excludedCount;
+  const chosen = min(k, ranks);
+  const bytes = ((ranks + 31) >> 5) << 2;
+  memory.fill(work, 0, bytes);
+  for (let last = ranks - chosen; last < ranks; last++) {
+    let pick = <i32>below(seedLow, seedHigh, stream, last, last + 1);
+    if ((load<u8>(work + (pick >> 3)) >> <u8>(pick & 7)) & 1) pick = last;
+    const address = work + (pick >> 3);
+    store<u8>(address, load<u8>(address) | (<u8>1 << <u8>(pick & 7)));
   }
-  // Walk the pool upwards, stepping over the excluded.
-  let found = 0;
-  let skipped = 0;
-  for (let i = 0; found < k; i++) {
-    while (skipped < excludedCount && load<i32>(at<i32>(excluded, skipped)) == i + skipped) skipped++;
-    if (load<u8>(work + <usize>i)) {
-      store<u8>(work + <usize>i, 0);
-      store<i32>(at<i32>(out, found), i + skipped);
-      found++;
+  let passed = 0;
+  for (let base = 0; base < bytes; base += 4) {
+    for (let bits = load<u32>(work + base); bits != 0; bits &= bits - 1) {
+      const rank = (base << 3) + <i32>ctz(bits);
+      while (passed < excludedCount && load<i32>(at<i32>(excluded, passed)) <= rank + passed) passed++;
+      store<i32>(out, rank + passed);
+      out += 4;
     }
   }
+  return chosen;
 }

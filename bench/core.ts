@@ -4,8 +4,23 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
-  type Core, type Csr, cholesky, createCore, csr, expectedLogLikelihood, gemm, hasRelaxedSimd, inverseFromFactor, type Matrix, matrix,
-  type Precision, scale, solveTriangular, sparseTimes, sparseTransposeTimes, truncatedSvd,
+  type Core,
+  type Csr,
+  cholesky,
+  createCore,
+  csr,
+  expectedLogLikelihood,
+  gemm,
+  hasRelaxedSimd,
+  inverseFromFactor,
+  type Matrix,
+  matrix,
+  type Precision,
+  scale,
+  solveTriangular,
+  sparseTimes,
+  sparseTransposeTimes,
+  truncatedSvd,
 } from "../src/core/index.ts";
 import { type BenchOptions, type Case, type Contender, clocked, clockedAsync, report } from "./harness.ts";
 import { loadPeer, type Python, startPython } from "./peers.ts";
@@ -33,7 +48,9 @@ function ours(cores: Cores, make: (core: Core) => () => unknown): Contender[] {
 }
 
 function python(peer: Python | undefined, name: string, request: Record<string, unknown>): Contender[] {
-  return peer === undefined ? [] : [{ name, run: async () => (await peer.call(request)).milliseconds as number }];
+  return peer === undefined
+    ? []
+    : [{ name, run: async () => (await peer.call(request)).milliseconds as number }];
 }
 
 const dtype = (precision: Precision): string => (precision === "f32" ? "float32" : "float64");
@@ -63,7 +80,11 @@ interface JaxArray {
 interface Jax {
   init(device: string): Promise<unknown>;
   defaultDevice(device: string): void;
-  numpy: { array(values: Float32Array): JaxArray; matmul(a: JaxArray, b: JaxArray): JaxArray; linalg: { cholesky(a: JaxArray): JaxArray } };
+  numpy: {
+    array(values: Float32Array): JaxArray;
+    matmul(a: JaxArray, b: JaxArray): JaxArray;
+    linalg: { cholesky(a: JaxArray): JaxArray };
+  };
 }
 interface MlMatrix {
   Matrix: { rand(rows: number, columns: number): { mmul(other: unknown): unknown } };
@@ -109,7 +130,9 @@ async function loadPeers(): Promise<JavaScriptPeers> {
       const values = new Float32Array(n * n);
       for (let i = 0; i < n; i++) {
         for (let j = 0; j < n; j++) {
-          for (let k = 0; k < n; k++) values[i * n + j] = (values[i * n + j] as number) + (x[i * n + k] as number) * (x[j * n + k] as number);
+          for (let k = 0; k < n; k++)
+            values[i * n + j] =
+              (values[i * n + j] as number) + (x[i * n + k] as number) * (x[j * n + k] as number);
         }
         values[i * n + i] = (values[i * n + i] as number) + n;
       }
@@ -144,7 +167,9 @@ async function denseCases(cores: Cores, peers: JavaScriptPeers, py: Python | und
         flops: 2 * n ** 3,
         contenders: [
           ...ours(cores, (core) => {
-            const [a, b, c] = [1, 2, 3].map((seed) => matrix(core, n, n, precision).set(randomMatrix(n, n, seed))) as [Matrix, Matrix, Matrix];
+            const [a, b, c] = [1, 2, 3].map((seed) =>
+              matrix(core, n, n, precision).set(randomMatrix(n, n, seed)),
+            ) as [Matrix, Matrix, Matrix];
             return () => gemm(a, b, c);
           }),
           ...(precision === "f32" ? await peers.gemm(n) : n === 512 ? await peers.mlMatrixGemm(n) : []),
@@ -203,7 +228,13 @@ const COLUMNS = 5000;
 const PER_ROW = 100;
 const WIDTH = 256;
 
-async function sparseCases(cores: Cores, folder: string, one: Python | undefined, two: Python | undefined, options: BenchOptions): Promise<Case[]> {
+async function sparseCases(
+  cores: Cores,
+  folder: string,
+  one: Python | undefined,
+  two: Python | undefined,
+  options: BenchOptions,
+): Promise<Case[]> {
   const arrays = textLikeCsr(ROWS, COLUMNS, PER_ROW);
   const path = join(folder, "x");
   writeFileSync(`${path}.start`, Buffer.from(arrays.rowStart.buffer));
@@ -263,7 +294,9 @@ async function sparseCases(cores: Cores, folder: string, one: Python | undefined
                 run: async () => {
                   const { milliseconds, residual } = await two.call(request);
                   residuals["randomized_svd, n_iter = 4"] = residual as number;
-                  console.error(`  residuals |X - X V V'| / |X| at rank ${rank}: ${JSON.stringify(residuals)}`);
+                  console.error(
+                    `  residuals |X - X V V'| / |X| at rank ${rank}: ${JSON.stringify(residuals)}`,
+                  );
                   return milliseconds as number;
                 },
               },
@@ -281,7 +314,9 @@ function quadratureCase(cores: Cores, py: Python | undefined): Case {
     contenders: [
       ...ours(cores, (core) => {
         const start = matrix(core, rows, columns).set(randomMatrix(rows, columns, 1).map((x) => 4 * x - 3));
-        const variance = matrix(core, rows, columns).set(randomMatrix(rows, columns, 2).map((x) => 2 + 2 * x));
+        const variance = matrix(core, rows, columns).set(
+          randomMatrix(rows, columns, 2).map((x) => 2 + 2 * x),
+        );
         const dMean = matrix(core, rows, columns);
         const dVariance = matrix(core, rows, columns);
         const rowValue = matrix(core, 1, rows);

@@ -30,7 +30,8 @@ export interface Measured {
 const WARM_UP_MILLISECONDS = 600;
 const LEAST_WARM_UP_RUNS = 3;
 
-export const median = (values: number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1] as number;
+export const median = (values: number[]): number =>
+  [...values].sort((a, b) => a - b)[values.length >> 1] as number;
 
 /** Milliseconds of one synchronous run. */
 export const clocked = (work: () => unknown) => (): number => {
@@ -58,7 +59,9 @@ export async function measure(benchmark: Case, options: BenchOptions): Promise<M
       }
       running.push(contender);
     } catch (error) {
-      console.error(`${benchmark.name}: ${contender.name} left out (${error instanceof Error ? error.message : String(error)})`);
+      console.error(
+        `${benchmark.name}: ${contender.name} left out (${error instanceof Error ? error.message : String(error)})`,
+      );
     }
   }
   const times = running.map((): number[] => []);
@@ -79,10 +82,14 @@ export async function report(benchmark: Case, options: BenchOptions): Promise<vo
     const gflops = benchmark.flops === undefined ? undefined : benchmark.flops / milliseconds / 1e6;
     const oursIsFaster = milliseconds / base.milliseconds;
     if (options.json) {
-      console.log(JSON.stringify({ case: benchmark.name, contender: name, milliseconds, gflops, ratio: oursIsFaster }));
+      console.log(
+        JSON.stringify({ case: benchmark.name, contender: name, milliseconds, gflops, ratio: oursIsFaster }),
+      );
     } else {
       const speed = gflops === undefined ? "" : `${gflops.toFixed(1).padStart(8)} GFLOP/s`;
-      console.log(`  ${name.padEnd(34)} ${milliseconds.toFixed(3).padStart(11)} ms ${speed}  ${base.name} is ${oursIsFaster.toFixed(2)} x as fast`);
+      console.log(
+        `  ${name.padEnd(34)} ${milliseconds.toFixed(3).padStart(11)} ms ${speed}  ${base.name} is ${oursIsFaster.toFixed(2)} x as fast`,
+      );
     }
   }
 }

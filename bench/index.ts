@@ -6,12 +6,17 @@ import type { BenchOptions } from "./harness.ts";
 const suites: Record<string, (options: BenchOptions) => Promise<void>> = { core: coreBench };
 
 const args = process.argv.slice(2);
-const value = (flag: string): string | undefined => (args.includes(flag) ? args[args.indexOf(flag) + 1] : undefined);
+const value = (flag: string): string | undefined =>
+  args.includes(flag) ? args[args.indexOf(flag) + 1] : undefined;
 const suite = suites[args[0] ?? ""];
 if (suite === undefined) {
   console.error(`npm run bench -- ${Object.keys(suites).join("|")} [--json] [--rounds N] [--only WORD]`);
   process.exit(2);
 }
 const only = value("--only");
-await suite({ json: args.includes("--json"), rounds: Number(value("--rounds") ?? 11), ...(only === undefined ? {} : { only }) });
+await suite({
+  json: args.includes("--json"),
+  rounds: Number(value("--rounds") ?? 11),
+  ...(only === undefined ? {} : { only }),
+});
 process.exit(0);

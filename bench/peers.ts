@@ -10,14 +10,23 @@ import { pathToFileURL } from "node:url";
 const folder = resolve("node_modules/.cache/mlgpf/peers");
 
 /** Loads a package, installing that version into the bench's own folder first if need be; undefined if it cannot be had. */
-export async function loadPeer(name: string, version: string, also: Record<string, string> = {}): Promise<Record<string, unknown> | undefined> {
+export async function loadPeer(
+  name: string,
+  version: string,
+  also: Record<string, string> = {},
+): Promise<Record<string, unknown> | undefined> {
   try {
     mkdirSync(folder, { recursive: true });
-    if (!existsSync(`${folder}/package.json`)) writeFileSync(`${folder}/package.json`, '{"private":true,"type":"module"}\n');
+    if (!existsSync(`${folder}/package.json`))
+      writeFileSync(`${folder}/package.json`, '{"private":true,"type":"module"}\n');
     if (!existsSync(`${folder}/node_modules/${name}`)) {
       const wanted = Object.entries({ [name]: version, ...also }).map(([pkg, at]) => `${pkg}@${at}`);
       console.error(`installing ${wanted.join(" ")} for comparison`);
-      const { status, stderr } = spawnSync("npm", ["install", "--no-audit", "--no-fund", "--prefix", folder, ...wanted], { encoding: "utf8" });
+      const { status, stderr } = spawnSync(
+        "npm",
+        ["install", "--no-audit", "--no-fund", "--prefix", folder, ...wanted],
+        { encoding: "utf8" },
+      );
       if (status !== 0) throw new Error(stderr.trim().split("\n").at(-1));
     }
     return await import(pathToFileURL(entryOf(name)).href);
@@ -33,7 +42,9 @@ function entryOf(name: string): string {
   const manifest = require(`${folder}/node_modules/${name}/package.json`);
   const exported = manifest.exports?.["."] ?? manifest.exports;
   const entry =
-    (typeof exported === "string" ? exported : (exported?.import?.default ?? exported?.import ?? exported?.default)) ??
+    (typeof exported === "string"
+      ? exported
+      : (exported?.import?.default ?? exported?.import ?? exported?.default)) ??
     manifest.module ??
     manifest.main;
   return `${folder}/node_modules/${name}/${entry}`;
@@ -45,7 +56,8 @@ export interface Python {
   call(request: Record<string, unknown>): Promise<Record<string, number>>;
 }
 
-const CHECK = "import numpy, scipy, sklearn; print(numpy.__version__, scipy.__version__, sklearn.__version__)";
+const CHECK =
+  "import numpy, scipy, sklearn; print(numpy.__version__, scipy.__version__, sklearn.__version__)";
 
 /** A Python with numpy, scipy and scikit-learn, on that many threads; undefined where there is none. */
 export function startPython(threads: number): Python | undefined {
@@ -60,7 +72,9 @@ export function startPython(threads: number): Python | undefined {
     const [numpy, scipy, sklearn] = probe.stdout.trim().split(" ");
     return { versions: `numpy ${numpy}, scipy ${scipy}, scikit-learn ${sklearn}`, call: caller(child) };
   }
-  console.error("numpy, scipy and scikit-learn are not compared: no python3 has them (Debian: python3-numpy python3-scipy python3-sklearn)");
+  console.error(
+    "numpy, scipy and scikit-learn are not compared: no python3 has them (Debian: python3-numpy python3-scipy python3-sklearn)",
+  );
   return undefined;
 }
 

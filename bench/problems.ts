@@ -39,5 +39,11 @@ export function textLikeCsr(rows: number, columns: number, perRow: number): CsrP
     }
     rowStart[i + 1] = columnIndex.length;
   }
-  return { rows, columns, rowStart, columnIndex: Int32Array.from(columnIndex), values: Float32Array.from(values) };
+  return {
+    rows,
+    columns,
+    rowStart,
+    columnIndex: Int32Array.from(columnIndex),
+    values: Float32Array.from(values),
+  };
 }

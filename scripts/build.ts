@@ -18,14 +18,27 @@ const variants: Record<string, string[]> = {
   "core-relaxed": relaxed,
   "core-threads-relaxed": [...threads, ...relaxed],
 };
-const common = ["-O3", "--converge", "--noAssert", "--runtime", "stub", "--enable", "simd", "--initialMemory", "16"];
+const common = [
+  "-O3",
+  "--converge",
+  "--noAssert",
+  "--runtime",
+  "stub",
+  "--enable",
+  "simd",
+  "--initialMemory",
+  "16",
+];
 
 async function buildWasm(): Promise<void> {
   const sources = readdirSync("assembly").filter((name) => name.endsWith(".ts"));
-  const { entry, types } = kernelSources(sources.map((name) => ({ name, text: readFileSync(`assembly/${name}`, "utf8") })));
+  const { entry, types } = kernelSources(
+    sources.map((name) => ({ name, text: readFileSync(`assembly/${name}`, "utf8") })),
+  );
   const state = createHash("sha256");
   for (const name of sources) state.update(readFileSync(`assembly/${name}`));
-  for (const name of ["scripts/build.ts", "scripts/kernels.ts", "package-lock.json"]) state.update(readFileSync(name));
+  for (const name of ["scripts/build.ts", "scripts/kernels.ts", "package-lock.json"])
+    state.update(readFileSync(name));
   const digest = state.digest("hex");
   const wanted = Object.keys(variants).flatMap((name) => [`build/${name}.wasm`, `src/generated/${name}.ts`]);
   const stamp = "build/.sources";

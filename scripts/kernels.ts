@@ -34,11 +34,14 @@ function findKernels({ name, text }: Source): Kernel[] {
 }
 
 /** isize and usize are i32 in the 32-bit module; T is one of the two precisions. */
-const narrow = (type: string, precision: string): string => (type === "T" ? precision : type === "isize" ? "i32" : type);
+const narrow = (type: string, precision: string): string =>
+  type === "T" ? precision : type === "isize" ? "i32" : type;
 
 function entryFunction(kernel: Kernel, precision: string): string {
   const suffix = kernel.generic ? `_${precision}` : "";
-  const parameters = kernel.parameters.map(({ name, type }) => `${name}: ${narrow(type, precision)}`).join(", ");
+  const parameters = kernel.parameters
+    .map(({ name, type }) => `${name}: ${narrow(type, precision)}`)
+    .join(", ");
   const argument = kernel.parameters.map(({ name }) => name).join(", ");
   const call = `${kernel.module}.${kernel.name}${kernel.generic ? `<${precision}>` : ""}(${argument})`;
   const result = narrow(kernel.result, precision);
@@ -46,7 +49,9 @@ function entryFunction(kernel: Kernel, precision: string): string {
 }
 
 function typeOf(kernel: Kernel): string {
-  const parameters = kernel.parameters.map(({ name, type }) => `${name}: ${type === "bool" ? "boolean | number" : "number"}`).join(", ");
+  const parameters = kernel.parameters
+    .map(({ name, type }) => `${name}: ${type === "bool" ? "boolean | number" : "number"}`)
+    .join(", ");
   return `  ${kernel.name}(${parameters}): ${kernel.result === "void" ? "void" : "number"};`;
 }
 
@@ -54,7 +59,9 @@ export function kernelSources(sources: Source[]): { entry: string; types: string
   const kernels = sources.flatMap(findKernels);
   const modules = [...new Set(kernels.map((kernel) => kernel.module))];
   const functions = kernels.flatMap((kernel) =>
-    kernel.generic ? [entryFunction(kernel, "f32"), entryFunction(kernel, "f64")] : [entryFunction(kernel, "")],
+    kernel.generic
+      ? [entryFunction(kernel, "f32"), entryFunction(kernel, "f64")]
+      : [entryFunction(kernel, "")],
   );
   const imports = modules.map((module) => `import * as ${module} from "../assembly/${module}";`);
   const entry = `// Made by scripts/kernels.ts.\n${[...imports, ...functions].join("\n")}\n`;
@@ -62,12 +69,18 @@ export function kernelSources(sources: Source[]): { entry: string; types: string
 
 /** Kernels that exist once. */
 export interface CommonKernels {
-${kernels.filter((kernel) => !kernel.generic).map(typeOf).join("\n")}
+${kernels
+  .filter((kernel) => !kernel.generic)
+  .map(typeOf)
+  .join("\n")}
 }
 
 /** Kernels that exist in both precisions; the module's names end in _f32 and _f64. */
 export interface PrecisionKernels {
-${kernels.filter((kernel) => kernel.generic).map(typeOf).join("\n")}
+${kernels
+  .filter((kernel) => kernel.generic)
+  .map(typeOf)
+  .join("\n")}
 }
 `;
   return { entry, types };

@@ -38,7 +38,8 @@ function vitest(project: string): Step {
       const result = JSON.parse(readFileSync(report, "utf8"));
       return {
         passed: result.numPassedTests,
-        failed: result.numFailedTests + (result.numFailedTestSuites > 0 && result.numFailedTests === 0 ? 1 : 0),
+        failed:
+          result.numFailedTests + (result.numFailedTestSuites > 0 && result.numFailedTests === 0 ? 1 : 0),
         skipped: result.numPendingTests + result.numTodoTests,
       };
     },
@@ -52,13 +53,22 @@ const steps: Step[] = [
     job: { name: "build", command: process.execPath, args: ["scripts/ts.mjs", "scripts/build.ts"] },
   },
   { name: "types", title: "type check", job: { name: "types", command: bin("tsc"), args: ["-p", "."] } },
-  { name: "lint", title: "lint and format", job: { name: "lint", command: bin("biome"), args: ["ci", "--error-on-warnings"] } },
+  {
+    name: "lint",
+    title: "lint and format",
+    job: { name: "lint", command: bin("biome"), args: ["ci", "--error-on-warnings"] },
+  },
   vitest("node"),
   vitest("chromium"),
   {
     name: "deno",
     title: "tests in Deno",
-    job: { name: "deno", command: bin("deno"), args: ["test", "--no-check", "--allow-all", "test"], env: { NO_COLOR: "1" } },
+    job: {
+      name: "deno",
+      command: bin("deno"),
+      args: ["test", "--no-check", "--allow-all", "test"],
+      env: { NO_COLOR: "1" },
+    },
     count: (output) => ({
       passed: number(output, /(\d+) passed/),
       failed: number(output, /(\d+) failed/),
@@ -68,7 +78,11 @@ const steps: Step[] = [
   {
     name: "bun",
     title: "tests in Bun (digest)",
-    job: { name: "bun", command: bin("bun"), args: ["test", "--timeout", "120000", "test/core/digest.test.ts"] },
+    job: {
+      name: "bun",
+      command: bin("bun"),
+      args: ["test", "--timeout", "120000", "test/core/digest.test.ts"],
+    },
     count: (output) => ({
       passed: number(output, /(\d+) pass\b/),
       failed: number(output, /(\d+) fail\b/),
@@ -100,7 +114,8 @@ for (const step of steps.filter(({ name }) => chosen.length === 0 || chosen.incl
 
 /** A step that failed counts at least one failure, and one that ran no test has failed. */
 function countOf(step: Step, status: number, output: string): Counts {
-  if (step.count === undefined) return { passed: status === 0 ? 1 : 0, failed: status === 0 ? 0 : 1, skipped: 0 };
+  if (step.count === undefined)
+    return { passed: status === 0 ? 1 : 0, failed: status === 0 ? 0 : 1, skipped: 0 };
   let counts: Counts;
   try {
     counts = step.count(output);
@@ -112,5 +127,7 @@ function countOf(step: Step, status: number, output: string): Counts {
 }
 
 console.log(`\n${table.join("\n")}\n`);
-console.log(`${total.passed} passed, ${total.failed} failed${total.skipped > 0 ? `, ${total.skipped} skipped` : ""}`);
+console.log(
+  `${total.passed} passed, ${total.failed} failed${total.skipped > 0 ? `, ${total.skipped} skipped` : ""}`,
+);
 process.exit(total.failed > 0 ? 1 : 0);

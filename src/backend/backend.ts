@@ -118,7 +118,13 @@ export interface Backend {
   readonly precision: "f32" | "f64";
 
   tensor(rows: number, columns: number, values?: ArrayLike<number>): Tensor;
-  sparse(rows: number, columns: number, rowStart: Int32Array, columnIndex: Int32Array, values: RealArray): SparseTensor;
+  sparse(
+    rows: number,
+    columns: number,
+    rowStart: Int32Array,
+    columnIndex: Int32Array,
+    values: RealArray,
+  ): SparseTensor;
   indices(length: number): IndexTensor;
   write(tensor: Tensor, values: ArrayLike<number>): void;
   writeIndices(indices: IndexTensor, values: Int32Array): void;

@@ -3,15 +3,33 @@
 import { adam } from "../core/adam.ts";
 import type { Core, Precision } from "../core/core.ts";
 import { covariance, covarianceGradient } from "../core/covariance.ts";
-import { Csr, csr, sparseTimes, sparseTransposeTimes } from "../core/csr.ts";
+import { type Csr, csr, sparseTimes, sparseTransposeTimes } from "../core/csr.ts";
 import * as dense from "../core/dense.ts";
 import { cholesky, FACTORED, inverseFromFactor, logDeterminant } from "../core/factor.ts";
-import { Integers, integers, Matrix, matrix, type RealArray } from "../core/matrix.ts";
+import { type Integers, integers, type Matrix, matrix, type RealArray } from "../core/matrix.ts";
 import { Pattern, patternTimes, patternTransposeTimes, sampledProducts } from "../core/pattern.ts";
-import { expectedLogLikelihood, listedLogLikelihood, predictiveProbability, Quadrature } from "../core/quadrature.ts";
+import {
+  expectedLogLikelihood,
+  listedLogLikelihood,
+  predictiveProbability,
+  Quadrature,
+} from "../core/quadrature.ts";
 import type {
-  AdamStep, Backend, CovarianceInputs, FactorisationReport, IndexTensor, LabelLists, LikelihoodInputs, LikelihoodOutputs,
-  ListedLikelihoodInputs, ListedLikelihoodOutputs, PatternTensor, ProductOptions, SparseTensor, SymmetricProductOptions, Tensor,
+  AdamStep,
+  Backend,
+  CovarianceInputs,
+  FactorisationReport,
+  IndexTensor,
+  LabelLists,
+  LikelihoodInputs,
+  LikelihoodOutputs,
+  ListedLikelihoodInputs,
+  ListedLikelihoodOutputs,
+  PatternTensor,
+  ProductOptions,
+  SparseTensor,
+  SymmetricProductOptions,
+  Tensor,
 } from "./backend.ts";
 
 /** The tensors of this backend are matrices of the core. */
@@ -40,7 +58,13 @@ export class WasmBackend implements Backend {
     const made = matrix(this.core, rows, columns, this.precision);
     return values === undefined ? made : made.set(values);
   }
-  sparse(rows: number, columns: number, rowStart: Int32Array, columnIndex: Int32Array, values: RealArray): SparseTensor {
+  sparse(
+    rows: number,
+    columns: number,
+    rowStart: Int32Array,
+    columnIndex: Int32Array,
+    values: RealArray,
+  ): SparseTensor {
     return csr(this.core, { rows, columns, rowStart, columnIndex, values }, this.precision);
   }
   indices(length: number): IndexTensor {
@@ -154,7 +178,13 @@ export class WasmBackend implements Backend {
 
   #matrices(inputs: CovarianceInputs): Parameters<typeof covariance>[0] {
     const { kernel, products, rowSquares, columnSquares, hyper } = inputs;
-    return { kernel, products: m(products), rowSquares: m(rowSquares), columnSquares: m(columnSquares), hyper: m(hyper) };
+    return {
+      kernel,
+      products: m(products),
+      rowSquares: m(rowSquares),
+      columnSquares: m(columnSquares),
+      hyper: m(hyper),
+    };
   }
   covariance(inputs: CovarianceInputs, out: Tensor): void {
     covariance(this.#matrices(inputs), m(out));
@@ -173,17 +203,30 @@ export class WasmBackend implements Backend {
   }
   expectedLogLikelihood(inputs: LikelihoodInputs, out: LikelihoodOutputs): void {
     const { mean, variance, positives, scale } = inputs;
-    const spread = "ofRow" in variance ? { ofRow: m(variance.ofRow), ofLabel: m(variance.ofLabel) } : m(variance);
+    const spread =
+      "ofRow" in variance ? { ofRow: m(variance.ofRow), ofLabel: m(variance.ofLabel) } : m(variance);
     expectedLogLikelihood({
-      mean: m(mean), variance: spread, positives, scale, quadrature: this.#quadrature(inputs.quadrature),
-      rowValue: m(out.rowValue), dMean: m(out.dMean), dVariance: m(out.dVariance),
+      mean: m(mean),
+      variance: spread,
+      positives,
+      scale,
+      quadrature: this.#quadrature(inputs.quadrature),
+      rowValue: m(out.rowValue),
+      dMean: m(out.dMean),
+      dVariance: m(out.dVariance),
     });
   }
   listedLogLikelihood(inputs: ListedLikelihoodInputs, out: ListedLikelihoodOutputs): void {
     const { mean, variance, signedWeight, scale } = inputs;
     listedLogLikelihood({
-      mean: m(mean), variance: m(variance), signedWeight: m(signedWeight), scale, quadrature: this.#quadrature(inputs.quadrature),
-      value: m(out.value), dMean: m(out.dMean), dVariance: m(out.dVariance),
+      mean: m(mean),
+      variance: m(variance),
+      signedWeight: m(signedWeight),
+      scale,
+      quadrature: this.#quadrature(inputs.quadrature),
+      value: m(out.value),
+      dMean: m(out.dMean),
+      dVariance: m(out.dVariance),
     });
   }
   probability(mean: Tensor, variance: Tensor, out: Tensor): void {

@@ -37,11 +37,19 @@ export function adam(parameter: Matrix, gradient: Matrix, state: AdamState, opti
   alike({ parameter, gradient, first: state.first, second: state.second });
   for (const [name, value] of Object.entries({ parameter, gradient, ...state })) {
     hasShape(name, value, parameter.rows, parameter.columns);
-    if (!value.contiguous) throw new ArgumentError(name, "found rows with gaps between them, expected a contiguous matrix");
+    if (!value.contiguous)
+      throw new ArgumentError(name, "found rows with gaps between them, expected a contiguous matrix");
   }
   const correction = Math.sqrt(1 - power(beta2, step));
   parameter.core.kernels[parameter.precision].adam(
-    parameter.rows * parameter.columns, parameter.address, gradient.address, state.first.address, state.second.address,
-    (rate * correction) / (1 - power(beta1, step)), beta1, beta2, epsilon * correction,
+    parameter.rows * parameter.columns,
+    parameter.address,
+    gradient.address,
+    state.first.address,
+    state.second.address,
+    (rate * correction) / (1 - power(beta1, step)),
+    beta1,
+    beta2,
+    epsilon * correction,
   );
 }

@@ -40,8 +40,8 @@ const variants = {
 
 /** (module (func (result v128) three zeros, f32x4.relaxed_madd)): valid just where relaxed SIMD exists. */
 const RELAXED_PROBE = [
-  0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 19, 1, 17, 0, 65, 0, 253, 15, 65, 0, 253, 15, 65,
-  0, 253, 15, 253, 133, 2, 11,
+  0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 19, 1, 17, 0, 65, 0, 253, 15, 65, 0,
+  253, 15, 65, 0, 253, 15, 253, 133, 2, 11,
 ];
 
 /** Whether this runtime has relaxed SIMD. */
@@ -65,7 +65,9 @@ function sharedMemory(maximumBytes: number): { memory: WebAssembly.Memory; grant
 /** The exports whose names end in `_suffix`, without that ending. */
 function ofPrecision(exports: Exports, suffix: Precision): PrecisionKernels {
   const found = Object.entries(exports).filter(([name]) => name.endsWith(`_${suffix}`));
-  return Object.fromEntries(found.map(([name, kernel]) => [name.slice(0, -4), kernel])) as unknown as PrecisionKernels;
+  return Object.fromEntries(
+    found.map(([name, kernel]) => [name.slice(0, -4), kernel]),
+  ) as unknown as PrecisionKernels;
 }
 
 interface CoreParts {
@@ -130,7 +132,12 @@ export async function createCore(options: CoreOptions = {}): Promise<Core> {
     return await createThreaded(threads, reason, relaxed, maximumMemory);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    return await createPlain(options, `one thread: workers could not be started (${why})`, relaxed, maximumMemory);
+    return await createPlain(
+      options,
+      `one thread: workers could not be started (${why})`,
+      relaxed,
+      maximumMemory,
+    );
   }
 }
 
@@ -138,7 +145,8 @@ async function chooseThreads(options: CoreOptions): Promise<{ threads: number; r
   const asked = options.threads ?? "auto";
   if (asked !== "auto") wholeNumber("threads", asked, 1, 256);
   if (asked === 1) return { threads: 1, reason: "one thread, as asked" };
-  if (options.module !== undefined) return { threads: 1, reason: "one thread: a compiled module was passed in" };
+  if (options.module !== undefined)
+    return { threads: 1, reason: "one thread: a compiled module was passed in" };
   const missing = noThreadsReason();
   if (missing !== undefined) return { threads: 1, reason: `one thread: ${missing}` };
   if (asked !== "auto") return { threads: asked, reason: `${asked} threads, as asked` };
@@ -146,7 +154,12 @@ async function chooseThreads(options: CoreOptions): Promise<{ threads: number; r
   return { threads, reason: `${threads} threads, one for each the machine can run` };
 }
 
-async function createPlain(options: CoreOptions, threadsReason: string, relaxed: boolean, maximumMemory: number): Promise<Core> {
+async function createPlain(
+  options: CoreOptions,
+  threadsReason: string,
+  relaxed: boolean,
+  maximumMemory: number,
+): Promise<Core> {
   const compiled =
     options.module ??
     (await WebAssembly.compile(decodeBase64((await (relaxed ? variants.relaxed : variants.plain)()).base64)));
@@ -156,7 +169,12 @@ async function createPlain(options: CoreOptions, threadsReason: string, relaxed:
   return new Core({ exports, memory: exports.memory, arena, threads: 1, threadsReason, relaxed });
 }
 
-async function createThreaded(threads: number, threadsReason: string, relaxed: boolean, maximumMemory: number): Promise<Core> {
+async function createThreaded(
+  threads: number,
+  threadsReason: string,
+  relaxed: boolean,
+  maximumMemory: number,
+): Promise<Core> {
   const { base64 } = await (relaxed ? variants.threadsRelaxed : variants.threads)();
   const module = await WebAssembly.compile(decodeBase64(base64));
   const { memory, granted } = sharedMemory(maximumMemory);

@@ -17,9 +17,13 @@ export interface CovarianceInputs {
   hyper: Matrix;
 }
 
-function check({ kernel, products, rowSquares, columnSquares, hyper }: CovarianceInputs, others: Record<string, Matrix>): number {
+function check(
+  { kernel, products, rowSquares, columnSquares, hyper }: CovarianceInputs,
+  others: Record<string, Matrix>,
+): number {
   const kind = KINDS[kernel];
-  if (kind === undefined) throw new ArgumentError("kernel", `found ${String(kernel)}, expected ${Object.keys(KINDS).join(" or ")}`);
+  if (kind === undefined)
+    throw new ArgumentError("kernel", `found ${String(kernel)}, expected ${Object.keys(KINDS).join(" or ")}`);
   alike({ products, rowSquares, columnSquares, hyper, ...others });
   isVector("rowSquares", rowSquares, products.rows);
   isVector("columnSquares", columnSquares, products.columns);
@@ -33,8 +37,16 @@ export function covariance(inputs: CovarianceInputs, out: Matrix): Matrix {
   const kind = check(inputs, { out });
   hasShape("out", out, products.rows, products.columns);
   out.core.kernels[out.precision].covariance(
-    kind, out.rows, out.columns, products.address, products.stride, rowSquares.address, columnSquares.address, hyper.address,
-    out.address, out.stride,
+    kind,
+    out.rows,
+    out.columns,
+    products.address,
+    products.stride,
+    rowSquares.address,
+    columnSquares.address,
+    hyper.address,
+    out.address,
+    out.stride,
   );
   return out;
 }
@@ -44,14 +56,30 @@ export function covariance(inputs: CovarianceInputs, out: Matrix): Matrix {
  * the squared exponential (by |x|^2 and |z|^2 the gradients are -1/2 of its row and column sums), sums (rows x 3) each
  * row's share of the gradient by hyper.
  */
-export function covarianceGradient(inputs: CovarianceInputs, d: Matrix, squaredPart: Matrix, sums: Matrix): void {
+export function covarianceGradient(
+  inputs: CovarianceInputs,
+  d: Matrix,
+  squaredPart: Matrix,
+  sums: Matrix,
+): void {
   const { products, rowSquares, columnSquares, hyper } = inputs;
   const kind = check(inputs, { d, squaredPart, sums });
   hasShape("d", d, products.rows, products.columns);
   hasShape("squaredPart", squaredPart, products.rows, products.columns);
   hasShape("sums", sums, products.rows, 3);
   d.core.kernels[d.precision].covarianceGradient(
-    kind, d.rows, d.columns, products.address, products.stride, rowSquares.address, columnSquares.address, hyper.address,
-    d.address, d.stride, squaredPart.address, squaredPart.stride, sums.address,
+    kind,
+    d.rows,
+    d.columns,
+    products.address,
+    products.stride,
+    rowSquares.address,
+    columnSquares.address,
+    hyper.address,
+    d.address,
+    d.stride,
+    squaredPart.address,
+    squaredPart.stride,
+    sums.address,
   );
 }

@@ -2,8 +2,8 @@
 
 import { sameSize, wholeNumber } from "./check.ts";
 import type { Core, Precision } from "./core.ts";
-import { ArgumentError, NotFiniteError } from "./errors.ts";
 import { fill } from "./dense.ts";
+import { ArgumentError, NotFiniteError } from "./errors.ts";
 import { Integers, integers, type Matrix, matrix, matrixFrom, scoped } from "./matrix.ts";
 import { alike, apart, hasShape, isVector } from "./shapes.ts";
 
@@ -55,20 +55,26 @@ function checkArrays({ rows, columns, rowStart, columnIndex, values }: CsrArrays
   wholeNumber("columns", columns, 0);
   sameSize("rowStart", "elements", rowStart.length, rows + 1);
   sameSize("values", "elements", values.length, columnIndex.length);
-  if (rowStart[0] !== 0) throw new ArgumentError("rowStart", `found ${String(rowStart[0])} at its start, expected 0`);
+  if (rowStart[0] !== 0)
+    throw new ArgumentError("rowStart", `found ${String(rowStart[0])} at its start, expected 0`);
   sameSize("rowStart", "entries at its end", rowStart[rows] as number, columnIndex.length);
   let inOrder = true;
   for (let i = 0; i < rows; i++) {
     const begin = rowStart[i] as number;
     const end = rowStart[i + 1] as number;
-    if (!(begin <= end)) throw new ArgumentError("rowStart", `found ${end} after ${begin} in row ${i}, expected it not to fall`);
+    if (!(begin <= end))
+      throw new ArgumentError("rowStart", `found ${end} after ${begin} in row ${i}, expected it not to fall`);
     let previous = -1;
     for (let e = begin; e < end; e++) {
       const column = columnIndex[e] as number;
       if (!Number.isInteger(column) || column < 0 || column >= columns) {
-        throw new ArgumentError("columnIndex", `found ${column} in row ${i}, expected a whole number from 0 to ${columns - 1}`);
+        throw new ArgumentError(
+          "columnIndex",
+          `found ${column} in row ${i}, expected a whole number from 0 to ${columns - 1}`,
+        );
       }
-      if (!Number.isFinite(values[e])) throw new NotFiniteError("values", `found ${values[e]} in row ${i}, expected a finite number`);
+      if (!Number.isFinite(values[e]))
+        throw new NotFiniteError("values", `found ${values[e]} in row ${i}, expected a finite number`);
       if (column <= previous) inOrder = false;
       previous = column;
     }
@@ -122,8 +128,17 @@ export function sparseTimes(x: Csr, b: Matrix, out: Matrix, options: SparseOptio
   sameSize("b", "rows", b.rows, x.columns);
   hasShape("out", out, rows, b.columns);
   x.core.kernels[x.precision].sparseTimes(
-    rows, x.start.address, x.column.address, x.value.address, chosen?.address ?? 0,
-    b.columns, b.address, b.stride, accumulate, out.address, out.stride,
+    rows,
+    x.start.address,
+    x.column.address,
+    x.value.address,
+    chosen?.address ?? 0,
+    b.columns,
+    b.address,
+    b.stride,
+    accumulate,
+    out.address,
+    out.stride,
   );
   return out;
 }
@@ -137,8 +152,16 @@ export function sparseTransposeTimes(x: Csr, b: Matrix, out: Matrix, options: Sp
   hasShape("out", out, x.columns, b.columns);
   if (!accumulate) fill(out, 0);
   x.core.kernels[x.precision].sparseTransposeTimes(
-    rows, x.start.address, x.column.address, x.value.address, chosen?.address ?? 0,
-    b.columns, b.address, b.stride, out.address, out.stride,
+    rows,
+    x.start.address,
+    x.column.address,
+    x.value.address,
+    chosen?.address ?? 0,
+    b.columns,
+    b.address,
+    b.stride,
+    out.address,
+    out.stride,
   );
   return out;
 }
@@ -150,7 +173,15 @@ export function gramTimes(x: Csr, b: Matrix, out: Matrix): Matrix {
   hasShape("out", out, x.columns, b.columns);
   fill(out, 0);
   x.core.kernels[x.precision].sparseGramTimes(
-    x.rows, x.start.address, x.column.address, x.value.address, b.columns, b.address, b.stride, out.address, out.stride,
+    x.rows,
+    x.start.address,
+    x.column.address,
+    x.value.address,
+    b.columns,
+    b.address,
+    b.stride,
+    out.address,
+    out.stride,
   );
   return out;
 }
@@ -161,7 +192,13 @@ export function gram(x: Csr, out: Matrix): Matrix {
   hasShape("out", out, x.columns, x.columns);
   fill(out, 0);
   x.core.kernels[x.precision].sparseGram(
-    x.rows, x.columns, x.start.address, x.column.address, x.value.address, out.address, out.stride,
+    x.rows,
+    x.columns,
+    x.start.address,
+    x.column.address,
+    x.value.address,
+    out.address,
+    out.stride,
   );
   return out;
 }
@@ -186,7 +223,12 @@ export function scaleRows(x: Csr, factors: Matrix): Csr {
 export function scaleColumns(x: Csr, factors: Matrix): Csr {
   alike({ x: x.value, factors });
   isVector("factors", factors, x.columns);
-  x.core.kernels[x.precision].sparseScaleColumns(x.nonzeros, x.column.address, x.value.address, factors.address);
+  x.core.kernels[x.precision].sparseScaleColumns(
+    x.nonzeros,
+    x.column.address,
+    x.value.address,
+    factors.address,
+  );
   return x;
 }
 
@@ -201,7 +243,11 @@ export function columnStatistics(x: Csr): ColumnStatistics {
     const sums = scope.keep(matrix(x.core, 1, x.columns, "f64"));
     const frequencies = scope.keep(new Integers(x.core, x.columns));
     x.core.kernels[x.precision].sparseColumnSums(
-      x.nonzeros, x.column.address, x.value.address, sums.address, frequencies.address,
+      x.nonzeros,
+      x.column.address,
+      x.value.address,
+      sums.address,
+      frequencies.address,
     );
     return { sums: sums.toArray() as Float64Array, documentFrequencies: frequencies.toArray() };
   });

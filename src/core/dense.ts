@@ -32,7 +32,23 @@ export function gemm(a: Matrix, b: Matrix, out: Matrix, options: GemmOptions = {
   const [aRow, aColumn] = transposeA ? [1, a.stride] : [a.stride, 1];
   const [bRow, bColumn] = transposeB ? [1, b.stride] : [b.stride, 1];
   const kernel = a.core.kernels[a.precision];
-  kernel.gemm(m, n, k, alpha, a.address, aRow, aColumn, b.address, bRow, bColumn, weights?.address ?? 0, beta, out.address, out.stride, FULL);
+  kernel.gemm(
+    m,
+    n,
+    k,
+    alpha,
+    a.address,
+    aRow,
+    aColumn,
+    b.address,
+    bRow,
+    bColumn,
+    weights?.address ?? 0,
+    beta,
+    out.address,
+    out.stride,
+    FULL,
+  );
   return out;
 }
 
@@ -59,7 +75,23 @@ export function syrk(a: Matrix, out: Matrix, options: SyrkOptions = {}): Matrix 
   apart("out", out, { a, weights });
   const [row, column] = transposed ? [1, a.stride] : [a.stride, 1];
   const kernel = a.core.kernels[a.precision];
-  kernel.gemm(n, n, k, alpha, a.address, row, column, a.address, column, row, weights?.address ?? 0, beta, out.address, out.stride, LOWER);
+  kernel.gemm(
+    n,
+    n,
+    k,
+    alpha,
+    a.address,
+    row,
+    column,
+    a.address,
+    column,
+    row,
+    weights?.address ?? 0,
+    beta,
+    out.address,
+    out.stride,
+    LOWER,
+  );
   if (part === "full") kernel.mirrorLower(n, out.address, out.stride);
   return out;
 }
@@ -75,12 +107,26 @@ export function combine(op: Combination, x: Matrix, y: Matrix, out: Matrix): Mat
   const rowsFit = y.rows === x.rows || y.rows === 1;
   const columnsFit = y.columns === x.columns || y.columns === 1;
   if (!rowsFit || !columnsFit) {
-    throw new ArgumentError("y", `found ${y.rows} x ${y.columns}, expected ${x.rows} x ${x.columns}, a row, a column or one value`);
+    throw new ArgumentError(
+      "y",
+      `found ${y.rows} x ${y.columns}, expected ${x.rows} x ${x.columns}, a row, a column or one value`,
+    );
   }
   const yRow = y.rows === 1 && x.rows !== 1 ? 0 : y.stride;
   const yColumn = y.columns === 1 && x.columns !== 1 ? 0 : 1;
   const kernel = x.core.kernels[x.precision];
-  kernel.combine(COMBINATIONS[op], x.rows, x.columns, x.address, x.stride, y.address, yRow, yColumn, out.address, out.stride);
+  kernel.combine(
+    COMBINATIONS[op],
+    x.rows,
+    x.columns,
+    x.address,
+    x.stride,
+    y.address,
+    yRow,
+    yColumn,
+    out.address,
+    out.stride,
+  );
   return out;
 }
 
@@ -92,7 +138,18 @@ export function blend(alpha: number, x: Matrix, beta: number, y: Matrix, out: Ma
   hasShape("y", y, x.rows, x.columns);
   hasShape("out", out, x.rows, x.columns);
   const kernel = x.core.kernels[x.precision];
-  kernel.blend(x.rows, x.columns, alpha, x.address, x.stride, beta, y.address, y.stride, out.address, out.stride);
+  kernel.blend(
+    x.rows,
+    x.columns,
+    alpha,
+    x.address,
+    x.stride,
+    beta,
+    y.address,
+    y.stride,
+    out.address,
+    out.stride,
+  );
   return out;
 }
 
@@ -101,7 +158,18 @@ export function scale(alpha: number, x: Matrix, out: Matrix): Matrix {
   return blend(alpha, x, 0, x, out);
 }
 
-const MAPS = { exp: 0, log: 1, log1p: 2, softplus: 3, sigmoid: 4, sqrt: 5, square: 6, reciprocal: 7, negate: 8, abs: 9 } as const;
+const MAPS = {
+  exp: 0,
+  log: 1,
+  log1p: 2,
+  softplus: 3,
+  sigmoid: 4,
+  sqrt: 5,
+  square: 6,
+  reciprocal: 7,
+  negate: 8,
+  abs: 9,
+} as const;
 export type MapName = keyof typeof MAPS;
 
 /** out = f(x), element by element. out may be x. */
@@ -134,7 +202,8 @@ export function transpose(x: Matrix, out: Matrix): Matrix {
 /** out = x in out's precision. */
 export function convert(x: Matrix, out: Matrix): Matrix {
   hasShape("out", out, x.rows, x.columns);
-  if (x.core !== out.core) throw new ArgumentError("out", "found a matrix of another core, expected the same core");
+  if (x.core !== out.core)
+    throw new ArgumentError("out", "found a matrix of another core, expected the same core");
   const { kernels } = x.core;
   if (x.precision === out.precision) return scale(1, x, out);
   const kernel = x.precision === "f32" ? kernels.toDouble : kernels.toSingle;
@@ -148,7 +217,15 @@ export function rowSums(x: Matrix, out: Matrix, y?: Matrix): Matrix {
   if (y) hasShape("y", y, y.rows === 1 ? 1 : x.rows, x.columns);
   isVector("out", out, x.rows);
   const yRow = y === undefined || y.rows === 1 ? 0 : y.stride;
-  x.core.kernels[x.precision].rowDots(x.rows, x.columns, x.address, x.stride, y?.address ?? 0, yRow, out.address);
+  x.core.kernels[x.precision].rowDots(
+    x.rows,
+    x.columns,
+    x.address,
+    x.stride,
+    y?.address ?? 0,
+    yRow,
+    out.address,
+  );
   return out;
 }
 
@@ -158,7 +235,16 @@ export function columnSums(x: Matrix, out: Matrix, y?: Matrix): Matrix {
   if (y) hasShape("y", y, x.rows, y.columns === 1 ? 1 : x.columns);
   isVector("out", out, x.columns);
   const yColumn = y?.columns === 1 ? 0 : 1;
-  x.core.kernels[x.precision].columnDots(x.rows, x.columns, x.address, x.stride, y?.address ?? 0, y?.stride ?? 0, yColumn, out.address);
+  x.core.kernels[x.precision].columnDots(
+    x.rows,
+    x.columns,
+    x.address,
+    x.stride,
+    y?.address ?? 0,
+    y?.stride ?? 0,
+    yColumn,
+    out.address,
+  );
   return out;
 }
 
@@ -186,6 +272,14 @@ export function gatherRows(x: Matrix, rows: Integers, out: Matrix): Matrix {
   hasShape("out", out, rows.length, x.columns);
   apart("out", out, { x });
   for (const row of rows.view()) wholeNumber("rows", row, 0, x.rows - 1);
-  x.core.kernels[x.precision].gatherRows(rows.length, x.columns, x.address, x.stride, rows.address, out.address, out.stride);
+  x.core.kernels[x.precision].gatherRows(
+    rows.length,
+    x.columns,
+    x.address,
+    x.stride,
+    rows.address,
+    out.address,
+    out.stride,
+  );
   return out;
 }

@@ -3,7 +3,7 @@
 import { wholeNumber } from "./check.ts";
 import { ArgumentError } from "./errors.ts";
 import { type Matrix, matrix, scoped } from "./matrix.ts";
-import { isFinite, isSquare } from "./shapes.ts";
+import { allFinite, isSquare } from "./shapes.ts";
 
 export interface Eigen {
   /** All of them, greatest first. */
@@ -17,14 +17,23 @@ export function eigenSymmetric(a: Matrix, wanted: number = a.rows): Eigen {
   const n = isSquare("a", a);
   if (a.precision !== "f64") throw new ArgumentError("a", `found ${a.precision}, expected f64`);
   wholeNumber("wanted", wanted, 0, n);
-  isFinite("a", a, "lower");
+  allFinite("a", a, "lower");
   const { core } = a;
   const { kernels } = core;
   const vectors = matrix(core, wanted, n, "f64");
   const status = scoped((scope) => {
     const values = scope.keep(matrix(core, 1, n, "f64"));
     const work = scope.keep(matrix(core, 1, Math.ceil(kernels.eigenWorkBytes(n) / 8), "f64"));
-    const failed = kernels.eigenSymmetric(n, a.address, a.stride, values.address, vectors.address, n, wanted, work.address);
+    const failed = kernels.eigenSymmetric(
+      n,
+      a.address,
+      a.stride,
+      values.address,
+      vectors.address,
+      n,
+      wanted,
+      work.address,
+    );
     return failed === 0 ? (values.toArray() as Float64Array) : failed;
   });
   if (typeof status !== "number") return { values: status, vectors };

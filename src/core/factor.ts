@@ -3,7 +3,7 @@
 
 import { sameSize, wholeNumber } from "./check.ts";
 import { integers, type Matrix, matrix, scoped } from "./matrix.ts";
-import { alike, hasShape, isFinite, isSquare, isStack, isVector } from "./shapes.ts";
+import { alike, allFinite, hasShape, isSquare, isStack, isVector } from "./shapes.ts";
 
 /** Status of a matrix that was factored. Any other status is the index of the first pivot that was not positive. */
 export const FACTORED = -1;
@@ -15,7 +15,7 @@ export const FACTORED = -1;
 export function cholesky(a: Matrix, count = 1): Int32Array {
   wholeNumber("count", count, 0);
   const n = isStack("a", a, count);
-  for (let i = 0; i < count; i++) isFinite("a", a.rowRange(i * n, (i + 1) * n), "lower");
+  for (let i = 0; i < count; i++) allFinite("a", a.rowRange(i * n, (i + 1) * n), "lower");
   return scoped((scope) => {
     const status = scope.keep(integers(a.core, count));
     a.core.kernels[a.precision].cholesky(count, n, a.address, a.stride, n * a.stride, status.address);
@@ -66,7 +66,15 @@ export function inverseFromFactor(factor: Matrix, out: Matrix, count = 1): Matri
     const work = scope.keep(matrix(core, used === 1 ? n : core.threads * n, n, precision));
     const step = n * factor.stride;
     core.kernels[precision].inverseFromFactor(
-      count, n, factor.address, factor.stride, step, out.address, out.stride, n * out.stride, work.address,
+      count,
+      n,
+      factor.address,
+      factor.stride,
+      step,
+      out.address,
+      out.stride,
+      n * out.stride,
+      work.address,
     );
     return out;
   });
@@ -78,6 +86,13 @@ export function logDeterminant(factor: Matrix, out: Matrix, count = 1): Matrix {
   alike({ factor, out });
   const n = isStack("factor", factor, count);
   isVector("out", out, count);
-  factor.core.kernels[factor.precision].logDeterminant(count, n, factor.address, factor.stride, n * factor.stride, out.address);
+  factor.core.kernels[factor.precision].logDeterminant(
+    count,
+    n,
+    factor.address,
+    factor.stride,
+    n * factor.stride,
+    out.address,
+  );
   return out;
 }

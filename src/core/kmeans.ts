@@ -87,9 +87,12 @@ class Points {
     this.#halfNorms = scope.keep(matrix(core, 1, clusters, precision));
     this.#indices = scope.keep(integers(core, CHUNK));
     this.#values = scope.keep(matrix(core, 1, CHUNK, precision));
-    this.#turned = rows instanceof Csr ? scope.keep(matrix(core, rows.columns, clusters, precision)) : undefined;
+    this.#turned =
+      rows instanceof Csr ? scope.keep(matrix(core, rows.columns, clusters, precision)) : undefined;
     const squares = scope.keep(matrix(core, 1, rows.rows, precision));
-    this.squares = Float64Array.from((rows instanceof Csr ? rowSquares(rows, squares) : rowSums(rows, squares, rows)).view());
+    this.squares = Float64Array.from(
+      (rows instanceof Csr ? rowSquares(rows, squares) : rowSums(rows, squares, rows)).view(),
+    );
   }
 
   /** Finds the nearest of the centres for all rows, or for the chosen ones. */
@@ -109,7 +112,13 @@ class Points {
       const products = this.#products.block(0, 0, size, clusters);
       this.#multiply(centres, turned, numbers, chosen === undefined ? from : undefined, products);
       this.rows.core.kernels[this.rows.precision].nearest(
-        size, clusters, products.address, products.stride, halfNorms.address, this.#indices.address, this.#values.address,
+        size,
+        clusters,
+        products.address,
+        products.stride,
+        halfNorms.address,
+        this.#indices.address,
+        this.#values.address,
       );
       const indices = this.#indices.view();
       const values = this.#values.view();
@@ -126,13 +135,20 @@ class Points {
   }
 
   /** products = rows times centres', for a run of rows (from) or for numbered ones. */
-  #multiply(centres: Matrix, turned: Matrix | undefined, numbers: Int32Array, from: number | undefined, products: Matrix): void {
+  #multiply(
+    centres: Matrix,
+    turned: Matrix | undefined,
+    numbers: Int32Array,
+    from: number | undefined,
+    products: Matrix,
+  ): void {
     const { rows } = this;
     if (rows instanceof Csr) {
       const chosen = integers(rows.core, numbers);
       sparseTimes(rows, turned as Matrix, products, { rows: chosen });
       chosen.free();
-    } else if (from !== undefined) gemm(rows.rowRange(from, from + numbers.length), centres, products, { transposeB: true });
+    } else if (from !== undefined)
+      gemm(rows.rowRange(from, from + numbers.length), centres, products, { transposeB: true });
     else {
       const gathered = gather(rows, numbers);
       gemm(gathered, centres, products, { transposeB: true });
@@ -148,9 +164,27 @@ class Points {
     const kernel = core.kernels[precision];
     if (this.rows instanceof Csr) {
       const { start, column, value } = this.rows;
-      kernel.addSparseRows(numbers.length, start.address, column.address, value.address, from.address, to.address, out.address, out.stride);
+      kernel.addSparseRows(
+        numbers.length,
+        start.address,
+        column.address,
+        value.address,
+        from.address,
+        to.address,
+        out.address,
+        out.stride,
+      );
     } else {
-      kernel.addDenseRows(numbers.length, out.columns, this.rows.address, this.rows.stride, from.address, to.address, out.address, out.stride);
+      kernel.addDenseRows(
+        numbers.length,
+        out.columns,
+        this.rows.address,
+        this.rows.stride,
+        from.address,
+        to.address,
+        out.address,
+        out.stride,
+      );
     }
     from.free();
     to.free();
@@ -183,7 +217,8 @@ async function start(points: Points, centres: Matrix, options: KmeansOptions): P
       const products = productsWith(newest);
       const square = points.squares[sample[pick] as number] as number;
       for (let i = 0; i < sample.length; i++) {
-        const distance = (points.squares[sample[i] as number] as number) - 2 * (products[i] as number) + square;
+        const distance =
+          (points.squares[sample[i] as number] as number) - 2 * (products[i] as number) + square;
         distances[i] = Math.max(0, Math.min(distances[i] as number, distance));
       }
       distances[pick] = 0;
@@ -194,7 +229,11 @@ async function start(points: Points, centres: Matrix, options: KmeansOptions): P
 }
 
 /** A function that gives the inner products of the sampled rows with one centre. */
-function productsWithOne(rows: Matrix | Csr, sample: Int32Array, scope: Scope): (centre: Matrix) => RealArray {
+function productsWithOne(
+  rows: Matrix | Csr,
+  sample: Int32Array,
+  scope: Scope,
+): (centre: Matrix) => RealArray {
   const { core, precision } = rows;
   const products = scope.keep(matrix(core, sample.length, 1, precision));
   if (rows instanceof Csr) {
@@ -228,7 +267,13 @@ function choose(weights: Float64Array, draw: number): number {
   return last;
 }
 
-async function lloyd(points: Points, centres: Matrix, iterations: number, tolerance: number, options: KmeansOptions): Promise<number> {
+async function lloyd(
+  points: Points,
+  centres: Matrix,
+  iterations: number,
+  tolerance: number,
+  options: KmeansOptions,
+): Promise<number> {
   const everyRow = Int32Array.from({ length: points.rows.rows }, (_, i) => i);
   let before = Number.POSITIVE_INFINITY;
   for (let sweep = 0; sweep < iterations; sweep++) {
@@ -255,7 +300,8 @@ function fillEmptyClusters(points: Points, clusters: number): void {
     let farthest = -1;
     for (let i = 0; i < points.distances.length; i++) {
       const spare = (counts[points.assignments[i] as number] as number) > 1;
-      if (spare && (farthest < 0 || (points.distances[i] as number) > (points.distances[farthest] as number))) farthest = i;
+      if (spare && (farthest < 0 || (points.distances[i] as number) > (points.distances[farthest] as number)))
+        farthest = i;
     }
     const from = points.assignments[farthest] as number;
     counts[from] = (counts[from] as number) - 1;
@@ -266,7 +312,12 @@ function fillEmptyClusters(points: Points, clusters: number): void {
 }
 
 /** Each batch moves its centres by their share of all rows they have seen so far (Sculley 2010). */
-async function miniBatches(points: Points, centres: Matrix, iterations: number, options: KmeansOptions): Promise<number> {
+async function miniBatches(
+  points: Points,
+  centres: Matrix,
+  iterations: number,
+  options: KmeansOptions,
+): Promise<number> {
   const { core, precision, rows: count } = points.rows;
   const size = Math.min(count, wholeNumber("batch", options.batch ?? Math.max(1024, 2 * centres.rows), 1));
   const seen = new Float64Array(centres.rows);

@@ -39,7 +39,15 @@ export class Matrix {
   readonly #owner: boolean;
 
   /** Use `matrix()` and the methods below. */
-  constructor(storage: Storage, precision: Precision, rows: number, columns: number, stride: number, offset: number, owner: boolean) {
+  constructor(
+    storage: Storage,
+    precision: Precision,
+    rows: number,
+    columns: number,
+    stride: number,
+    offset: number,
+    owner: boolean,
+  ) {
     this.#storage = storage;
     this.precision = precision;
     this.rows = rows;
@@ -55,7 +63,8 @@ export class Matrix {
 
   /** Byte address of the first element. */
   get address(): number {
-    if (this.#storage.released) throw new ArgumentError("matrix", "found one that was freed, expected a live one");
+    if (this.#storage.released)
+      throw new ArgumentError("matrix", "found one that was freed, expected a live one");
     return this.#storage.address + this.#offset;
   }
 
@@ -80,21 +89,27 @@ export class Matrix {
 
   /** The same elements, row by row, in another shape. */
   reshape(rows: number, columns: number): Matrix {
-    if (!this.contiguous) throw new ArgumentError("matrix", "found rows with gaps between them, expected a contiguous matrix");
+    if (!this.contiguous)
+      throw new ArgumentError("matrix", "found rows with gaps between them, expected a contiguous matrix");
     sameSize("rows x columns", "elements", rows * columns, this.rows * this.columns);
     return new Matrix(this.#storage, this.precision, rows, columns, columns, this.#offset, false);
   }
 
   /** The elements in place, for a contiguous matrix. Memory may move when it grows: use it before allocating again. */
   view(): RealArray {
-    if (!this.contiguous) throw new ArgumentError("matrix", "found rows with gaps between them, expected a contiguous matrix");
+    if (!this.contiguous)
+      throw new ArgumentError("matrix", "found rows with gaps between them, expected a contiguous matrix");
     return this.#window(0, this.rows * this.columns);
   }
 
   /** A copy of the elements, row by row. */
   toArray(): RealArray {
-    const out = this.precision === "f32" ? new Float32Array(this.rows * this.columns) : new Float64Array(this.rows * this.columns);
-    for (let i = 0; i < this.rows; i++) out.set(this.#window(i * this.stride, this.columns), i * this.columns);
+    const out =
+      this.precision === "f32"
+        ? new Float32Array(this.rows * this.columns)
+        : new Float64Array(this.rows * this.columns);
+    for (let i = 0; i < this.rows; i++)
+      out.set(this.#window(i * this.stride, this.columns), i * this.columns);
     return out;
   }
 
@@ -113,7 +128,8 @@ export class Matrix {
 
   /** Gives the memory back. Views end with the matrix they look into. */
   free(): void {
-    if (!this.#owner) throw new ArgumentError("matrix", "found a view, expected the matrix that it looks into");
+    if (!this.#owner)
+      throw new ArgumentError("matrix", "found a view, expected the matrix that it looks into");
     const { core, address } = this.#storage;
     if (this.#storage.released) return;
     this.#storage.released = true;
@@ -126,7 +142,8 @@ export class Matrix {
 
   /** Whether writing to this matrix could change the other one. */
   overlaps(other: Matrix): boolean {
-    if (this.#storage !== other.#storage || this.rows * this.columns * other.rows * other.columns === 0) return false;
+    if (this.#storage !== other.#storage || this.rows * this.columns * other.rows * other.columns === 0)
+      return false;
     const size = BYTES[this.precision];
     const [first, second] = this.#offset <= other.#offset ? [this, other] : [other, this];
     const distance = (second.#offset - first.#offset) / size;
@@ -141,7 +158,9 @@ export class Matrix {
   #window(from: number, length: number): RealArray {
     const buffer = this.core.memory.buffer;
     const address = this.address + from * BYTES[this.precision];
-    return this.precision === "f32" ? new Float32Array(buffer, address, length) : new Float64Array(buffer, address, length);
+    return this.precision === "f32"
+      ? new Float32Array(buffer, address, length)
+      : new Float64Array(buffer, address, length);
   }
 }
 
@@ -155,8 +174,19 @@ export function matrix(core: Core, rows: number, columns: number, precision: Pre
 }
 
 /** A new matrix with the given elements, row by row. */
-export function matrixFrom(core: Core, rows: number, columns: number, values: ArrayLike<number>, precision: Precision = "f32"): Matrix {
-  sameSize("values", "elements", values.length, wholeNumber("rows", rows, 0) * wholeNumber("columns", columns, 0));
+export function matrixFrom(
+  core: Core,
+  rows: number,
+  columns: number,
+  values: ArrayLike<number>,
+  precision: Precision = "f32",
+): Matrix {
+  sameSize(
+    "values",
+    "elements",
+    values.length,
+    wholeNumber("rows", rows, 0) * wholeNumber("columns", columns, 0),
+  );
   return matrix(core, rows, columns, precision).set(values);
 }
 
@@ -175,7 +205,8 @@ export class Integers {
   }
 
   get address(): number {
-    if (this.#storage.released) throw new ArgumentError("integers", "found some that were freed, expected live ones");
+    if (this.#storage.released)
+      throw new ArgumentError("integers", "found some that were freed, expected live ones");
     return this.#storage.address;
   }
 
@@ -206,7 +237,9 @@ export class Integers {
 
 /** New whole numbers: that many zeros, or the given ones. */
 export function integers(core: Core, values: number | ArrayLike<number>): Integers {
-  return typeof values === "number" ? new Integers(core, values) : new Integers(core, values.length).set(values);
+  return typeof values === "number"
+    ? new Integers(core, values)
+    : new Integers(core, values.length).set(values);
 }
 
 interface Freeable {

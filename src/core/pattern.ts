@@ -41,7 +41,15 @@ export function sampledProducts(pattern: Pattern, a: Matrix, b: Matrix, out: Mat
   hasShape("b", b, pattern.columns, a.columns);
   isVector("out", out, pattern.entries);
   a.core.kernels[a.precision].sampledProducts(
-    pattern.rows, pattern.start.address, pattern.column.address, a.columns, a.address, a.stride, b.address, b.stride, out.address,
+    pattern.rows,
+    pattern.start.address,
+    pattern.column.address,
+    a.columns,
+    a.address,
+    a.stride,
+    b.address,
+    b.stride,
+    out.address,
   );
   return out;
 }
@@ -53,8 +61,17 @@ export function patternTimes(pattern: Pattern, values: Matrix, b: Matrix, out: M
   hasShape("b", b, pattern.columns, b.columns);
   hasShape("out", out, pattern.rows, b.columns);
   b.core.kernels[b.precision].sparseTimes(
-    pattern.rows, pattern.start.address, pattern.column.address, values.address, 0, b.columns, b.address, b.stride, false,
-    out.address, out.stride,
+    pattern.rows,
+    pattern.start.address,
+    pattern.column.address,
+    values.address,
+    0,
+    b.columns,
+    b.address,
+    b.stride,
+    false,
+    out.address,
+    out.stride,
   );
   return out;
 }
@@ -66,8 +83,16 @@ export function patternTransposeTimes(pattern: Pattern, values: Matrix, b: Matri
   hasShape("b", b, pattern.rows, b.columns);
   hasShape("out", out, pattern.columns, b.columns);
   b.core.kernels[b.precision].sparseTransposeTimes(
-    pattern.rows, pattern.start.address, pattern.column.address, values.address, 0, b.columns, b.address, b.stride,
-    out.address, out.stride,
+    pattern.rows,
+    pattern.start.address,
+    pattern.column.address,
+    values.address,
+    0,
+    b.columns,
+    b.address,
+    b.stride,
+    out.address,
+    out.stride,
   );
   return out;
 }

@@ -49,7 +49,8 @@ export interface LikelihoodArguments {
 
 const contiguous = (named: Record<string, Matrix>): void => {
   for (const [name, value] of Object.entries(named)) {
-    if (!value.contiguous) throw new ArgumentError(name, "found rows with gaps between them, expected a contiguous matrix");
+    if (!value.contiguous)
+      throw new ArgumentError(name, "found rows with gaps between them, expected a contiguous matrix");
   }
 };
 
@@ -72,16 +73,30 @@ export function expectedLogLikelihood(given: LikelihoodArguments): void {
     const start = scope.keep(integers(core, positives.rowStart));
     const column = scope.keep(integers(core, positives.labelIndex));
     core.kernels[precision].expectedLogLikelihood(
-      rows, columns, mean.address, spread.ofLabel.address, spread.ofRow?.address ?? 0, start.address, column.address,
-      quadrature?.count ?? 0, quadrature?.nodes?.address ?? 0, quadrature?.weights?.address ?? 0, scale,
-      rowValue.address, dMean.address, dVariance.address,
+      rows,
+      columns,
+      mean.address,
+      spread.ofLabel.address,
+      spread.ofRow?.address ?? 0,
+      start.address,
+      column.address,
+      quadrature?.count ?? 0,
+      quadrature?.nodes?.address ?? 0,
+      quadrature?.weights?.address ?? 0,
+      scale,
+      rowValue.address,
+      dMean.address,
+      dVariance.address,
     );
   });
 }
 
 function checkLists({ rowStart, labelIndex }: Lists, rows: number, columns: number): void {
   if (rowStart.length !== rows + 1 || rowStart[0] !== 0 || rowStart[rows] !== labelIndex.length) {
-    throw new ArgumentError("positives", `found lists for ${rowStart.length - 1} rows, expected ${rows} with an end at ${labelIndex.length}`);
+    throw new ArgumentError(
+      "positives",
+      `found lists for ${rowStart.length - 1} rows, expected ${rows} with an end at ${labelIndex.length}`,
+    );
   }
   for (const label of labelIndex) wholeNumber("positives", label, 0, columns - 1);
 }
@@ -106,12 +121,18 @@ export function listedLogLikelihood(given: ListedLikelihoodArguments): void {
   const entries = mean.columns;
   const weights = signedWeight.view();
   const rowStart = new Int32Array(entries + 1);
-  for (let e = 0; e < entries; e++) rowStart[e + 1] = (rowStart[e] as number) + ((weights[e] as number) > 0 ? 1 : 0);
+  for (let e = 0; e < entries; e++)
+    rowStart[e + 1] = (rowStart[e] as number) + ((weights[e] as number) > 0 ? 1 : 0);
   const positives = { rowStart, labelIndex: new Int32Array(rowStart[entries] as number) };
   // Every entry is a row with one label.
   expectedLogLikelihood({
-    mean: mean.reshape(entries, 1), variance: variance.reshape(entries, 1), positives, ...rest,
-    rowValue: value, dMean: dMean.reshape(entries, 1), dVariance: dVariance.reshape(entries, 1),
+    mean: mean.reshape(entries, 1),
+    variance: variance.reshape(entries, 1),
+    positives,
+    ...rest,
+    rowValue: value,
+    dMean: dMean.reshape(entries, 1),
+    dVariance: dVariance.reshape(entries, 1),
   });
   for (const out of [value, dMean, dVariance]) {
     const elements = out.view();
@@ -121,14 +142,24 @@ export function listedLogLikelihood(given: ListedLikelihoodArguments): void {
 }
 
 /** out = E sigmoid(f), f ~ N(mean, variance). out may be mean or variance. */
-export function predictiveProbability(mean: Matrix, variance: Matrix, out: Matrix, quadrature?: Quadrature): Matrix {
+export function predictiveProbability(
+  mean: Matrix,
+  variance: Matrix,
+  out: Matrix,
+  quadrature?: Quadrature,
+): Matrix {
   alike({ mean, variance, out });
   hasShape("variance", variance, mean.rows, mean.columns);
   hasShape("out", out, mean.rows, mean.columns);
   contiguous({ mean, variance, out });
   mean.core.kernels[mean.precision].predictiveProbability(
-    mean.rows * mean.columns, mean.address, variance.address,
-    quadrature?.count ?? 0, quadrature?.nodes?.address ?? 0, quadrature?.weights?.address ?? 0, out.address,
+    mean.rows * mean.columns,
+    mean.address,
+    variance.address,
+    quadrature?.count ?? 0,
+    quadrature?.nodes?.address ?? 0,
+    quadrature?.weights?.address ?? 0,
+    out.address,
   );
   return out;
 }

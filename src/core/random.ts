@@ -19,7 +19,8 @@ function words({ seed, stream }: RandomKey): [low: number, high: number, stream:
 }
 
 function fillWith(kernel: "uniform" | "normal", out: Matrix, key: RandomKey): Matrix {
-  if (!out.contiguous) throw new ArgumentError("out", "found rows with gaps between them, expected a contiguous matrix");
+  if (!out.contiguous)
+    throw new ArgumentError("out", "found rows with gaps between them, expected a contiguous matrix");
   out.core.kernels[out.precision][kernel](...words(key), out.rows * out.columns, out.address);
   return out;
 }
@@ -36,7 +37,9 @@ export function fillNormal(out: Matrix, key: RandomKey): Matrix {
 
 /** Uniform numbers in [0, 1), 53 bits each. */
 export function uniformNumbers(core: Core, count: number, key: RandomKey): Float64Array {
-  return scoped((scope) => fillUniform(scope.keep(matrix(core, 1, count, "f64")), key).toArray() as Float64Array);
+  return scoped(
+    (scope) => fillUniform(scope.keep(matrix(core, 1, count, "f64")), key).toArray() as Float64Array,
+  );
 }
 
 /** 0 ... n - 1 in random order. */
@@ -49,7 +52,13 @@ export function permutation(core: Core, n: number, key: RandomKey): Int32Array<A
 }
 
 /** k different numbers of 0 ... n - 1, rising, every set equally likely; none of the `excluded` (rising). */
-export function choice(core: Core, n: number, k: number, key: RandomKey, excluded: ArrayLike<number> = []): Int32Array<ArrayBuffer> {
+export function choice(
+  core: Core,
+  n: number,
+  k: number,
+  key: RandomKey,
+  excluded: ArrayLike<number> = [],
+): Int32Array<ArrayBuffer> {
   wholeNumber("n", n, 0);
   wholeNumber("k", k, 0, n - excluded.length);
   for (let i = 0; i < excluded.length; i++) {

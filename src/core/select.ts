@@ -16,7 +16,15 @@ export function topK(scores: Matrix, k: number): TopK {
   return scoped((scope) => {
     const indices = scope.keep(integers(core, rows * k));
     const values = scope.keep(matrix(core, rows, k, precision));
-    core.kernels[precision].topK(rows, columns, scores.address, scores.stride, k, indices.address, values.address);
+    core.kernels[precision].topK(
+      rows,
+      columns,
+      scores.address,
+      scores.stride,
+      k,
+      indices.address,
+      values.address,
+    );
     return { indices: indices.toArray(), values: values.toArray() };
   });
 }

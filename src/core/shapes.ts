@@ -1,7 +1,6 @@
 // Checks that matrices fit together, before any memory is touched.
 
 import { sameSize } from "./check.ts";
-import type { Core } from "./core.ts";
 import { ArgumentError, NotFiniteError } from "./errors.ts";
 import type { Matrix } from "./matrix.ts";
 
@@ -12,16 +11,23 @@ export function alike(named: Record<string, Matrix | undefined>): void {
     if (value === undefined) continue;
     void value.address;
     first ??= value;
-    if (value.core !== first.core) throw new ArgumentError(argument, "found a matrix of another core, expected the same core");
+    if (value.core !== first.core)
+      throw new ArgumentError(argument, "found a matrix of another core, expected the same core");
     if (value.precision !== first.precision) {
-      throw new ArgumentError(argument, `found ${value.precision}, expected ${first.precision} as the other matrices`);
+      throw new ArgumentError(
+        argument,
+        `found ${value.precision}, expected ${first.precision} as the other matrices`,
+      );
     }
   }
 }
 
 export function hasShape(argument: string, value: Matrix, rows: number, columns: number): void {
   if (value.rows !== rows || value.columns !== columns) {
-    throw new ArgumentError(argument, `found ${value.rows} x ${value.columns}, expected ${rows} x ${columns}`);
+    throw new ArgumentError(
+      argument,
+      `found ${value.rows} x ${value.columns}, expected ${rows} x ${columns}`,
+    );
   }
 }
 
@@ -47,7 +53,10 @@ export function isStack(argument: string, value: Matrix, count: number): number 
 export function isVector(argument: string, value: Matrix, length: number): void {
   const vector = (value.rows === 1 || (value.columns === 1 && value.stride === 1)) as boolean;
   if (!vector && value.rows * value.columns !== 0) {
-    throw new ArgumentError(argument, `found ${value.rows} x ${value.columns}, expected a vector of ${length}`);
+    throw new ArgumentError(
+      argument,
+      `found ${value.rows} x ${value.columns}, expected a vector of ${length}`,
+    );
   }
   sameSize(argument, "elements", value.rows * value.columns, length);
 }
@@ -61,11 +70,9 @@ export function apart(argument: string, out: Matrix, inputs: Record<string, Matr
 }
 
 /** Finite in all its elements, or in those of its lower triangle. */
-export function isFinite(argument: string, value: Matrix, part: "full" | "lower" = "full"): void {
+export function allFinite(argument: string, value: Matrix, part: "full" | "lower" = "full"): void {
   const kernel = value.core.kernels[value.precision];
   if (!kernel.allFinite(value.rows, value.columns, value.address, value.stride, part === "lower" ? 1 : 0)) {
     throw new NotFiniteError(argument, "found NaN or Infinity, expected finite numbers");
   }
 }
-
-export type { Core };

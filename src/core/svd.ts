@@ -98,7 +98,8 @@ export async function truncatedSvd(x: Csr, options: SvdOptions): Promise<Svd> {
 function gramOperator(x: Csr, scope: Scope): (q: Matrix, y: Matrix) => void {
   const { core, precision, columns, nonzeros } = x;
   const bytes = columns * columns * (precision === "f32" ? 4 : 8);
-  if (columns * columns > DENSE_TERMS * nonzeros || bytes > MOST_DENSE_BYTES) return (q, y) => void gramTimes(x, q, y);
+  if (columns * columns > DENSE_TERMS * nonzeros || bytes > MOST_DENSE_BYTES)
+    return (q, y) => void gramTimes(x, q, y);
   const square = gram(x, scope.keep(matrix(core, columns, columns, precision)));
   return (q, y) => void gemm(square, q, y);
 }
@@ -150,7 +151,9 @@ class Orthonormaliser {
     const width = y.columns;
     for (let noise = 1e-7; ; noise *= 10) {
       fill(this.#gram, 0);
-      forChunks(y, this.#chunk, (rows) => syrk(rows, this.#gram, { transpose: true, beta: 1, part: "lower" }));
+      forChunks(y, this.#chunk, (rows) =>
+        syrk(rows, this.#gram, { transpose: true, beta: 1, part: "lower" }),
+      );
       const elements = this.#gram.view();
       let squares = 0;
       for (let i = 0; i < width; i++) squares += elements[i * (width + 1)] as number;
@@ -199,7 +202,14 @@ function forChunks(y: Matrix, buffer: Matrix, work: (rows: Matrix, from: number)
 
 /** The best singular vectors within the block: Q S, where Q' X'X Q = S diag(sigma^2) S'. */
 function rayleighRitz(
-  x: Csr, basis: Matrix, image: Matrix, rank: number, energy: number, iterations: number, wantLeft: boolean, scope: Scope,
+  x: Csr,
+  basis: Matrix,
+  image: Matrix,
+  rank: number,
+  energy: number,
+  iterations: number,
+  wantLeft: boolean,
+  scope: Scope,
 ): Svd {
   const { core, precision } = x;
   const width = basis.columns;

@@ -47,7 +47,9 @@ interface Host {
 const host = globalThis as Host;
 
 const isNode = (): boolean =>
-  host.process?.versions?.node !== undefined && host.process.versions.bun === undefined && host.Deno === undefined;
+  host.process?.versions?.node !== undefined &&
+  host.process.versions.bun === undefined &&
+  host.Deno === undefined;
 
 /** How many threads the machine can run at once. */
 export async function hardwareThreads(): Promise<number> {

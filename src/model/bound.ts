@@ -46,7 +46,8 @@ export class Bound {
     this.kernel = new Kernel(backend, shape);
     this.posterior = new Posterior(backend, shape);
     this.likelihood = new Likelihood(backend, shape);
-    this.#inputs = shape.inducingInputs === "subspace" ? subspaceInputs(backend, shape, basisGram) : freeInputs(backend);
+    this.#inputs =
+      shape.inducingInputs === "subspace" ? subspaceInputs(backend, shape, basisGram) : freeInputs(backend);
     this.#dKz = backend.tensor(shape.inducing, shape.inducing);
     this.#dKx = backend.tensor(shape.batch, shape.inducing);
     this.#dkxx = backend.tensor(1, shape.batch);
@@ -64,7 +65,8 @@ export class Bound {
     posterior.divergence(kernel.kz, mu);
     likelihood.forward(kernel.kx, parameters);
 
-    if (areListed(batch.labels)) likelihood.overListedLabels(batch.labels, posterior.variance, parameters, gradient, scale);
+    if (areListed(batch.labels))
+      likelihood.overListedLabels(batch.labels, posterior.variance, parameters, gradient, scale);
     else likelihood.overAllLabels(batch.labels, posterior.variance, parameters, gradient, scale);
     posterior.muGradient(kernel.kx, likelihood.dMean, options.klWeight, gradient.mu);
     this.#throughCovariances(parameters, batch, options);

@@ -14,7 +14,11 @@ export interface InducingInputs {
 }
 
 /** Z = A Xtilde: Lz = A G A' with G = Xtilde Xtilde',  Lx = (X_b Xtilde') A'. An orthonormal basis has G = I: give none. */
-export function subspaceInputs(backend: Backend, shape: ModelShape, basisGram: Tensor | undefined): InducingInputs {
+export function subspaceInputs(
+  backend: Backend,
+  shape: ModelShape,
+  basisGram: Tensor | undefined,
+): InducingInputs {
   const turned = basisGram && backend.tensor(shape.inducing, shape.rank);
   /** A G */
   const timesGram = (a: Tensor): Tensor => {

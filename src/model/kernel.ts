@@ -30,8 +30,16 @@ export class Kernel {
     this.kx = backend.tensor(b, m);
     this.kxx = backend.tensor(1, b);
     this.#zz = backend.tensor(1, m);
-    this.#ofZ = { squaredPart: backend.tensor(m, m), sums: backend.tensor(m, 3), rowTotals: backend.tensor(1, m) };
-    this.#ofX = { squaredPart: backend.tensor(b, m), sums: backend.tensor(b, 3), columnTotals: backend.tensor(1, m) };
+    this.#ofZ = {
+      squaredPart: backend.tensor(m, m),
+      sums: backend.tensor(m, 3),
+      rowTotals: backend.tensor(1, m),
+    };
+    this.#ofX = {
+      squaredPart: backend.tensor(b, m),
+      sums: backend.tensor(b, 3),
+      columnTotals: backend.tensor(1, m),
+    };
     this.#scale = backend.tensor(1, 3);
     this.#one = backend.tensor(1, 3);
   }
@@ -60,8 +68,18 @@ export class Kernel {
    */
   backward(squares: Tensor, hyper: Tensor, dKz: Tensor, dKx: Tensor, dkxx: Tensor, dHyper: Tensor): void {
     const backend = this.#backend;
-    backend.covarianceGradient(this.#inputs(this.lz, this.#zz, hyper), dKz, this.#ofZ.squaredPart, this.#ofZ.sums);
-    backend.covarianceGradient(this.#inputs(this.lx, squares, hyper), dKx, this.#ofX.squaredPart, this.#ofX.sums);
+    backend.covarianceGradient(
+      this.#inputs(this.lz, this.#zz, hyper),
+      dKz,
+      this.#ofZ.squaredPart,
+      this.#ofZ.sums,
+    );
+    backend.covarianceGradient(
+      this.#inputs(this.lx, squares, hyper),
+      dKx,
+      this.#ofX.squaredPart,
+      this.#ofX.sums,
+    );
     backend.columnSums(this.#ofZ.sums, dHyper);
     backend.columnSums(this.#ofX.sums, this.#one);
     backend.combine("add", dHyper, this.#one, dHyper);
@@ -88,8 +106,16 @@ export class Kernel {
 
   free(): void {
     this.#backend.free(
-      this.lz, this.lx, this.kz, this.kx, this.kxx, this.#zz, this.#scale, this.#one,
-      ...Object.values(this.#ofZ), ...Object.values(this.#ofX),
+      this.lz,
+      this.lx,
+      this.kz,
+      this.kx,
+      this.kxx,
+      this.#zz,
+      this.#scale,
+      this.#one,
+      ...Object.values(this.#ofZ),
+      ...Object.values(this.#ofX),
     );
   }
 }

@@ -50,7 +50,13 @@ export class Likelihood {
   }
 
   /** Loss and gradients over all labels; `scale` is the factor -N/B of the data term. */
-  overAllLabels(positives: LabelLists, s: Tensor, parameters: Parameters, gradient: Parameters, scale: number): void {
+  overAllLabels(
+    positives: LabelLists,
+    s: Tensor,
+    parameters: Parameters,
+    gradient: Parameters,
+    scale: number,
+  ): void {
     const backend = this.#backend;
     const { batch: b, labels: k, factors: p, quadrature } = this.#shape;
     this.#allLabels ??= {
@@ -83,7 +89,13 @@ export class Likelihood {
   }
 
   /** The same over the listed labels, with their weights. */
-  overListedLabels(labels: ListedLabels, s: Tensor, parameters: Parameters, gradient: Parameters, scale: number): void {
+  overListedLabels(
+    labels: ListedLabels,
+    s: Tensor,
+    parameters: Parameters,
+    gradient: Parameters,
+    scale: number,
+  ): void {
     const backend = this.#backend;
     const { batch: b, labels: k, factors: p, quadrature } = this.#shape;
     const { pattern, signedWeight } = labels;
@@ -127,7 +139,14 @@ export class Likelihood {
   }
 
   free(): void {
-    this.#backend.free(this.mean, this.dMean, this.dVariance, this.pointLoss, this.#phiSquare, this.#labelScale);
+    this.#backend.free(
+      this.mean,
+      this.dMean,
+      this.dVariance,
+      this.pointLoss,
+      this.#phiSquare,
+      this.#labelScale,
+    );
     if (this.#allLabels) this.#backend.free(...Object.values(this.#allLabels));
   }
 }

@@ -30,7 +30,13 @@ export class Posterior {
   readonly #weighted: Tensor;
   readonly #scaled: Tensor;
   readonly #floor: Tensor;
-  readonly #terms: { quadratic: Tensor; quadraticRows: Tensor; sigmaTrace: Tensor; logDeterminant: Tensor; logSigma: Tensor };
+  readonly #terms: {
+    quadratic: Tensor;
+    quadraticRows: Tensor;
+    sigmaTrace: Tensor;
+    logDeterminant: Tensor;
+    logSigma: Tensor;
+  };
   readonly #rows: { a: Tensor; b: Tensor; inverseDiagonal: Tensor };
   readonly #backend: Backend;
   readonly #shape: ModelShape;
@@ -58,7 +64,11 @@ export class Posterior {
       logDeterminant: backend.tensor(1, groups),
       logSigma: backend.tensor(1, groups),
     };
-    this.#rows = { a: backend.tensor(1, m), b: backend.tensor(1, m), inverseDiagonal: backend.tensor(groups, m) };
+    this.#rows = {
+      a: backend.tensor(1, m),
+      b: backend.tensor(1, m),
+      inverseDiagonal: backend.tensor(groups, m),
+    };
   }
 
   /** The matrix of group q in a stack of square ones, or of B x M ones. */
@@ -98,7 +108,8 @@ export class Posterior {
     backend.gemm(kz, mu, this.#kzMu);
     backend.rowSums(mu, quadraticRows, this.#kzMu);
     backend.rowSums(quadraticRows, quadratic);
-    for (let q = 0; q < this.#groups; q++) backend.diagonal(this.#square(this.#inverse, q), this.#row(this.#rows.inverseDiagonal, q));
+    for (let q = 0; q < this.#groups; q++)
+      backend.diagonal(this.#square(this.#inverse, q), this.#row(this.#rows.inverseDiagonal, q));
     backend.rowSums(this.#sigma, sigmaTrace, this.#rows.inverseDiagonal);
     backend.logDeterminant(this.#factor, logDeterminant, this.#groups);
     for (let q = 0; q < this.#groups; q++) {
@@ -129,7 +140,14 @@ export class Posterior {
    *   dsigma = diag(T) - diag(C^-1) + 1/2 diag(Q) + 1/2 / sigma,   T = W diag(H) W',   Q = C^-1 diag(sigma) C^-1
    *   dKz = sum T + 1/2 Q - 1/2 C^-1 - 1/2 mu mu'                  dKx = ... - 2 diag(H) W'
    */
-  backward(h: Tensor, mu: Tensor, klWeight: number, dLogSigma: Tensor, dKz: Tensor | undefined, dKx: Tensor | undefined): void {
+  backward(
+    h: Tensor,
+    mu: Tensor,
+    klWeight: number,
+    dLogSigma: Tensor,
+    dKz: Tensor | undefined,
+    dKx: Tensor | undefined,
+  ): void {
     const backend = this.#backend;
     const { batch } = this.#shape;
     const share = (klWeight * this.#shape.factors) / this.#groups;
@@ -163,8 +181,17 @@ export class Posterior {
 
   free(): void {
     this.#backend.free(
-      this.variance, this.#sigma, this.#factor, this.#inverse, this.#w, this.#kzMu, this.#weighted, this.#scaled, this.#floor,
-      ...Object.values(this.#terms), ...Object.values(this.#rows),
+      this.variance,
+      this.#sigma,
+      this.#factor,
+      this.#inverse,
+      this.#w,
+      this.#kzMu,
+      this.#weighted,
+      this.#scaled,
+      this.#floor,
+      ...Object.values(this.#terms),
+      ...Object.values(this.#rows),
     );
   }
 }

@@ -29,7 +29,10 @@ export class BatchOrder {
       const place = step * this.#batch + i;
       const epoch = Math.floor(place / this.#points);
       if (epoch !== this.#epoch) {
-        this.#order = permutation(this.#core, this.#points, { seed: this.#seed, stream: ORDER_STREAM + epoch });
+        this.#order = permutation(this.#core, this.#points, {
+          seed: this.#seed,
+          stream: ORDER_STREAM + epoch,
+        });
         this.#epoch = epoch;
       }
       return this.#order[place % this.#points] as number;
@@ -67,7 +70,12 @@ export function presentLabels(labels: LabelSets, rows: Int32Array): Lists {
  * could have been: its weight is -(absent / sampled), a present one's is 1.
  */
 export function sampledLabels(
-  core: Core, labels: LabelSets, rows: Int32Array, count: number, seed: number, step: number,
+  core: Core,
+  labels: LabelSets,
+  rows: Int32Array,
+  count: number,
+  seed: number,
+  step: number,
 ): { lists: Lists; signedWeight: Float64Array } {
   const weights: number[] = [];
   const parts = Array.from(rows, (row, i) => {

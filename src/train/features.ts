@@ -10,16 +10,26 @@ export interface FeatureTransform {
 }
 
 /** Chooses the transform for training features. */
-export function fitTransform(features: SparseRows, idf: boolean | "auto", normalise: boolean): FeatureTransform {
+export function fitTransform(
+  features: SparseRows,
+  idf: boolean | "auto",
+  normalise: boolean,
+): FeatureTransform {
   const binary = features.values.every((value) => value === 1);
   if (idf === false || (idf === "auto" && !binary)) return { normalise };
   const frequencies = documentFrequencies(features);
-  const columnWeights = Float32Array.from(frequencies, (count) => deterministicLog((1 + features.rows) / (1 + count)) + 1);
+  const columnWeights = Float32Array.from(
+    frequencies,
+    (count) => deterministicLog((1 + features.rows) / (1 + count)) + 1,
+  );
   return { columnWeights, normalise };
 }
 
 /** New features with the transform applied. */
-export function applyTransform(features: SparseRows, { columnWeights, normalise }: FeatureTransform): SparseRows {
+export function applyTransform(
+  features: SparseRows,
+  { columnWeights, normalise }: FeatureTransform,
+): SparseRows {
   const { rows, rowStart, columnIndex } = features;
   const values = new Float32Array(features.values.length);
   for (let i = 0; i < rows; i++) {

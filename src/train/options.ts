@@ -59,7 +59,10 @@ export interface DataSizes {
 }
 
 /** Fills in the defaults for data of these sizes and refuses what cannot be. */
-export function completeOptions(given: TrainOptions, { points, features, labels }: DataSizes): FullTrainOptions {
+export function completeOptions(
+  given: TrainOptions,
+  { points, features, labels }: DataSizes,
+): FullTrainOptions {
   const most = Math.min(points, features);
   const options: FullTrainOptions = {
     kernel: oneOf("kernel", given.kernel ?? "linear", ["linear", "se", "linear+se"]),
@@ -88,7 +91,9 @@ export function completeOptions(given: TrainOptions, { points, features, labels 
   };
   if (options.negatives !== "all") wholeNumber("negatives", options.negatives, 1, labels);
   if (options.quadrature !== "closed") wholeNumber("quadrature", options.quadrature, 1, 256);
-  if (!(options.epochs > 0)) throw new ArgumentError("epochs", `found ${options.epochs}, expected a number above 0`);
-  if (!(options.floor > 0)) throw new ArgumentError("floor", `found ${options.floor}, expected a number above 0`);
+  if (!(options.epochs > 0))
+    throw new ArgumentError("epochs", `found ${options.epochs}, expected a number above 0`);
+  if (!(options.floor > 0))
+    throw new ArgumentError("floor", `found ${options.floor}, expected a number above 0`);
   return options;
 }

@@ -1,6 +1,5 @@
 // Where a training starts: the basis, the inducing inputs and the first parameters.
 
-import type { WasmBackend } from "../backend/wasm.ts";
 import type { Backend } from "../backend/backend.ts";
 import type { Core } from "../core/core.ts";
 import { type Csr, sparseTimes } from "../core/csr.ts";
@@ -11,8 +10,8 @@ import { type Matrix, matrix, matrixFrom, type RealArray } from "../core/matrix.
 import type { WorkOptions } from "../core/progress.ts";
 import { fillNormal } from "../core/random.ts";
 import { truncatedSvd } from "../core/svd.ts";
-import { deterministicLog } from "../data/elementary.ts";
 import { type LabelSets, labelFrequencies } from "../data/dataset.ts";
+import { deterministicLog } from "../data/elementary.ts";
 import { type Parameters, parameterSizes } from "../model/parameters.ts";
 import type { ModelShape } from "../model/shape.ts";
 import type { FullTrainOptions } from "./options.ts";
@@ -37,7 +36,10 @@ export async function makeBasis(x: Csr, options: FullTrainOptions, work: WorkOpt
     return { turned, orthonormal: false };
   }
   if (basis.rows !== rank || basis.values.length !== rank * columns) {
-    throw new ArgumentError("basis", `found ${basis.rows} rows and ${basis.values.length} numbers, expected ${rank} rows of ${columns}`);
+    throw new ArgumentError(
+      "basis",
+      `found ${basis.rows} rows and ${basis.values.length} numbers, expected ${rank} rows of ${columns}`,
+    );
   }
   const given = matrixFrom(core, rank, columns, basis.values, precision);
   const turned = transpose(given, matrix(core, columns, rank, precision));
@@ -58,7 +60,11 @@ export function projectAll(x: Csr, basis: Basis): Matrix {
 
 /** Centroids of the points: in the subspace A [M,R], free Z' [D,M]. */
 export async function inducingStart(
-  x: Csr, projected: Matrix | undefined, basis: Basis | undefined, options: FullTrainOptions, work: WorkOptions,
+  x: Csr,
+  projected: Matrix | undefined,
+  basis: Basis | undefined,
+  options: FullTrainOptions,
+  work: WorkOptions,
 ): Promise<Matrix> {
   const { inducingPoints, seed } = options;
   const settings = { clusters: inducingPoints, seed, iterations: 10, tolerance: 1e-3, ...work };
@@ -86,7 +92,13 @@ function biasStart(labels: LabelSets): Float64Array {
   });
 }
 
-function normalNumbers(core: Core, count: number, deviation: number, seed: number, stream: number): RealArray {
+function normalNumbers(
+  core: Core,
+  count: number,
+  deviation: number,
+  seed: number,
+  stream: number,
+): RealArray {
   const numbers = fillNormal(matrix(core, 1, count, "f32"), { seed, stream });
   const values = numbers.toArray().map((value) => value * deviation);
   numbers.free();
@@ -95,16 +107,23 @@ function normalNumbers(core: Core, count: number, deviation: number, seed: numbe
 
 /** Phi ~ N(0, 1/P), mu ~ 0.01 N(0, 1), sigma = 1, b at the labels' frequencies. */
 export function startParameters(
-  backend: Backend, core: Core, shape: ModelShape, parameters: Parameters, inducing: RealArray, labels: LabelSets, seed: number,
+  backend: Backend,
+  core: Core,
+  shape: ModelShape,
+  parameters: Parameters,
+  inducing: RealArray,
+  labels: LabelSets,
+  seed: number,
 ): void {
   const sizes = parameterSizes(shape);
   const count = (name: keyof Parameters): number => sizes[name][0] * sizes[name][1];
   backend.write(parameters.inducing, inducing);
-  backend.write(parameters.phi, normalNumbers(core, count("phi"), 1 / Math.sqrt(shape.factors), seed, PHI_STREAM));
+  backend.write(
+    parameters.phi,
+    normalNumbers(core, count("phi"), 1 / Math.sqrt(shape.factors), seed, PHI_STREAM),
+  );
   backend.write(parameters.mu, normalNumbers(core, count("mu"), 0.01, seed, MU_STREAM));
   backend.fill(parameters.logSigma, deterministicLog(1 - shape.floor));
   backend.write(parameters.bias, biasStart(labels));
   backend.fill(parameters.hyper, 0);
 }
-
-export type { WasmBackend };

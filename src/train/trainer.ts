@@ -5,9 +5,16 @@ import type { Core } from "../core/core.ts";
 import type { LabelSets } from "../data/dataset.ts";
 import type { Batch } from "../model/batch.ts";
 import { Bound, type BoundValue } from "../model/bound.ts";
-import { allocateParameters, freeParameters, type ParameterName, type Parameters, parameterNames } from "../model/parameters.ts";
+import {
+  allocateParameters,
+  freeParameters,
+  type ParameterName,
+  type Parameters,
+  parameterNames,
+} from "../model/parameters.ts";
 import type { ModelShape } from "../model/shape.ts";
 import { BatchOrder, presentLabels, sampledLabels } from "./batches.ts";
+import type { TrainingState } from "./checkpoint.ts";
 import type { FullTrainOptions } from "./options.ts";
 import { cosineDecay, warmUp } from "./schedule.ts";
 
@@ -42,7 +49,13 @@ export class Trainer {
   readonly #options: FullTrainOptions;
   readonly #data: TrainingData;
 
-  constructor(backend: Backend, core: Core, shape: ModelShape, options: FullTrainOptions, data: TrainingData) {
+  constructor(
+    backend: Backend,
+    core: Core,
+    shape: ModelShape,
+    options: FullTrainOptions,
+    data: TrainingData,
+  ) {
     this.#backend = backend;
     this.#core = core;
     this.#shape = shape;
@@ -59,7 +72,8 @@ export class Trainer {
     );
     this.#rows = backend.indices(shape.batch);
     this.#squares = backend.tensor(shape.batch, 1);
-    this.#projected = shape.inducingInputs === "subspace" ? backend.tensor(shape.batch, shape.rank) : undefined;
+    this.#projected =
+      shape.inducingInputs === "subspace" ? backend.tensor(shape.batch, shape.rank) : undefined;
   }
 
   /** One step up the bound. */
@@ -74,7 +88,10 @@ export class Trainer {
     });
     const rate = learningRate * cosineDecay(this.step, this.steps);
     for (const name of this.#learned) {
-      backend.adam(this.parameters[name], this.#bound.gradient[name], this.#first[name], this.#second[name], { rate, step: this.step + 1 });
+      backend.adam(this.parameters[name], this.#bound.gradient[name], this.#first[name], this.#second[name], {
+        rate,
+        step: this.step + 1,
+      });
     }
     backend.free(...extras);
     this.step++;
@@ -98,11 +115,46 @@ export class Trainer {
       batch.projected = this.#projected;
     }
     if (this.#options.negatives === "all") return { batch, extras: [] };
-    const { lists, signedWeight } = sampledLabels(this.#core, labels, rows, this.#options.negatives, this.#options.seed, this.step);
+    const { lists, signedWeight } = sampledLabels(
+      this.#core,
+      labels,
+      rows,
+      this.#options.negatives,
+      this.#options.seed,
+      this.step,
+    );
     const pattern = backend.pattern(labels.labels, lists);
     const weights = backend.tensor(1, pattern.entries, signedWeight);
     batch.labels = { pattern, signedWeight: weights };
     return { batch, extras: [pattern, weights] };
+  }
+
+  #states(): Record<string, Parameters> {
+    return { parameters: this.parameters, first: this.#first, second: this.#second };
+  }
+
+  /** Everything that decides how the training goes on. */
+  async state(): Promise<TrainingState> {
+    const tensors: TrainingState["tensors"] = new Map();
+    for (const [kind, parameters] of Object.entries(this.#states())) {
+      for (const name of parameterNames) {
+        const { rows, columns } = parameters[name];
+        tensors.set(`${kind}.${name}`, { rows, columns, values: await this.#backend.read(parameters[name]) });
+      }
+    }
+    return { step: this.step, tensors, extra: {} };
+  }
+
+  /** Goes back to a state. */
+  restore(state: TrainingState): void {
+    for (const [kind, parameters] of Object.entries(this.#states())) {
+      for (const name of parameterNames) {
+        const saved = state.tensors.get(`${kind}.${name}`);
+        if (saved === undefined) throw new Error(`the checkpoint has no ${kind}.${name}`);
+        this.#backend.write(parameters[name], saved.values);
+      }
+    }
+    this.step = state.step;
   }
 
   /** Terms of the bound at the last step's batch. */
@@ -113,7 +165,8 @@ export class Trainer {
   free(): void {
     const backend = this.#backend;
     this.#bound.free();
-    for (const parameters of [this.parameters, this.#first, this.#second]) freeParameters(backend, parameters);
+    for (const parameters of [this.parameters, this.#first, this.#second])
+      freeParameters(backend, parameters);
     backend.free(this.#rows, this.#squares, ...(this.#projected ? [this.#projected] : []));
   }
 }

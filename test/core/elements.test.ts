@@ -3,14 +3,32 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
-  adam, addDiagonal, blend, columnSums, combine, type Combination, convert, diagonal, gatherRows, integers, matrix, matrixFrom, rowSums, scoped,
-  topK, transpose,
+  adam,
+  addDiagonal,
+  blend,
+  type Combination,
+  columnSums,
+  combine,
+  convert,
+  diagonal,
+  gatherRows,
+  integers,
+  matrix,
+  matrixFrom,
+  rowSums,
+  scoped,
+  topK,
+  transpose,
 } from "../../src/core/index.ts";
 import { coreKinds, epsilon, precisions, withCore } from "../support/cores.ts";
 import { generator, randomNumbers } from "../support/numbers.ts";
 import { at, fill, transposed, worst } from "../support/reference.ts";
 
-const shape = fc.record({ m: fc.integer({ min: 0, max: 40 }), n: fc.integer({ min: 1, max: 70 }), seed: fc.nat() });
+const shape = fc.record({
+  m: fc.integer({ min: 0, max: 40 }),
+  n: fc.integer({ min: 1, max: 70 }),
+  seed: fc.nat(),
+});
 
 const operations: Record<Combination, (x: number, y: number) => number> = {
   add: (x, y) => x + y,
@@ -27,21 +45,36 @@ for (const kind of coreKinds) {
       test("combinations, with rows, columns and single values for all", async () => {
         await withCore(kind, (core) => {
           fc.assert(
-            fc.property(shape, fc.constantFrom(...(Object.keys(operations) as Combination[])), fc.constantFrom("full", "row", "column", "one"), (s, op, how) => {
-              const x = randomNumbers(s.m * s.n, s.seed);
-              const [rows, columns] = { full: [s.m, s.n], row: [1, s.n], column: [s.m, 1], one: [1, 1] }[how] as [number, number];
-              const y = randomNumbers(rows * columns, s.seed + 1).map((value) => value + 3);
-              const found = scoped((scope) => {
-                const left = scope.keep(matrix(core, s.m, s.n + 5, precision)).block(0, 2, s.m, s.n).set(x);
-                const right = scope.keep(matrixFrom(core, rows, columns, y, precision));
-                return combine(op, left, right, left).toArray();
-              });
-              const round = precision === "f32" ? Math.fround : (value: number) => value;
-              const expected = fill(s.m, s.n, (i, j) =>
-                round(operations[op](at(x, s.n, i, j), round(at(y, columns, rows === 1 ? 0 : i, columns === 1 ? 0 : j)))),
-              );
-              expect(worst(found, expected)).toBe(0);
-            }),
+            fc.property(
+              shape,
+              fc.constantFrom(...(Object.keys(operations) as Combination[])),
+              fc.constantFrom("full", "row", "column", "one"),
+              (s, op, how) => {
+                const x = randomNumbers(s.m * s.n, s.seed);
+                const [rows, columns] = { full: [s.m, s.n], row: [1, s.n], column: [s.m, 1], one: [1, 1] }[
+                  how
+                ] as [number, number];
+                const y = randomNumbers(rows * columns, s.seed + 1).map((value) => value + 3);
+                const found = scoped((scope) => {
+                  const left = scope
+                    .keep(matrix(core, s.m, s.n + 5, precision))
+                    .block(0, 2, s.m, s.n)
+                    .set(x);
+                  const right = scope.keep(matrixFrom(core, rows, columns, y, precision));
+                  return combine(op, left, right, left).toArray();
+                });
+                const round = precision === "f32" ? Math.fround : (value: number) => value;
+                const expected = fill(s.m, s.n, (i, j) =>
+                  round(
+                    operations[op](
+                      at(x, s.n, i, j),
+                      round(at(y, columns, rows === 1 ? 0 : i, columns === 1 ? 0 : j)),
+                    ),
+                  ),
+                );
+                expect(worst(found, expected)).toBe(0);
+              },
+            ),
             { numRuns: 60 },
           );
         });
@@ -58,25 +91,53 @@ for (const kind of coreKinds) {
               scoped((scope) => {
                 const a = scope.keep(matrixFrom(core, s.m, s.n, x, precision));
                 const b = scope.keep(matrixFrom(core, s.m, s.n, y, precision));
-                const empty = (rows: number, columns: number, as = precision) => scope.keep(matrix(core, rows, columns, as));
-                expect(worst(blend(0.5, a, -2, b, empty(s.m, s.n)).toArray(), x.map((v, i) => 0.5 * v - 2 * (y[i] as number)))).toBeLessThanOrEqual(tolerance);
+                const empty = (rows: number, columns: number, as = precision) =>
+                  scope.keep(matrix(core, rows, columns, as));
+                expect(
+                  worst(
+                    blend(0.5, a, -2, b, empty(s.m, s.n)).toArray(),
+                    x.map((v, i) => 0.5 * v - 2 * (y[i] as number)),
+                  ),
+                ).toBeLessThanOrEqual(tolerance);
                 expect(worst(transpose(a, empty(s.n, s.m)).toArray(), transposed(s.m, s.n, x))).toBe(0);
                 const other = precision === "f32" ? "f64" : "f32";
                 expect(worst(convert(a, empty(s.m, s.n, other)).toArray(), x)).toBe(0);
                 const sum = (values: Float64Array) => values.reduce((total, value) => total + value, 0);
-                expect(worst(rowSums(a, empty(1, s.m)).toArray(), fill(s.m, 1, (i) => sum(x.slice(i * s.n, (i + 1) * s.n))))).toBeLessThanOrEqual(tolerance);
-                const dots = fill(1, s.n, (_, j) => sum(fill(s.m, 1, (i) => at(x, s.n, i, j) * at(y, s.n, i, j))));
+                expect(
+                  worst(
+                    rowSums(a, empty(1, s.m)).toArray(),
+                    fill(s.m, 1, (i) => sum(x.slice(i * s.n, (i + 1) * s.n))),
+                  ),
+                ).toBeLessThanOrEqual(tolerance);
+                const dots = fill(1, s.n, (_, j) =>
+                  sum(fill(s.m, 1, (i) => at(x, s.n, i, j) * at(y, s.n, i, j))),
+                );
                 expect(worst(columnSums(a, empty(1, s.n), b).toArray(), dots)).toBeLessThanOrEqual(tolerance);
                 const c = scope.keep(matrixFrom(core, s.n, s.n, square, precision));
                 const d = diagonal(c, empty(1, s.n));
-                expect(worst(d.toArray(), fill(1, s.n, (_, j) => at(square, s.n, j, j)))).toBe(0);
+                expect(
+                  worst(
+                    d.toArray(),
+                    fill(1, s.n, (_, j) => at(square, s.n, j, j)),
+                  ),
+                ).toBe(0);
                 addDiagonal(c, d);
-                expect(worst(c.toArray(), fill(s.n, s.n, (i, j) => at(square, s.n, i, j) * (i === j ? 2 : 1)))).toBe(0);
+                expect(
+                  worst(
+                    c.toArray(),
+                    fill(s.n, s.n, (i, j) => at(square, s.n, i, j) * (i === j ? 2 : 1)),
+                  ),
+                ).toBe(0);
                 if (s.m > 0) {
                   const next = generator(s.seed);
                   const rows = Array.from({ length: 5 }, () => Math.floor(next() * s.m));
                   const gathered = gatherRows(a, scope.keep(integers(core, rows)), empty(5, s.n)).toArray();
-                  expect(worst(gathered, fill(5, s.n, (i, j) => at(x, s.n, rows[i] as number, j)))).toBe(0);
+                  expect(
+                    worst(
+                      gathered,
+                      fill(5, s.n, (i, j) => at(x, s.n, rows[i] as number, j)),
+                    ),
+                  ).toBe(0);
                 }
               });
             }),
@@ -95,7 +156,10 @@ for (const kind of coreKinds) {
               const found = scoped((scope) => topK(scope.keep(matrixFrom(core, s.m, s.n, x, precision)), k));
               const key = (v: number): number => (Number.isNaN(v) ? Number.NEGATIVE_INFINITY : v);
               const expected = Array.from({ length: s.m }, (_, i) => {
-                const row = [...x.slice(i * s.n, (i + 1) * s.n)].map((value, j) => ({ value: key(value), j }));
+                const row = [...x.slice(i * s.n, (i + 1) * s.n)].map((value, j) => ({
+                  value: key(value),
+                  j,
+                }));
                 return row.sort((p, q) => q.value - p.value || p.j - q.j || 0).slice(0, k);
               }).flat();
               expect([...found.indices]).toEqual(expected.map(({ j }) => j));

@@ -2,12 +2,25 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ArgumentError, type Core, gemm, matrix, matrixFrom, type Precision, scoped, syrk } from "../../src/core/index.ts";
+import {
+  ArgumentError,
+  type Core,
+  gemm,
+  matrix,
+  matrixFrom,
+  type Precision,
+  scoped,
+  syrk,
+} from "../../src/core/index.ts";
 import { coreKinds, epsilon, precisions, withCore } from "../support/cores.ts";
 import { randomNumbers } from "../support/numbers.ts";
 import { at, fill, type Numbers, product, transposed } from "../support/reference.ts";
 
-const sizes = fc.oneof(fc.integer({ min: 0, max: 14 }), fc.integer({ min: 90, max: 110 }), fc.constantFrom(255, 257, 300));
+const sizes = fc.oneof(
+  fc.integer({ min: 0, max: 14 }),
+  fc.integer({ min: 90, max: 110 }),
+  fc.constantFrom(255, 257, 300),
+);
 const factors = fc.constantFrom(0, 1, -1, 0.5);
 const problem = fc.record({
   m: sizes,
@@ -24,7 +37,13 @@ const problem = fc.record({
 type Problem = typeof problem extends fc.Arbitrary<infer P> ? P : never;
 
 /** Every element within the error that a sum of k products may have: k + 3 roundings of the sum of their magnitudes. */
-function expectClose(found: Numbers, expected: Numbers, magnitudes: Numbers, precision: Precision, k: number): void {
+function expectClose(
+  found: Numbers,
+  expected: Numbers,
+  magnitudes: Numbers,
+  precision: Precision,
+  k: number,
+): void {
   let excess = 0;
   for (let i = 0; i < expected.length; i++) {
     const allowed = (k + 3) * epsilon[precision] * (1 + (magnitudes[i] as number));
@@ -45,7 +64,10 @@ function checkGemm(core: Core, precision: Precision, p: Problem): void {
   const found = scoped((scope) => {
     // Blocks inside wider matrices: strides, and neighbours that must not change.
     const place = (rows: number, columns: number, values: Float64Array) =>
-      scope.keep(matrix(core, rows, columns + p.gap, precision)).block(0, 0, rows, columns).set(values);
+      scope
+        .keep(matrix(core, rows, columns + p.gap, precision))
+        .block(0, 0, rows, columns)
+        .set(values);
     const a = place(aRows, aColumns, aValues);
     const b = place(bRows, bColumns, bValues);
     const wide = scope.keep(matrix(core, p.m, p.n + p.gap, precision));
@@ -53,7 +75,8 @@ function checkGemm(core: Core, precision: Precision, p: Problem): void {
     const weights = scope.keep(matrixFrom(core, 1, p.k, wValues, precision));
     gemm(a, b, c, { ...p, ...(p.weighted ? { weights } : {}) });
     const edges = wide.toArray();
-    for (let i = 0; i < p.m; i++) for (let j = p.n; j < p.n + p.gap; j++) expect(at(edges, p.n + p.gap, i, j)).toBe(0);
+    for (let i = 0; i < p.m; i++)
+      for (let j = p.n; j < p.n + p.gap; j++) expect(at(edges, p.n + p.gap, i, j)).toBe(0);
     return c.toArray();
   });
   const a = p.transposeA ? transposed(aRows, aColumns, aValues) : aValues;
@@ -94,14 +117,22 @@ for (const kind of coreKinds) {
     describe(`products, ${precision}, ${kind.name}`, () => {
       test("gemm equals the double loop", async () => {
         await withCore(kind, (core) => {
-          fc.assert(fc.property(problem, (p) => checkGemm(core, precision, p)), { numRuns: 60 });
+          fc.assert(
+            fc.property(problem, (p) => checkGemm(core, precision, p)),
+            { numRuns: 60 },
+          );
         });
       });
       test("A diag(w) A' equals the double loop, full or lower", async () => {
         await withCore(kind, (core) => {
-          fc.assert(fc.property(problem, fc.constantFrom("full", "lower"), (p, part) => checkSyrk(core, precision, p, part)), {
-            numRuns: 40,
-          });
+          fc.assert(
+            fc.property(problem, fc.constantFrom("full", "lower"), (p, part) =>
+              checkSyrk(core, precision, p, part),
+            ),
+            {
+              numRuns: 40,
+            },
+          );
         });
       });
     });
@@ -120,7 +151,9 @@ describe("products refuse what does not fit", () => {
         expect(() => gemm(a, double, out)).toThrow("b: found f64, expected f32");
         expect(() => gemm(a, b.rowRange(0, 4), a)).toThrow("out: found 3 x 4, expected 3 x 2");
         expect(() => gemm(a, b.rowRange(0, 4), out, { alpha: Number.NaN })).toThrow(ArgumentError);
-        expect(() => gemm(a, a, scope.keep(matrix(core, 3, 3)), { transposeB: true, weights: b })).toThrow("weights: found");
+        expect(() => gemm(a, a, scope.keep(matrix(core, 3, 3)), { transposeB: true, weights: b })).toThrow(
+          "weights: found",
+        );
         const square = scope.keep(matrix(core, 3, 3));
         expect(() => gemm(square, square, square)).toThrow("out: found the same memory as a");
         expect(() => matrix(core, -1, 3)).toThrow("rows: found -1, expected a whole number of at least 0");

@@ -3,8 +3,22 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
-  ArgumentError, type CsrArrays, columnStatistics, csr, gram, gramTimes, integers, matrix, matrixFrom, NotFiniteError, rowSquares,
-  scaleColumns, scaleRows, scoped, sparseTimes, sparseTransposeTimes,
+  ArgumentError,
+  type CsrArrays,
+  columnStatistics,
+  csr,
+  gram,
+  gramTimes,
+  integers,
+  matrix,
+  matrixFrom,
+  NotFiniteError,
+  rowSquares,
+  scaleColumns,
+  scaleRows,
+  scoped,
+  sparseTimes,
+  sparseTransposeTimes,
 } from "../../src/core/index.ts";
 import { coreKinds, epsilon, precisions, withCore } from "../support/cores.ts";
 import { generator, randomNumbers } from "../support/numbers.ts";
@@ -12,7 +26,12 @@ import { at, dense, fill, product, transposed, worst } from "../support/referenc
 
 /** Rows with entries in any order, some of them repeated, some rows empty. */
 const sparse: fc.Arbitrary<CsrArrays> = fc
-  .record({ rows: fc.integer({ min: 0, max: 40 }), columns: fc.integer({ min: 1, max: 30 }), fill: fc.integer({ min: 0, max: 12 }), seed: fc.nat() })
+  .record({
+    rows: fc.integer({ min: 0, max: 40 }),
+    columns: fc.integer({ min: 1, max: 30 }),
+    fill: fc.integer({ min: 0, max: 12 }),
+    seed: fc.nat(),
+  })
   .map(({ rows, columns, fill: most, seed }) => {
     const next = generator(seed);
     const rowStart = [0];
@@ -48,19 +67,38 @@ for (const kind of coreKinds) {
               const d = randomNumbers(some.length * n, seed + 2);
               scoped((scope) => {
                 const x = scope.keep(csr(core, arrays, precision));
-                const place = (m: number, values: Float64Array) => scope.keep(matrixFrom(core, m, n, values, precision));
+                const place = (m: number, values: Float64Array) =>
+                  scope.keep(matrixFrom(core, m, n, values, precision));
                 const chosen = scope.keep(integers(core, some));
                 const picked = fill(some.length, columns, (i, j) => at(full, columns, some[i] as number, j));
                 const xb = product(rows, n, columns, full, b);
                 const found = {
                   times: sparseTimes(x, place(columns, b), scope.keep(matrix(core, rows, n, precision))),
-                  some: sparseTimes(x, place(columns, b), scope.keep(matrix(core, some.length, n, precision)), { rows: chosen }),
+                  some: sparseTimes(
+                    x,
+                    place(columns, b),
+                    scope.keep(matrix(core, some.length, n, precision)),
+                    { rows: chosen },
+                  ),
                   added: sparseTimes(x, place(columns, b), place(rows, c), { accumulate: true }),
-                  transpose: sparseTransposeTimes(x, place(rows, c), scope.keep(matrix(core, columns, n, precision))),
-                  transposeSome: sparseTransposeTimes(x, place(some.length, d), place(columns, b), { rows: chosen, accumulate: true }),
+                  transpose: sparseTransposeTimes(
+                    x,
+                    place(rows, c),
+                    scope.keep(matrix(core, columns, n, precision)),
+                  ),
+                  transposeSome: sparseTransposeTimes(x, place(some.length, d), place(columns, b), {
+                    rows: chosen,
+                    accumulate: true,
+                  }),
                   gramTimes: gramTimes(x, place(columns, b), scope.keep(matrix(core, columns, n, precision))),
                 };
-                const pickedTd = product(columns, n, some.length, transposed(some.length, columns, picked), d);
+                const pickedTd = product(
+                  columns,
+                  n,
+                  some.length,
+                  transposed(some.length, columns, picked),
+                  d,
+                );
                 const expected: Record<keyof typeof found, Float64Array> = {
                   times: xb,
                   some: product(some.length, n, columns, picked, b),
@@ -70,7 +108,10 @@ for (const kind of coreKinds) {
                   gramTimes: product(columns, n, rows, transposed(rows, columns, full), xb),
                 };
                 for (const [name, value] of Object.entries(found)) {
-                  expect(worst(value.toArray(), expected[name as keyof typeof found]), name).toBeLessThanOrEqual(tolerance);
+                  expect(
+                    worst(value.toArray(), expected[name as keyof typeof found]),
+                    name,
+                  ).toBeLessThanOrEqual(tolerance);
                 }
               });
             }),
@@ -88,9 +129,18 @@ for (const kind of coreKinds) {
               scoped((scope) => {
                 const x = scope.keep(csr(core, arrays, precision));
                 const square = gram(x, scope.keep(matrix(core, columns, columns, precision))).toArray();
-                expect(worst(square, product(columns, columns, rows, transposed(rows, columns, full), full))).toBeLessThanOrEqual(tolerance);
+                expect(
+                  worst(square, product(columns, columns, rows, transposed(rows, columns, full), full)),
+                ).toBeLessThanOrEqual(tolerance);
                 const lengths = rowSquares(x, scope.keep(matrix(core, 1, rows, precision))).toArray();
-                expect(worst(lengths, fill(rows, 1, (i) => fill(1, columns, (_, j) => at(full, columns, i, j) ** 2).reduce((s, v) => s + v, 0)))).toBeLessThanOrEqual(tolerance);
+                expect(
+                  worst(
+                    lengths,
+                    fill(rows, 1, (i) =>
+                      fill(1, columns, (_, j) => at(full, columns, i, j) ** 2).reduce((s, v) => s + v, 0),
+                    ),
+                  ),
+                ).toBeLessThanOrEqual(tolerance);
                 const { sums, documentFrequencies } = columnStatistics(x);
                 const held = x.value.toArray();
                 const counts = new Int32Array(columns);
@@ -98,14 +148,37 @@ for (const kind of coreKinds) {
                   if (held[e] !== 0) counts[column] = (counts[column] as number) + 1;
                 });
                 expect([...documentFrequencies]).toEqual([...counts]);
-                expect(worst(sums, fill(columns, 1, (j) => fill(1, rows, (_, i) => at(full, columns, i, j)).reduce((s, v) => s + v, 0)))).toBeLessThanOrEqual(tolerance);
+                expect(
+                  worst(
+                    sums,
+                    fill(columns, 1, (j) =>
+                      fill(1, rows, (_, i) => at(full, columns, i, j)).reduce((s, v) => s + v, 0),
+                    ),
+                  ),
+                ).toBeLessThanOrEqual(tolerance);
                 const byRow = randomNumbers(rows, 5);
                 const byColumn = randomNumbers(columns, 6);
                 scaleRows(x, scope.keep(matrixFrom(core, 1, rows, byRow, precision)));
                 scaleColumns(x, scope.keep(matrixFrom(core, 1, columns, byColumn, precision)));
-                const identity = scope.keep(matrixFrom(core, columns, columns, fill(columns, columns, (i, j) => (i === j ? 1 : 0)), precision));
-                const scaled = sparseTimes(x, identity, scope.keep(matrix(core, rows, columns, precision))).toArray();
-                const expected = fill(rows, columns, (i, j) => (byRow[i] as number) * at(full, columns, i, j) * (byColumn[j] as number));
+                const identity = scope.keep(
+                  matrixFrom(
+                    core,
+                    columns,
+                    columns,
+                    fill(columns, columns, (i, j) => (i === j ? 1 : 0)),
+                    precision,
+                  ),
+                );
+                const scaled = sparseTimes(
+                  x,
+                  identity,
+                  scope.keep(matrix(core, rows, columns, precision)),
+                ).toArray();
+                const expected = fill(
+                  rows,
+                  columns,
+                  (i, j) => (byRow[i] as number) * at(full, columns, i, j) * (byColumn[j] as number),
+                );
                 expect(worst(scaled, expected)).toBeLessThanOrEqual(tolerance);
               });
             }),
@@ -131,14 +204,19 @@ describe("sparse matrices refuse what is broken", () => {
   ];
   test("in one sentence that names the argument", async () => {
     await withCore(coreKinds[0] as (typeof coreKinds)[number], (core) => {
-      for (const [message, change] of broken) expect(() => csr(core, { ...good, ...change })).toThrow(message.startsWith("rowStart: found 1 after") ? "rowStart" : message);
+      for (const [message, change] of broken)
+        expect(() => csr(core, { ...good, ...change })).toThrow(
+          message.startsWith("rowStart: found 1 after") ? "rowStart" : message,
+        );
       expect(() => csr(core, { ...good, values: [1, Number.NaN] })).toThrow(NotFiniteError);
       scoped((scope) => {
         const x = scope.keep(csr(core, good));
         const b = scope.keep(matrix(core, 3, 2));
         const out = scope.keep(matrix(core, 1, 2));
         const rows = scope.keep(integers(core, [2]));
-        expect(() => sparseTimes(x, b, out, { rows })).toThrow("rows: found 2, expected a whole number from 0 to 1");
+        expect(() => sparseTimes(x, b, out, { rows })).toThrow(
+          "rows: found 2, expected a whole number from 0 to 1",
+        );
         expect(() => sparseTimes(x, out, b)).toThrow(ArgumentError);
       });
     });

@@ -3,7 +3,15 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
-  type CsrArrays, csr, eigenSymmetric, kmeans, matrix, matrixFrom, NotFiniteError, scoped, truncatedSvd,
+  type CsrArrays,
+  csr,
+  eigenSymmetric,
+  kmeans,
+  matrix,
+  matrixFrom,
+  NotFiniteError,
+  scoped,
+  truncatedSvd,
 } from "../../src/core/index.ts";
 import { coreKinds, epsilon, precisions, withCore } from "../support/cores.ts";
 import { generator, randomNumbers, symmetricMatrix } from "../support/numbers.ts";
@@ -38,7 +46,10 @@ describe("symmetric eigenvectors", () => {
           const vl = fill(n, n, (i, j) => at(v, n, j, i) * (values[j] as number));
           expect(worst(av, vl) / (scale || 1), `residual, n = ${n}`).toBeLessThan(30);
           const identity = fill(n, n, (i, j) => (i === j ? 1 : 0));
-          expect(worst(product(n, n, n, v, transposed(n, n, v)), identity) / (n * epsilon.f64), `orthogonality, n = ${n}`).toBeLessThan(30);
+          expect(
+            worst(product(n, n, n, v, transposed(n, n, v)), identity) / (n * epsilon.f64),
+            `orthogonality, n = ${n}`,
+          ).toBeLessThan(30);
           expect([...values]).toEqual([...values].sort((p, q) => q - p));
         }
       });
@@ -48,11 +59,19 @@ describe("symmetric eigenvectors", () => {
     await withCore(firstKind, (core) => {
       scoped((scope) => {
         const a = symmetricMatrix(40, 1, 3, spectra.spread?.(40));
-        const all = scope.keep(eigenSymmetric(scope.keep(matrixFrom(core, 40, 40, a, "f64"))).vectors).toArray();
-        const some = scope.keep(eigenSymmetric(scope.keep(matrixFrom(core, 40, 40, a, "f64")), 7).vectors).toArray();
+        const all = scope
+          .keep(eigenSymmetric(scope.keep(matrixFrom(core, 40, 40, a, "f64"))).vectors)
+          .toArray();
+        const some = scope
+          .keep(eigenSymmetric(scope.keep(matrixFrom(core, 40, 40, a, "f64")), 7).vectors)
+          .toArray();
         expect(worst(some, all.slice(0, 7 * 40))).toBeLessThan(1e-12);
-        expect(() => eigenSymmetric(scope.keep(matrixFrom(core, 1, 1, [Number.NaN], "f64")))).toThrow(NotFiniteError);
-        expect(() => eigenSymmetric(scope.keep(matrix(core, 2, 2, "f32")))).toThrow("a: found f32, expected f64");
+        expect(() => eigenSymmetric(scope.keep(matrixFrom(core, 1, 1, [Number.NaN], "f64")))).toThrow(
+          NotFiniteError,
+        );
+        expect(() => eigenSymmetric(scope.keep(matrix(core, 2, 2, "f32")))).toThrow(
+          "a: found f32, expected f64",
+        );
       });
     });
   });
@@ -68,7 +87,10 @@ function documents(rows: number, columns: number, seed: number): CsrArrays {
     const topic = Math.floor(next() * 12);
     const seen = new Set<number>();
     for (let e = 0; e < 15; e++) {
-      const word = next() < 0.6 ? (topic * 31 + Math.floor(next() ** 2 * 30)) % columns : Math.floor(columns * next() ** 3);
+      const word =
+        next() < 0.6
+          ? (topic * 31 + Math.floor(next() ** 2 * 30)) % columns
+          : Math.floor(columns * next() ** 3);
       if (!seen.has(word)) {
         seen.add(word);
         columnIndex.push(word);
@@ -88,7 +110,8 @@ function orthonormal(n: number, k: number, y: Float64Array): Float64Array {
         let inner = 0;
         for (let i = 0; i < n; i++) inner += at(y, k, i, p) * at(y, k, i, j);
         for (let i = 0; i < n; i++) {
-          y[i * k + j] = p === j ? at(y, k, i, j) / Math.sqrt(inner) : at(y, k, i, j) - inner * at(y, k, i, p);
+          y[i * k + j] =
+            p === j ? at(y, k, i, j) / Math.sqrt(inner) : at(y, k, i, j) - inner * at(y, k, i, p);
         }
       }
     }
@@ -126,13 +149,21 @@ describe("truncated SVD", () => {
     test(`no worse than randomised SVD with four power iterations, orthonormal, ${precision}`, async () => {
       await withCore(secondKind, async (core) => {
         const sparse = csr(core, arrays, precision);
-        const { right, left, singularValues, residual } = await truncatedSvd(sparse, { rank, oversample: 10, left: true });
+        const { right, left, singularValues, residual } = await truncatedSvd(sparse, {
+          rank,
+          oversample: 10,
+          left: true,
+        });
         const v = Float64Array.from(right.toArray());
         const u = Float64Array.from(left?.toArray() ?? []);
         for (const m of [sparse, right, left]) m?.free();
         const identity = fill(rank, rank, (i, j) => (i === j ? 1 : 0));
-        expect(worst(product(rank, rank, columns, transposed(columns, rank, v), v), identity)).toBeLessThan(1e-6);
-        expect(worst(product(rank, rank, rows, transposed(rows, rank, u), u), identity)).toBeLessThan(precision === "f32" ? 1e-5 : 1e-6);
+        expect(worst(product(rank, rank, columns, transposed(columns, rank, v), v), identity)).toBeLessThan(
+          1e-6,
+        );
+        expect(worst(product(rank, rank, rows, transposed(rows, rank, u), u), identity)).toBeLessThan(
+          precision === "f32" ? 1e-5 : 1e-6,
+        );
         const ours = leftOver(rows, columns, rank, x, v);
         const theirs = leftOver(rows, columns, rank, x, randomised(rows, columns, x, rank, 4));
         expect(ours).toBeLessThanOrEqual(theirs * (1 + (precision === "f32" ? 1e-6 : 1e-9)));
@@ -140,7 +171,9 @@ describe("truncated SVD", () => {
         expect(Math.abs(residual - ours / norm)).toBeLessThan(1e-5);
         // X v = sigma u
         const xv = product(rows, rank, columns, x, v);
-        const lengths = fill(1, rank, (_, j) => Math.sqrt(fill(rows, 1, (i) => at(xv, rank, i, j) ** 2).reduce((s, value) => s + value, 0)));
+        const lengths = fill(1, rank, (_, j) =>
+          Math.sqrt(fill(rows, 1, (i) => at(xv, rank, i, j) ** 2).reduce((s, value) => s + value, 0)),
+        );
         expect(worst(lengths, singularValues)).toBeLessThan(1e-4);
       });
     });
@@ -149,16 +182,33 @@ describe("truncated SVD", () => {
   test("sparse and dense routes, rank deficiency, full rank, cancelling and progress", async () => {
     await withCore(firstKind, async (core) => {
       // Wide and nearly empty: takes the sparse route.
-      const wide = csr(core, { rows: 40, columns: 3000, rowStart: Array.from({ length: 41 }, (_, i) => 2 * i), columnIndex: Array.from({ length: 80 }, (_, e) => (e * 37) % 3000).sort((p, q) => p - q), values: Array.from({ length: 80 }, (_, e) => 1 + (e % 7)) });
+      const wide = csr(core, {
+        rows: 40,
+        columns: 3000,
+        rowStart: Array.from({ length: 41 }, (_, i) => 2 * i),
+        columnIndex: Array.from({ length: 80 }, (_, e) => (e * 37) % 3000).sort((p, q) => p - q),
+        values: Array.from({ length: 80 }, (_, e) => 1 + (e % 7)),
+      });
       const thin = await truncatedSvd(wide, { rank: 40 });
       expect(thin.residual).toBeLessThan(1e-3);
       // Twenty equal rows have rank one.
-      const flat = csr(core, { rows: 20, columns: 9, rowStart: Array.from({ length: 21 }, (_, i) => 3 * i), columnIndex: Array.from({ length: 60 }, (_, e) => (e % 3) * 2), values: Array.from({ length: 60 }, () => 1) });
+      const flat = csr(core, {
+        rows: 20,
+        columns: 9,
+        rowStart: Array.from({ length: 21 }, (_, i) => 3 * i),
+        columnIndex: Array.from({ length: 60 }, (_, e) => (e % 3) * 2),
+        values: Array.from({ length: 60 }, () => 1),
+      });
       const one = await truncatedSvd(flat, { rank: 5 });
       expect(one.singularValues[0]).toBeCloseTo(Math.sqrt(60), 4);
       expect(one.singularValues[1]).toBeLessThan(1e-2);
       const v = Float64Array.from(one.right.toArray());
-      expect(worst(product(5, 5, 9, transposed(9, 5, v), v), fill(5, 5, (i, j) => (i === j ? 1 : 0)))).toBeLessThan(1e-5);
+      expect(
+        worst(
+          product(5, 5, 9, transposed(9, 5, v), v),
+          fill(5, 5, (i, j) => (i === j ? 1 : 0)),
+        ),
+      ).toBeLessThan(1e-5);
       const abort = new AbortController();
       const stages: string[] = [];
       const cancelled = truncatedSvd(flat, {
@@ -171,7 +221,9 @@ describe("truncated SVD", () => {
       });
       await expect(cancelled).rejects.toThrow("enough");
       expect(stages).toEqual(["singular vectors"]);
-      await expect(truncatedSvd(flat, { rank: 10 })).rejects.toThrow("rank: found 10, expected a whole number from 1 to 9");
+      await expect(truncatedSvd(flat, { rank: 10 })).rejects.toThrow(
+        "rank: found 10, expected a whole number from 1 to 9",
+      );
       for (const m of [wide, thin.right, flat, one.right]) m.free();
     });
   });
@@ -183,7 +235,9 @@ describe("k-means", () => {
       test(`every row goes to its nearest centre, every centre is its rows' mean, ${precision}, ${kind.name}`, async () => {
         await withCore(kind, async (core) => {
           const [rows, columns] = [130, 11];
-          const x = randomNumbers(rows * columns, 3).map((value, e) => Math.fround(value + 4 * (Math.floor(e / columns) % 5)));
+          const x = randomNumbers(rows * columns, 3).map((value, e) =>
+            Math.fround(value + 4 * (Math.floor(e / columns) % 5)),
+          );
           const points = matrixFrom(core, rows, columns, x, precision);
           const found = await kmeans(points, { clusters: 5, iterations: 50, tolerance: 0 });
           checkClusters(rows, columns, x, found, precision);
@@ -210,22 +264,42 @@ describe("k-means", () => {
 
   test("repeated rows leave no cluster empty; mini-batches come close to Lloyd; too many clusters are refused", async () => {
     await withCore(firstKind, async (core) => {
-      const repeated = matrixFrom(core, 12, 2, [...Array(12).keys()].flatMap((i) => [i % 3, 1]));
+      const repeated = matrixFrom(
+        core,
+        12,
+        2,
+        [...Array(12).keys()].flatMap((i) => [i % 3, 1]),
+      );
       const found = await kmeans(repeated, { clusters: 6, seed: 1 });
       expect(found.inertia).toBeLessThan(1e-6);
       expect([...found.centres.toArray()].every(Number.isFinite)).toBe(true);
-      const x = matrixFrom(core, 3000, 6, randomNumbers(18_000, 2).map((value, e) => value + 3 * (Math.floor(e / 6) % 8)));
+      const x = matrixFrom(
+        core,
+        3000,
+        6,
+        randomNumbers(18_000, 2).map((value, e) => value + 3 * (Math.floor(e / 6) % 8)),
+      );
       const lloyd = await kmeans(x, { clusters: 8 });
       const batches = await kmeans(x, { clusters: 8, method: "minibatch", batch: 256, iterations: 60 });
       expect(batches.inertia).toBeLessThan(1.1 * lloyd.inertia);
-      await expect(kmeans(repeated, { clusters: 13 })).rejects.toThrow("clusters: found 13, expected no more than the 12 rows");
+      await expect(kmeans(repeated, { clusters: 13 })).rejects.toThrow(
+        "clusters: found 13, expected no more than the 12 rows",
+      );
       for (const m of [repeated, found.centres, x, lloyd.centres, batches.centres]) m.free();
     });
   });
 });
 
 function checkClusters(
-  rows: number, columns: number, x: Float64Array, found: { centres: { toArray(): ArrayLike<number>; rows: number }; assignments: Int32Array; inertia: number }, precision: "f32" | "f64",
+  rows: number,
+  columns: number,
+  x: Float64Array,
+  found: {
+    centres: { toArray(): ArrayLike<number>; rows: number };
+    assignments: Int32Array;
+    inertia: number;
+  },
+  precision: "f32" | "f64",
 ): void {
   const centres = found.centres.toArray();
   const distance = (i: number, c: number): number => {
@@ -243,7 +317,8 @@ function checkClusters(
     inertia += own;
     const c = found.assignments[i] as number;
     counts[c] = (counts[c] as number) + 1;
-    for (let j = 0; j < columns; j++) sums[c * columns + j] = (sums[c * columns + j] as number) + at(x, columns, i, j);
+    for (let j = 0; j < columns; j++)
+      sums[c * columns + j] = (sums[c * columns + j] as number) + at(x, columns, i, j);
   }
   expect(Math.abs(found.inertia - inertia) / inertia).toBeLessThan(slack);
   const means = fill(found.centres.rows, columns, (c, j) => at(sums, columns, c, j) / (counts[c] as number));
@@ -254,24 +329,41 @@ describe("svd of random sparse matrices", () => {
   test("captures what the best subspace captures", async () => {
     await withCore(firstKind, async (core) => {
       await fc.assert(
-        fc.asyncProperty(fc.integer({ min: 2, max: 30 }), fc.integer({ min: 2, max: 25 }), fc.nat(), async (rows, columns, seed) => {
-          const arrays = documents(rows, columns, seed);
-          const rank = Math.min(rows, columns, 4);
-          const sparse = csr(core, arrays, "f64");
-          const { right, singularValues } = await truncatedSvd(sparse, { rank, iterations: 60, tolerance: 0 });
-          const x = dense(arrays);
-          const exact = scoped((scope) => {
-            const square = scope.keep(matrixFrom(core, columns, columns, product(columns, columns, rows, transposed(rows, columns, x), x), "f64"));
-            const { values, vectors } = eigenSymmetric(square, 0);
-            vectors.free();
-            return values;
-          });
-          singularValues.forEach((value, i) => {
-            expect(value ** 2).toBeCloseTo(Math.max(0, exact[i] as number), 5);
-          });
-          right.free();
-          sparse.free();
-        }),
+        fc.asyncProperty(
+          fc.integer({ min: 2, max: 30 }),
+          fc.integer({ min: 2, max: 25 }),
+          fc.nat(),
+          async (rows, columns, seed) => {
+            const arrays = documents(rows, columns, seed);
+            const rank = Math.min(rows, columns, 4);
+            const sparse = csr(core, arrays, "f64");
+            const { right, singularValues } = await truncatedSvd(sparse, {
+              rank,
+              iterations: 60,
+              tolerance: 0,
+            });
+            const x = dense(arrays);
+            const exact = scoped((scope) => {
+              const square = scope.keep(
+                matrixFrom(
+                  core,
+                  columns,
+                  columns,
+                  product(columns, columns, rows, transposed(rows, columns, x), x),
+                  "f64",
+                ),
+              );
+              const { values, vectors } = eigenSymmetric(square, 0);
+              vectors.free();
+              return values;
+            });
+            singularValues.forEach((value, i) => {
+              expect(value ** 2).toBeCloseTo(Math.max(0, exact[i] as number), 5);
+            });
+            right.free();
+            sparse.free();
+          },
+        ),
         { numRuns: 15 },
       );
     });

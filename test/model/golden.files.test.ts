@@ -19,19 +19,23 @@ const settings = [
 describe("the bound and its gradients", () => {
   for (const { precision, quadrature, tolerance } of settings) {
     for (const threads of [1, 2]) {
-      test.skipIf(file === undefined)(`are the reference's to ${tolerance}, ${precision}, quadrature ${quadrature}, ${threads} thread(s)`, async () => {
-        const core = await createCore({ threads });
-        const backend = new WasmBackend(core, precision);
-        const before = core.arena.used;
-        expect(cases.length).toBe(14);
-        for (const problem of cases) {
-          const errors = await selfcheckCase(backend, problem, quadrature);
-          for (const [name, error] of Object.entries(errors)) expect(error, `${name} of ${problem.name}`).toBeLessThan(tolerance);
-        }
-        backend.dispose();
-        expect(core.arena.used).toBe(before);
-        core.dispose();
-      });
+      test.skipIf(file === undefined)(
+        `are the reference's to ${tolerance}, ${precision}, quadrature ${quadrature}, ${threads} thread(s)`,
+        async () => {
+          const core = await createCore({ threads });
+          const backend = new WasmBackend(core, precision);
+          const before = core.arena.used;
+          expect(cases.length).toBe(14);
+          for (const problem of cases) {
+            const errors = await selfcheckCase(backend, problem, quadrature);
+            for (const [name, error] of Object.entries(errors))
+              expect(error, `${name} of ${problem.name}`).toBeLessThan(tolerance);
+          }
+          backend.dispose();
+          expect(core.arena.used).toBe(before);
+          core.dispose();
+        },
+      );
     }
   }
 });

@@ -57,10 +57,16 @@ const battery :Workerd.Worker = (
 );
 `,
     );
-    const child = spawn("node_modules/.bin/workerd", ["serve", join(folder, "config.capnp")], { stdio: "inherit" });
+    const child = spawn("node_modules/.bin/workerd", ["serve", join(folder, "config.capnp")], {
+      stdio: "inherit",
+    });
     try {
       const answer = await firstAnswer(`http://127.0.0.1:${port}/`);
-      expect(answer).toEqual({ digest: expectedDigest, threads: 1, reason: "one thread: a compiled module was passed in" });
+      expect(answer).toEqual({
+        digest: expectedDigest,
+        threads: 1,
+        reason: "one thread: a compiled module was passed in",
+      });
     } finally {
       child.kill();
       rmSync(folder, { recursive: true });

@@ -1,11 +1,59 @@
 // A fixed battery over all kernels. Its digest must be the same in every runtime and for any number of threads.
 
 import {
-  adam, addDiagonal, blend, type Core, cholesky, choice, columnStatistics, columnSums, combine, convert, covariance, covarianceGradient, csr,
-  diagonal, eigenSymmetric, expectedLogLikelihood, fill, fillNormal, fillUniform, gatherRows, gemm, gram, gramTimes, integers,
-  inverseFromFactor, kmeans, logDeterminant, type Matrix, map, matrix, matrixFrom, type MapName, Pattern, patternTransposeTimes, permutation,
-  type Precision, predictiveProbability, Quadrature, type RealArray, rowSquares, rowSums, sampledProducts, scaleColumns, scaleRows, scoped, solveTriangular,
-  sparseTimes, sparseTransposeTimes, syrk, topK, transpose, truncatedSvd, uniformNumbers,
+  adam,
+  addDiagonal,
+  blend,
+  type Core,
+  choice,
+  cholesky,
+  columnStatistics,
+  columnSums,
+  combine,
+  convert,
+  covariance,
+  covarianceGradient,
+  csr,
+  diagonal,
+  eigenSymmetric,
+  expectedLogLikelihood,
+  fill,
+  fillNormal,
+  fillUniform,
+  gatherRows,
+  gemm,
+  gram,
+  gramTimes,
+  integers,
+  inverseFromFactor,
+  kmeans,
+  logDeterminant,
+  type MapName,
+  type Matrix,
+  map,
+  matrix,
+  matrixFrom,
+  Pattern,
+  type Precision,
+  patternTransposeTimes,
+  permutation,
+  predictiveProbability,
+  Quadrature,
+  type RealArray,
+  rowSquares,
+  rowSums,
+  sampledProducts,
+  scaleColumns,
+  scaleRows,
+  scoped,
+  solveTriangular,
+  sparseTimes,
+  sparseTransposeTimes,
+  syrk,
+  topK,
+  transpose,
+  truncatedSvd,
+  uniformNumbers,
 } from "../../src/core/index.ts";
 import { randomNumbers, symmetricMatrix } from "./numbers.ts";
 
@@ -19,14 +67,17 @@ function denseOutputs(core: Core, precision: Precision): Output[] {
       return m;
     };
     const make = (rows: number, columns: number) => scope.keep(matrix(core, rows, columns, precision));
-    const given = (rows: number, columns: number, seed: number) => make(rows, columns).set(randomNumbers(rows * columns, seed));
+    const given = (rows: number, columns: number, seed: number) =>
+      make(rows, columns).set(randomNumbers(rows * columns, seed));
     const a = given(150, 301, 1);
     const b = given(301, 77, 2);
     const w = given(1, 301, 3);
     put(gemm(a, b, make(150, 77), { alpha: 0.3 }));
     put(gemm(b, a, make(77, 150), { transposeA: true, transposeB: true, weights: w }));
     put(syrk(a, make(150, 150), { weights: w }));
-    const spd = make(3 * 130, 130).set([0, 1, 2].flatMap((seed) => [...symmetricMatrix(130, 1e3, seed).map(Math.fround)]));
+    const spd = make(3 * 130, 130).set(
+      [0, 1, 2].flatMap((seed) => [...symmetricMatrix(130, 1e3, seed).map(Math.fround)]),
+    );
     outputs.push(cholesky(spd, 3));
     put(logDeterminant(spd, make(1, 3), 3));
     put(inverseFromFactor(spd, make(390, 130), 3));
@@ -42,8 +93,19 @@ function denseOutputs(core: Core, precision: Precision): Output[] {
     put(addDiagonal(square, diagonal(square, make(1, 150))));
     put(gatherRows(a, scope.keep(integers(core, [3, 0, 149, 3])), make(4, 301)));
     put(convert(a, scope.keep(matrix(core, 150, 301, precision === "f32" ? "f64" : "f32"))));
-    for (const op of ["exp", "log", "log1p", "softplus", "sigmoid", "sqrt", "square", "reciprocal"] as MapName[]) {
-      put(map(op, fill(make(1, 301), 1).set(randomNumbers(301, 8).map((x) => (x + 1.001) * 20)), make(1, 301)));
+    for (const op of [
+      "exp",
+      "log",
+      "log1p",
+      "softplus",
+      "sigmoid",
+      "sqrt",
+      "square",
+      "reciprocal",
+    ] as MapName[]) {
+      put(
+        map(op, fill(make(1, 301), 1).set(randomNumbers(301, 8).map((x) => (x + 1.001) * 20)), make(1, 301)),
+      );
     }
     const hyper = make(1, 3).set([0.1, -0.2, 0.3]);
     const squares = { rowSquares: given(1, 150, 9), columnSquares: given(1, 150, 10) };
@@ -69,7 +131,10 @@ function likelihoodOutputs(core: Core, precision: Precision): Output[] {
   return scoped((scope) => {
     const outputs: Output[] = [];
     const make = (rows: number, columns: number) => scope.keep(matrix(core, rows, columns, precision));
-    const positives = { rowStart: Int32Array.from([0, 2, 2, ...Array(37).fill(3)]), labelIndex: Int32Array.from([1, 30, 4]) };
+    const positives = {
+      rowStart: Int32Array.from([0, 2, 2, ...Array(37).fill(3)]),
+      labelIndex: Int32Array.from([1, 30, 4]),
+    };
     for (const rule of ["closed", 20] as const) {
       const quadrature = scope.keep(new Quadrature(core, precision, rule));
       const mean = make(39, 51).set(randomNumbers(39 * 51, 11).map((x) => 20 * x));
@@ -116,7 +181,8 @@ async function sparseOutputs(core: Core, precision: Precision): Promise<Output[]
       return m;
     };
     const make = (rows: number, columns: number) => scope.keep(matrix(core, rows, columns, precision));
-    const given = (rows: number, columns: number, seed: number) => make(rows, columns).set(randomNumbers(rows * columns, seed));
+    const given = (rows: number, columns: number, seed: number) =>
+      make(rows, columns).set(randomNumbers(rows * columns, seed));
     const x = scope.keep(csr(core, sparseArrays(), precision));
     const some = scope.keep(integers(core, [5, 119, 5, 64]));
     put(sparseTimes(x, given(83, 70, 31), make(120, 70)));
@@ -129,7 +195,12 @@ async function sparseOutputs(core: Core, precision: Precision): Promise<Output[]
     scaleRows(x, given(1, 120, 35));
     scaleColumns(x, given(1, 83, 36));
     put(rowSquares(x, make(1, 120)));
-    const pattern = scope.keep(new Pattern(core, 83, { rowStart: Int32Array.from([0, 3, 3, 5]), labelIndex: Int32Array.from([0, 7, 82, 4, 5]) }));
+    const pattern = scope.keep(
+      new Pattern(core, 83, {
+        rowStart: Int32Array.from([0, 3, 3, 5]),
+        labelIndex: Int32Array.from([0, 7, 82, 4, 5]),
+      }),
+    );
     const values = put(sampledProducts(pattern, given(3, 40, 37), given(83, 40, 38), make(1, 5)));
     put(patternTransposeTimes(pattern, values, given(3, 40, 39), make(83, 40)));
     const svd = await truncatedSvd(x, { rank: 12, left: true, seed: 9 });
@@ -140,7 +211,13 @@ async function sparseOutputs(core: Core, precision: Precision): Promise<Output[]
       const found = await kmeans(x, { clusters: 9, seed: 2, method, iterations: 6, batch: 50 });
       put(scope.keep(found.centres));
       outputs.push(found.assignments);
-      const onDense = await kmeans(given(200, 33, 41), { clusters: 11, seed: 3, method, iterations: 6, batch: 50 });
+      const onDense = await kmeans(given(200, 33, 41), {
+        clusters: 11,
+        seed: 3,
+        method,
+        iterations: 6,
+        batch: 50,
+      });
       put(scope.keep(onDense.centres));
       outputs.push(onDense.assignments);
     }
@@ -150,7 +227,9 @@ async function sparseOutputs(core: Core, precision: Precision): Promise<Output[]
 
 function commonOutputs(core: Core): Output[] {
   return scoped((scope) => {
-    const { values, vectors } = eigenSymmetric(scope.keep(matrixFrom(core, 140, 140, symmetricMatrix(140, 1e4, 51), "f64")));
+    const { values, vectors } = eigenSymmetric(
+      scope.keep(matrixFrom(core, 140, 140, symmetricMatrix(140, 1e4, 51), "f64")),
+    );
     scope.keep(vectors);
     return [
       values,

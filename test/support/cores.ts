@@ -11,7 +11,8 @@ const kinds: CoreKind[] = [
   { name: "one thread", create: () => createCore({ threads: 1 }) },
   { name: "two threads", create: () => createCore({ threads: 2 }) },
 ];
-if (hasRelaxedSimd()) kinds.push({ name: "relaxed SIMD", create: () => createCore({ threads: 1, relaxed: true }) });
+if (hasRelaxedSimd())
+  kinds.push({ name: "relaxed SIMD", create: () => createCore({ threads: 1, relaxed: true }) });
 
 export const coreKinds: readonly CoreKind[] = kinds;
 export const precisions: readonly Precision[] = ["f32", "f64"];

@@ -31,9 +31,10 @@ function register(name: string, fn: Body, ignore: boolean): void {
   Deno.test({ name: [...path, name].join(" > "), fn, ignore, sanitizeOps: false, sanitizeResources: false });
 }
 
-export const test: ((name: string, fn: Body) => void) & { skipIf(skip: boolean): (name: string, fn: Body) => void } = Object.assign(
-  (name: string, fn: Body) => register(name, fn, false),
-  { skipIf: (skip: boolean) => (name: string, fn: Body) => register(name, fn, skip) },
-);
+export const test: ((name: string, fn: Body) => void) & {
+  skipIf(skip: boolean): (name: string, fn: Body) => void;
+} = Object.assign((name: string, fn: Body) => register(name, fn, false), {
+  skipIf: (skip: boolean) => (name: string, fn: Body) => register(name, fn, skip),
+});
 
 export const expect: (value: unknown, message?: string) => Chai.Assertion = chai.expect;

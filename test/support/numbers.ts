@@ -18,10 +18,16 @@ export function randomNumbers(n: number, seed: number): Float64Array {
 }
 
 /** A symmetric matrix with eigenvalues from 1 down to 1/condition (or the given ones), turned by random reflections. */
-export function symmetricMatrix(n: number, condition: number, seed: number, eigenvalues?: ArrayLike<number>): Float64Array {
+export function symmetricMatrix(
+  n: number,
+  condition: number,
+  seed: number,
+  eigenvalues?: ArrayLike<number>,
+): Float64Array {
   const a = new Float64Array(n * n);
   // No powers: the host's power function is not the same everywhere.
-  for (let i = 0; i < n; i++) a[i * n + i] = eigenvalues?.[i] ?? 1 / (1 + ((condition - 1) * i) / Math.max(1, n - 1));
+  for (let i = 0; i < n; i++)
+    a[i * n + i] = eigenvalues?.[i] ?? 1 / (1 + ((condition - 1) * i) / Math.max(1, n - 1));
   for (let turn = 0; turn < 3; turn++) reflect(a, n, randomNumbers(n, seed + turn));
   for (let i = 0; i < n; i++) for (let j = 0; j < i; j++) a[j * n + i] = a[i * n + j] as number;
   return a;
@@ -32,7 +38,9 @@ function reflect(a: Float64Array, n: number, v: Float64Array): void {
   const length = v.reduce((sum, x) => sum + x * x, 0);
   if (length === 0) return;
   const w = new Float64Array(n);
-  for (let i = 0; i < n; i++) for (let j = 0; j < n; j++) (w[i] as number) += ((a[i * n + j] as number) * (v[j] as number) * 2) / length;
+  for (let i = 0; i < n; i++)
+    for (let j = 0; j < n; j++)
+      (w[i] as number) += ((a[i * n + j] as number) * (v[j] as number) * 2) / length;
   const inner = v.reduce((sum, x, i) => sum + x * (w[i] as number), 0) / length;
   for (let i = 0; i < n; i++) (w[i] as number) -= inner * (v[i] as number);
   for (let i = 0; i < n; i++) {

@@ -12,7 +12,8 @@ export function fill(m: number, n: number, rule: (i: number, j: number) => numbe
   return out;
 }
 
-export const transposed = (m: number, n: number, x: Numbers): Float64Array => fill(n, m, (i, j) => at(x, n, j, i));
+export const transposed = (m: number, n: number, x: Numbers): Float64Array =>
+  fill(n, m, (i, j) => at(x, n, j, i));
 
 /** A B, m x k times k x n. */
 export function product(m: number, n: number, k: number, a: Numbers, b: Numbers): Float64Array {
@@ -49,7 +50,13 @@ export function worst(a: Numbers, b: Numbers): number {
 }
 
 /** A sparse matrix in full; repeated entries are added up. */
-export function dense(x: { rows: number; columns: number; rowStart: Numbers; columnIndex: Numbers; values: Numbers }): Float64Array {
+export function dense(x: {
+  rows: number;
+  columns: number;
+  rowStart: Numbers;
+  columnIndex: Numbers;
+  values: Numbers;
+}): Float64Array {
   const out = new Float64Array(x.rows * x.columns);
   for (let i = 0; i < x.rows; i++) {
     for (let e = x.rowStart[i] as number; e < (x.rowStart[i + 1] as number); e++) {

@@ -1,0 +1,49 @@
+#!/usr/bin/env node
+// The mlgpf command, the same under Node, Deno and Bun.
+
+import process from "node:process";
+import type { Command } from "./command.ts";
+import { flagHelp, parseFlags, UsageError } from "./flags.ts";
+import { inspectCommand, selfcheckCommand } from "./inspect.ts";
+import { evalCommand, predictCommand } from "./predict.ts";
+import { trainCommand } from "./train.ts";
+
+const commands: Command[] = [trainCommand, evalCommand, predictCommand, inspectCommand, selfcheckCommand];
+
+function overview(): string {
+  const lines = commands.map(({ usage, summary }) => `  ${usage}\n      ${summary}`);
+  return `Extreme multi-label classification with honest probabilities.\n\n${lines.join("\n")}\n\nmlgpf COMMAND --help says more.`;
+}
+
+function help(command: Command): string {
+  const examples = command.examples.map((example) => `  ${example}`).join("\n");
+  return `${command.usage}\n\n${command.summary}\n\nExamples:\n${examples}\n\nOptions:\n${flagHelp(command.flags)}`;
+}
+
+async function main(args: string[]): Promise<number> {
+  const [name, ...rest] = args;
+  if (name === undefined || name === "--help" || name === "-h" || name === "help") {
+    console.log(overview());
+    return name === undefined ? 2 : 0;
+  }
+  const command = commands.find((each) => each.name === name);
+  if (command === undefined)
+    throw new UsageError(`found command ${name}, expected ${commands.map((each) => each.name).join(", ")}`);
+  if (rest.includes("--help") || rest.includes("-h")) {
+    console.log(help(command));
+    return 0;
+  }
+  await command.run(parseFlags(rest, command.flags));
+  return Number(process.exitCode ?? 0);
+}
+
+/** A reader that goes away early (| head) is no error. */
+process.stdout.on("error", (error: { code?: string }) => process.exit(error.code === "EPIPE" ? 0 : 1));
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  const message = error instanceof Error ? error.message : String(error);
+  console.error(process.env.MLGPF_DEBUG && error instanceof Error ? error.stack : `mlgpf: ${message}`);
+  process.exitCode = error instanceof UsageError ? 2 : 1;
+}

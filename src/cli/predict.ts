@@ -1,0 +1,137 @@
+// mlgpf predict MODEL [FILE|-] and mlgpf eval MODEL FILE
+
+import process from "node:process";
+import { WasmBackend } from "../backend/wasm.ts";
+import { createCore } from "../core/core.ts";
+import { readBatches } from "../data/reader.ts";
+import { openInput, readSafetensorsFile } from "../io/files.ts";
+import { modelFromTensors } from "../io/modelfile.ts";
+import { topLabels } from "../metrics/top.ts";
+import { evaluate } from "../predict/evaluate.ts";
+import type { TrainedModel } from "../predict/model.ts";
+import { Predictor } from "../predict/predictor.ts";
+import type { Command } from "./command.ts";
+import { dataFlags, fromModel, readData } from "./data.ts";
+import { type Flags, given, type Parsed, UsageError } from "./flags.ts";
+import { terminal } from "./terminal.ts";
+
+export async function openModel(path: string): Promise<TrainedModel> {
+  return modelFromTensors(await readSafetensorsFile(path), path);
+}
+
+/** Runs `work` with the model on this machine. */
+export async function withPredictor<T>(
+  model: TrainedModel,
+  threads: number | undefined,
+  work: (predictor: Predictor) => Promise<T>,
+): Promise<T> {
+  const core = await createCore(given({ threads }));
+  const backend = new WasmBackend(core, model.phi instanceof Float32Array ? "f32" : "f64");
+  try {
+    return await work(new Predictor(backend, model));
+  } finally {
+    backend.dispose();
+    core.dispose();
+  }
+}
+
+const predictFlags: Flags = {
+  top: { kind: "number", help: "labels for each point (default: 5)" },
+  threshold: { kind: "number", value: "P", help: "only labels at least this probable" },
+  threads: { kind: "number", help: "threads (default: one for each core)" },
+  quiet: { kind: "switch", help: "say nothing unless something is wrong" },
+  ...dataFlags,
+};
+
+async function predict(parsed: Parsed): Promise<void> {
+  const [path, file = "-", ...more] = parsed.positional;
+  if (path === undefined || more.length > 0)
+    throw new UsageError("mlgpf predict takes a model and at most one data file");
+  const top = parsed.number("top") ?? 5;
+  const threshold = parsed.number("threshold") ?? 0;
+  const model = await openModel(path);
+  const { stream, name } = await openInput(file);
+  await withPredictor(model, parsed.number("threads"), async (predictor) => {
+    const format = parsed.text("format") as "xc" | undefined;
+    const options = {
+      file: name,
+      requireLabels: false,
+      lenient: parsed.on("lenient"),
+      ...given({ format, text: parsed.text("text"), labels: parsed.text("labels") }),
+      ...fromModel(model),
+    };
+    for await (const { features } of readBatches(stream, options)) {
+      for await (const scores of predictor.score(features, { probability: true, variance: true })) {
+        const ranked = topLabels(scores.utility, scores.rows, model.labels, Math.min(top, model.labels));
+        const depth = ranked.length / scores.rows;
+        for (let i = 0; i < scores.rows; i++) {
+          const labels = Array.from(ranked.subarray(i * depth, (i + 1) * depth))
+            .map((label) => ({
+              label: model.labelNames?.[label] ?? label,
+              probability: round(scores.probability?.[i * model.labels + label] as number),
+              utility: round(scores.utility[i * model.labels + label] as number),
+              deviation: round(Math.sqrt(Math.max(0, scores.variance?.[i * model.labels + label] as number))),
+            }))
+            .filter(({ probability }) => probability >= threshold);
+          process.stdout.write(`${JSON.stringify({ labels })}\n`);
+        }
+      }
+    }
+  });
+}
+
+const round = (value: number): number => Number(value.toPrecision(6));
+
+export const predictCommand: Command = {
+  name: "predict",
+  usage: "mlgpf predict MODEL [FILE|-] [--top 5]",
+  summary: "predict labels with probabilities, one JSON object a line",
+  examples: [
+    "mlgpf predict model.safetensors test.txt.gz --top 5",
+    `echo '{"text": "a large wild cat"}' | mlgpf predict tagger.safetensors --format jsonl`,
+  ],
+  flags: predictFlags,
+  run: predict,
+};
+
+const evalFlags: Flags = {
+  json: { kind: "switch", help: "print one JSON object" },
+  calibration: { kind: "switch", help: "also measure how honest the probabilities are" },
+  threads: { kind: "number", help: "threads (default: one for each core)" },
+  quiet: { kind: "switch", help: "say nothing unless something is wrong" },
+  ...dataFlags,
+};
+
+async function evaluateCommand(parsed: Parsed): Promise<void> {
+  const [path, file, ...more] = parsed.positional;
+  if (path === undefined || file === undefined || more.length > 0)
+    throw new UsageError("mlgpf eval takes a model and a data file");
+  const screen = terminal(parsed.on("quiet"));
+  const model = await openModel(path);
+  const { dataset } = await readData(file, parsed, screen, model);
+  const { ranking, calibration } = await withPredictor(model, parsed.number("threads"), (predictor) =>
+    evaluate(predictor, dataset, { calibration: parsed.on("calibration") }),
+  );
+  screen.done();
+  const figures: Record<string, number> = { ...ranking.metrics, points: ranking.points };
+  if (calibration) {
+    Object.assign(figures, { logLoss: calibration.logLoss, brier: calibration.brier, ece: calibration.ece });
+  }
+  if (parsed.on("json"))
+    console.log(JSON.stringify(calibration ? { ...figures, byFrequency: calibration.byFrequency } : figures));
+  else
+    for (const [name, value] of Object.entries(figures))
+      console.log(`${name.padEnd(10)} ${Number(value.toPrecision(5))}`);
+}
+
+export const evalCommand: Command = {
+  name: "eval",
+  usage: "mlgpf eval MODEL FILE [--json]",
+  summary: "measure a model on data with known labels: P@k, nDCG@k, PSP@k, PSnDCG@k, recall@k in percent",
+  examples: [
+    "mlgpf eval model.safetensors test.txt.gz",
+    "mlgpf eval model.safetensors test.txt.gz --json --calibration",
+  ],
+  flags: evalFlags,
+  run: evaluateCommand,
+};

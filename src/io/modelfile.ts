@@ -1,0 +1,122 @@
+// A trained model as one safetensors file: tensors by name, everything else as JSON in the metadata.
+
+import { TfidfVectoriser } from "../data/tfidf.ts";
+import type { ModelKernel, TrainedModel, TrainingSummary } from "../predict/model.ts";
+import { FormatError } from "./errors.ts";
+import { readSafetensors, type Tensor, type TensorFile, writeSafetensors } from "./safetensors.ts";
+
+export const MODEL_FORMAT = "mlgpf-model";
+export const MODEL_VERSION = "1";
+
+type Real = Float32Array | Float64Array;
+
+const real = (data: Real, shape: number[]): Tensor =>
+  data instanceof Float32Array ? { dtype: "F32", shape, data } : { dtype: "F64", shape, data };
+
+export function modelToBytes(model: TrainedModel): Uint8Array<ArrayBuffer> {
+  const { features: d, labels: k, factors: p, inducing: m, groups, transform } = model;
+  const tensors = new Map<string, Tensor>([
+    ["inducingInputs", real(model.inducingInputs, [d, m])],
+    ["mu", real(model.mu, [m, p])],
+    ["sigma", real(model.sigma, [groups, m])],
+    ["phi", real(model.phi, [k, p])],
+    ["bias", real(model.bias, [k])],
+    ["hyper", real(model.hyper, [3])],
+    ["labelCounts", { dtype: "I32", shape: [k], data: model.labelCounts }],
+  ]);
+  if (transform.columnWeights) tensors.set("columnWeights", real(transform.columnWeights, [d]));
+  const metadata: Record<string, string> = {
+    format: MODEL_FORMAT,
+    version: MODEL_VERSION,
+    kernel: model.kernel,
+    normalise: String(transform.normalise),
+    summary: JSON.stringify(model.summary),
+  };
+  if (model.labelNames) metadata.labelNames = JSON.stringify(model.labelNames);
+  if (model.featureNames) metadata.featureNames = JSON.stringify(model.featureNames);
+  if (model.vectoriser) metadata.vectoriser = JSON.stringify(model.vectoriser);
+  return writeSafetensors({ tensors, metadata });
+}
+
+export function modelFromBytes(bytes: Uint8Array, file = "the model"): TrainedModel {
+  return modelFromTensors(readSafetensors(bytes, file), file);
+}
+
+/** Checks that a safetensors file holds a whole model and gives it back. */
+export function modelFromTensors({ tensors, metadata }: TensorFile, file = "the model"): TrainedModel {
+  const refuse = (found: string, expected: string): never => {
+    throw new FormatError(file, found, expected);
+  };
+  if (metadata.format !== MODEL_FORMAT)
+    refuse(`format ${JSON.stringify(metadata.format)}`, `a model made by mlgpf`);
+  if (metadata.version !== MODEL_VERSION)
+    refuse(`model version ${metadata.version}`, `version ${MODEL_VERSION}`);
+  const kernel = metadata.kernel as ModelKernel;
+  if (!["linear", "se", "linear+se"].includes(kernel))
+    refuse(`kernel ${JSON.stringify(kernel)}`, "linear, se or linear+se");
+
+  const shapeOf = (name: string, dimensions: number): number[] => {
+    const shape = tensors.get(name)?.shape;
+    if (shape?.length !== dimensions)
+      refuse(`tensor ${name} of shape ${JSON.stringify(shape)}`, `${dimensions} dimensions`);
+    return shape as number[];
+  };
+  const [d, m] = shapeOf("inducingInputs", 2) as [number, number];
+  const [k, p] = shapeOf("phi", 2) as [number, number];
+  const [groups] = shapeOf("sigma", 2) as [number, number];
+  if (groups !== 1 && groups !== p) refuse(`${groups} rows of sigma`, `1 or ${p}`);
+
+  /** A tensor of floating point numbers of that shape, all of them finite. */
+  const reals = (name: string, shape: number[]): Real => {
+    const tensor = tensors.get(name);
+    if (JSON.stringify(tensor?.shape) !== JSON.stringify(shape)) {
+      refuse(`tensor ${name} of shape ${JSON.stringify(tensor?.shape)}`, JSON.stringify(shape));
+    }
+    if (tensor?.dtype !== "F32" && tensor?.dtype !== "F64")
+      return refuse(`tensor ${name} of type ${tensor?.dtype}`, "F32 or F64");
+    if (!tensor.data.every(Number.isFinite))
+      refuse(`a number in ${name} that is not finite`, "finite numbers");
+    return tensor.data;
+  };
+  const counts = tensors.get("labelCounts");
+  if (counts?.dtype !== "I32" || counts.data.length !== k)
+    return refuse("no labelCounts", `${k} whole numbers`);
+  const json = (name: string): unknown => {
+    try {
+      return JSON.parse(metadata[name] as string);
+    } catch {
+      return refuse(`metadata ${name} that is not JSON`, "JSON");
+    }
+  };
+  const names = (name: string, count: number): string[] => {
+    const list = json(name);
+    const good =
+      Array.isArray(list) && list.length === count && list.every((item) => typeof item === "string");
+    return good ? (list as string[]) : refuse(`metadata ${name}`, `${count} names`);
+  };
+  const model: TrainedModel = {
+    kernel,
+    features: d,
+    labels: k,
+    factors: p,
+    inducing: m,
+    groups: groups as number,
+    inducingInputs: reals("inducingInputs", [d, m]),
+    mu: reals("mu", [m, p]),
+    sigma: reals("sigma", [groups, m]),
+    phi: reals("phi", [k, p]),
+    bias: reals("bias", [k]),
+    hyper: reals("hyper", [3]),
+    transform: { normalise: metadata.normalise === "true" },
+    labelCounts: counts.data,
+    summary: json("summary") as TrainingSummary,
+  };
+  if (model.sigma.some((value) => !(value > 0))) refuse("a sigma that is not above 0", "positive numbers");
+  if (tensors.has("columnWeights"))
+    model.transform.columnWeights = Float32Array.from(reals("columnWeights", [d]));
+  if (metadata.labelNames !== undefined) model.labelNames = names("labelNames", k);
+  if (metadata.featureNames !== undefined) model.featureNames = names("featureNames", d);
+  if (metadata.vectoriser !== undefined)
+    model.vectoriser = TfidfVectoriser.fromJSON(json("vectoriser"), file).toJSON();
+  return model;
+}

@@ -1,0 +1,99 @@
+// The state of a training as one safetensors file: enough to go on to the same bytes as if nothing had happened.
+
+import type { Dataset } from "../data/dataset.ts";
+import { FormatError } from "../io/errors.ts";
+import { readSafetensors, type Tensor, writeSafetensors } from "../io/safetensors.ts";
+
+export const CHECKPOINT_FORMAT = "mlgpf-checkpoint";
+const VERSION = "1";
+
+export interface TrainingState {
+  step: number;
+  /** Every tensor of the trainer by name. */
+  tensors: Map<string, { rows: number; columns: number; values: Float32Array | Float64Array }>;
+  /** What else decides how it goes on. */
+  extra: Record<string, unknown>;
+}
+
+/** A number that changes when the data do (FNV-1a over the arrays' words). */
+export function dataDigest({ features, labels }: Dataset): string {
+  let hash = 0x811c9dc5;
+  const arrays = [
+    features.rowStart,
+    features.columnIndex,
+    features.values,
+    labels.rowStart,
+    labels.labelIndex,
+  ];
+  for (const array of arrays) {
+    const words = new Uint32Array(array.buffer, array.byteOffset, array.length);
+    for (let i = 0; i < words.length; i++) hash = Math.imul(hash ^ (words[i] as number), 0x01000193);
+    hash = Math.imul(hash ^ words.length, 0x01000193);
+  }
+  return (hash >>> 0).toString(16).padStart(8, "0");
+}
+
+export interface CheckpointIdentity {
+  /** The options in force, as JSON. */
+  options: string;
+  data: string;
+}
+
+export function checkpointToBytes(
+  state: TrainingState,
+  identity: CheckpointIdentity,
+): Uint8Array<ArrayBuffer> {
+  const tensors = new Map<string, Tensor>();
+  for (const [name, { rows, columns, values }] of state.tensors) {
+    const shape = [rows, columns];
+    tensors.set(
+      name,
+      values instanceof Float32Array
+        ? { dtype: "F32", shape, data: values }
+        : { dtype: "F64", shape, data: values },
+    );
+  }
+  const metadata = {
+    format: CHECKPOINT_FORMAT,
+    version: VERSION,
+    step: String(state.step),
+    extra: JSON.stringify(state.extra),
+    ...identity,
+  };
+  return writeSafetensors({ tensors, metadata });
+}
+
+/** The state back; refused where it belongs to other data or other options. */
+export function checkpointFromBytes(
+  bytes: Uint8Array,
+  identity: CheckpointIdentity,
+  file = "the checkpoint",
+): TrainingState {
+  const { tensors, metadata } = readSafetensors(bytes, file);
+  if (metadata.format !== CHECKPOINT_FORMAT || metadata.version !== VERSION) {
+    throw new FormatError(
+      file,
+      `format ${JSON.stringify(metadata.format)}`,
+      "a checkpoint made by this version of mlgpf",
+    );
+  }
+  if (metadata.data !== identity.data)
+    throw new FormatError(file, "a checkpoint of other data", "one of the data given");
+  if (metadata.options !== identity.options)
+    throw new FormatError(file, "a checkpoint with other options", `the options ${identity.options}`);
+  const state: TrainingState = {
+    step: Number(metadata.step),
+    tensors: new Map(),
+    extra: JSON.parse(metadata.extra ?? "{}"),
+  };
+  for (const [name, { dtype, shape, data }] of tensors) {
+    if ((dtype !== "F32" && dtype !== "F64") || shape.length !== 2)
+      throw new FormatError(file, `tensor ${name} of type ${dtype}`, "F32 or F64 matrices");
+    state.tensors.set(name, {
+      rows: shape[0] as number,
+      columns: shape[1] as number,
+      values: data as Float32Array | Float64Array,
+    });
+  }
+  return state;
+}

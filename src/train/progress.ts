@@ -1,0 +1,29 @@
+// What a training says while it runs.
+
+export interface PreparationProgress {
+  stage: "singular vectors" | "Rayleigh-Ritz" | "k-means++" | "k-means";
+  /** How much of this stage is done, 0 to 1. */
+  fraction: number;
+}
+
+export interface StepProgress {
+  stage: "training";
+  step: number;
+  steps: number;
+  epoch: number;
+  /** Estimates at the last batch: the data term, the KL, and data term - KL. */
+  dataTerm: number;
+  divergence: number;
+  bound: number;
+  pointsPerSecond: number;
+  secondsLeft: number;
+  /** Figures on the validation part, when it was last looked at. */
+  validation?: Record<string, number>;
+}
+
+export interface NoteProgress {
+  stage: "note";
+  text: string;
+}
+
+export type TrainProgress = PreparationProgress | StepProgress | NoteProgress;
