@@ -277,6 +277,7 @@ async function sparseCases(
     cases.push({
       name,
       rounds: 3,
+      note: () => ({ "|X - X V V'| / |X|": residuals }),
       contenders: [
         ...Object.entries(cores).map(([core, value]) => ({
           name: core,
@@ -294,9 +295,6 @@ async function sparseCases(
                 run: async () => {
                   const { milliseconds, residual } = await two.call(request);
                   residuals["randomized_svd, n_iter = 4"] = residual as number;
-                  console.error(
-                    `  residuals |X - X V V'| / |X| at rank ${rank}: ${JSON.stringify(residuals)}`,
-                  );
                   return milliseconds as number;
                 },
               },

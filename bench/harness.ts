@@ -20,11 +20,15 @@ export interface Case {
   contenders: Contender[];
   /** Fewer rounds for what takes seconds. */
   rounds?: number;
+  /** Something to say about the results, once they are there. */
+  note?: () => Record<string, unknown>;
 }
 
 export interface Measured {
   name: string;
+  /** Median, and the least disturbed run. */
   milliseconds: number;
+  best: number;
 }
 
 const WARM_UP_MILLISECONDS = 600;
@@ -68,7 +72,10 @@ export async function measure(benchmark: Case, options: BenchOptions): Promise<M
   for (let round = 0; round < (benchmark.rounds ?? options.rounds); round++) {
     for (const [i, contender] of running.entries()) (times[i] as number[]).push(await contender.run());
   }
-  return running.map(({ name }, i) => ({ name, milliseconds: median(times[i] as number[]) }));
+  return running.map(({ name }, i) => {
+    const taken = times[i] as number[];
+    return { name, milliseconds: median(taken), best: Math.min(...taken) };
+  });
 }
 
 /** Measures a case and prints it: a table with speeds relative to the first contender, or a JSON object a line. */
@@ -78,18 +85,33 @@ export async function report(benchmark: Case, options: BenchOptions): Promise<vo
   const base = results[0];
   if (base === undefined) return;
   if (!options.json) console.log(`\n${benchmark.name}`);
-  for (const { name, milliseconds } of results) {
+  for (const { name, milliseconds, best } of results) {
     const gflops = benchmark.flops === undefined ? undefined : benchmark.flops / milliseconds / 1e6;
-    const oursIsFaster = milliseconds / base.milliseconds;
+    const ratio = milliseconds / base.milliseconds;
+    const bestRatio = best / base.best;
     if (options.json) {
       console.log(
-        JSON.stringify({ case: benchmark.name, contender: name, milliseconds, gflops, ratio: oursIsFaster }),
+        JSON.stringify({
+          case: benchmark.name,
+          contender: name,
+          milliseconds,
+          best,
+          gflops,
+          ratio,
+          bestRatio,
+        }),
       );
     } else {
-      const speed = gflops === undefined ? "" : `${gflops.toFixed(1).padStart(8)} GFLOP/s`;
+      const speed = gflops === undefined ? "" : `${gflops.toFixed(1)} GFLOP/s`;
       console.log(
-        `  ${name.padEnd(34)} ${milliseconds.toFixed(3).padStart(11)} ms ${speed}  ${base.name} is ${oursIsFaster.toFixed(2)} x as fast`,
+        `  ${name.padEnd(30)} ${milliseconds.toFixed(2).padStart(9)} ms (best ${best.toFixed(2)}) ${speed.padStart(14)}   ` +
+          `${base.name} runs at ${ratio.toFixed(2)} x its speed (best ${bestRatio.toFixed(2)})`,
       );
     }
   }
+  const note = benchmark.note?.();
+  if (note)
+    console.log(
+      options.json ? JSON.stringify({ case: benchmark.name, ...note }) : `  ${JSON.stringify(note)}`,
+    );
 }

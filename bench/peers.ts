@@ -44,9 +44,7 @@ function entryOf(name: string): string {
   const entry =
     (typeof exported === "string"
       ? exported
-      : (exported?.import?.default ?? exported?.import ?? exported?.default)) ??
-    manifest.module ??
-    manifest.main;
+      : (exported?.import?.default ?? exported?.import ?? exported?.default)) ?? manifest.main;
   return `${folder}/node_modules/${name}/${entry}`;
 }
 

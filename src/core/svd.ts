@@ -53,12 +53,12 @@ const CHUNK = 768;
 const DENSE_TERMS = 13;
 const MOST_DENSE_BYTES = 2 ** 29;
 
-/** Leading singular triplets of X, by default to a relative change of 1e-3 in what is left over. */
+/** Leading singular triplets of X, by default to a change of 1 % in what is left over. */
 export async function truncatedSvd(x: Csr, options: SvdOptions): Promise<Svd> {
   const rank = wholeNumber("rank", options.rank, 1, Math.min(x.rows, x.columns));
   const oversample = wholeNumber("oversample", options.oversample ?? Math.max(10, Math.ceil(rank / 20)), 0);
   const iterations = wholeNumber("iterations", options.iterations ?? 8, FEWEST_ITERATIONS);
-  const tolerance = finiteNumber("tolerance", options.tolerance ?? 1e-3);
+  const tolerance = finiteNumber("tolerance", options.tolerance ?? 1e-2);
   const width = Math.min(rank + oversample, x.columns);
   const { core, precision } = x;
   const scope = new Scope();
