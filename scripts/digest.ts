@@ -9,6 +9,6 @@ const digest = await batteryDigest(core);
 core.dispose();
 writeFileSync(
   "test/support/digest.ts",
-  `// Digest of the battery over all kernels, recorded by npm run digest. Every runtime must give this one.\nexport const expectedDigest: string =\n  "${digest}";\n`,
+  `// Digest of the battery over all kernels, recorded by npm run digest. Every runtime must give this one.\nexport const expectedDigest: string = "${digest}";\n`,
 );
 console.log(digest);

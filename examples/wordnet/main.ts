@@ -1,0 +1,107 @@
+// npm start: trains on WordNet's noun definitions, measures, shows a few predictions, and says what to try next.
+
+import { mkdirSync } from "node:fs";
+import { withPredictor } from "../../src/cli/predict.ts";
+import { duration, terminal } from "../../src/cli/terminal.ts";
+import { showProgress } from "../../src/cli/train.ts";
+import { selectFeatures } from "../../src/data/index.ts";
+import { writeAtomically } from "../../src/io/files.ts";
+import { modelToBytes } from "../../src/io/modelfile.ts";
+import { topLabels } from "../../src/metrics/index.ts";
+import { evaluate } from "../../src/predict/evaluate.ts";
+import { train } from "../../src/train/train.ts";
+import { readWordNet } from "./wordnet.ts";
+
+const OUT = "results/wordnet";
+const EXAMPLES = 6;
+
+const begin = performance.now();
+const screen = terminal(false);
+screen.say("reading WordNet's nouns");
+const data = readWordNet();
+const { features, labels } = data.train;
+screen.say(
+  `${features.rows} training and ${data.test.features.rows} test definitions, ${features.columns} words, ${labels.labels} labels, ` +
+    `${(labels.labelIndex.length / labels.rows).toFixed(1)} a definition`,
+);
+
+const model = await train(data.train, {
+  rank: 1000,
+  factors: 100,
+  epochs: 4,
+  onProgress: showProgress(screen),
+});
+screen.done();
+const trained = performance.now();
+
+await withPredictor(model, undefined, async (predictor) => {
+  screen.show("measuring on the test definitions");
+  const { ranking, calibration } = await evaluate(predictor, data.test, { calibration: true });
+  screen.done();
+  const figures = {
+    ...ranking.metrics,
+    logLoss: calibration?.logLoss,
+    brier: calibration?.brier,
+    ece: calibration?.ece,
+  };
+  mkdirSync(OUT, { recursive: true });
+  await writeAtomically(`${OUT}/model.safetensors`, modelToBytes(model));
+  const report = { figures, byFrequency: calibration?.byFrequency, summary: model.summary };
+  await writeAtomically(
+    `${OUT}/metrics.json`,
+    new TextEncoder().encode(`${JSON.stringify(report, null, 2)}\n`),
+  );
+
+  console.log("\n              @1     @3     @5");
+  for (const name of ["P", "nDCG", "PSP", "R"]) {
+    const row = [1, 3, 5].map((k) => (ranking.metrics[`${name}@${k}`] as number).toFixed(2).padStart(6));
+    console.log(`  ${name.padEnd(8)} ${row.join(" ")}`);
+  }
+  console.log(
+    `\n  calibration error ${calibration?.ece.toFixed(5)}, log loss ${calibration?.logLoss.toFixed(5)}, Brier ${calibration?.brier.toFixed(5)}`,
+  );
+  for (const group of calibration?.byFrequency ?? []) {
+    const range = group.to === undefined ? `${group.from} or more` : `${group.from} to ${group.to}`;
+    console.log(
+      `    labels with ${range} training definitions: calibration error ${group.ece.toFixed(5)} (${group.labels} labels)`,
+    );
+  }
+
+  const step = Math.floor(data.testTexts.length / EXAMPLES);
+  const rows = Array.from({ length: EXAMPLES }, (_, i) => i * step + 7);
+  for await (const scores of predictor.score(selectFeatures(data.test.features, rows), {
+    probability: true,
+  })) {
+    const ranked = topLabels(scores.utility, scores.rows, model.labels, 5);
+    rows.forEach((row, i) => {
+      const { word, definition } = data.testTexts[row] as { word: string; definition: string };
+      const truth = new Set(
+        data.test.labels.labelIndex.subarray(
+          data.test.labels.rowStart[row],
+          data.test.labels.rowStart[row + 1],
+        ),
+      );
+      console.log(`\n  ${word}: ${definition}`);
+      for (const label of ranked.subarray(5 * i, 5 * i + 5)) {
+        const probability = scores.probability?.[i * model.labels + label] as number;
+        console.log(
+          `    ${truth.has(label) ? "✓" : " "} ${probability.toFixed(3)}  ${model.labelNames?.[label]}`,
+        );
+      }
+      const missed = [...truth].filter((label) => !ranked.subarray(5 * i, 5 * i + 5).includes(label));
+      if (missed.length > 0)
+        console.log(`      also true: ${missed.map((label) => model.labelNames?.[label]).join(", ")}`);
+    });
+  }
+});
+
+const total = (performance.now() - begin) / 1000;
+console.log(
+  `\n  ${duration(total)} in all, ${duration((trained - begin) / 1000)} of it reading and training`,
+);
+console.log(`
+  The model is ${OUT}/model.safetensors, its figures are in ${OUT}/metrics.json. Try:
+
+    echo '{"text": "a large wild cat that lives in the mountains"}' | npx mlgpf predict ${OUT}/model.safetensors --format jsonl
+    npx mlgpf inspect ${OUT}/model.safetensors
+`);
