@@ -36,5 +36,8 @@ const EXCERPT = 40;
 /** A piece of the user's file made fit for a sentence: in quotes, on one line, not long. */
 export function excerpt(text: string): string {
   const short = text.length > EXCERPT ? `${text.slice(0, EXCERPT)}...` : text;
-  return JSON.stringify(short);
+  // JSON leaves the two line separators of Unicode as they are.
+  return JSON.stringify(short).replace(/[\u2028\u2029]/g, (mark) =>
+    mark === "\u2028" ? "\\u2028" : "\\u2029",
+  );
 }
