@@ -2,8 +2,9 @@
 
 import { coreBench } from "./core.ts";
 import type { BenchOptions } from "./harness.ts";
+import { stepBench } from "./step.ts";
 
-const suites: Record<string, (options: BenchOptions) => Promise<void>> = { core: coreBench };
+const suites: Record<string, (options: BenchOptions) => Promise<void>> = { core: coreBench, step: stepBench };
 
 const args = process.argv.slice(2);
 const value = (flag: string): string | undefined =>

@@ -116,7 +116,88 @@ def svd(path, rows, columns, rank, iterations):
     return work
 
 
-works = {f.__name__: f for f in (gemm, cholesky, solve, inverse, times, transpose_times, quadrature, svd)}
+def step(m, b, r, p, k, shared, nodes):
+    """One bound with all gradients and Adam, as a careful numpy user would write it; nodes = 0 leaves the quadrature out."""
+    rng = np.random.default_rng(5)
+    f32 = np.float32
+    normal = lambda *shape: (rng.uniform(-1, 1, shape) / 20).astype(f32)
+    params = {"A": normal(m, r), "mu": normal(m, p), "phi": normal(k, p), "bias": np.full(k, -5, f32)}
+    params["log_sigma"] = np.zeros((1 if shared else p, m), f32)
+    first = {name: np.zeros_like(value) for name, value in params.items()}
+    second = {name: np.zeros_like(value) for name, value in params.items()}
+    proj = (rng.uniform(-1, 1, (b, r)) / np.sqrt(r)).astype(f32)
+    rows = np.repeat(np.arange(b), 5)
+    columns = (np.arange(5 * b) * 7) % k
+    node, weight = np.polynomial.hermite_e.hermegauss(max(nodes, 1))
+    node, weight = node.astype(f32), (weight / weight.sum()).astype(f32)
+    groups = 1 if shared else p
+    share = p / groups
+
+    def likelihood(f, v):
+        g, h = np.zeros_like(f), np.zeros_like(f)
+        if nodes == 0:
+            return g + f32(0.01), h + f32(0.01)
+        sd = np.sqrt(v)
+        for x, w in zip(node, weight):
+            q = expit(f + sd * x)
+            g += w * q
+            h += (w / 2) * q * (1 - q)
+        g[rows, columns] -= 1
+        return g, h
+
+    def work():
+        a, mu, phi = params["A"], params["mu"], params["phi"]
+        kz, kx = a @ a.T, proj @ a.T
+        kxx = np.ones(b, f32)
+        sigma = np.exp(params["log_sigma"]) + f32(1e-6)
+        inverses, ws, s = [], [], np.empty((groups, b), f32)
+        for q in range(groups):
+            c = kz.copy()
+            c[np.diag_indices(m)] += sigma[q]
+            l, _ = lapack.spotrf(c, lower=1)
+            inverse, _ = lapack.spotri(l, lower=1)
+            inverse = np.tril(inverse) + np.tril(inverse, -1).T
+            w = kx @ inverse
+            s[q] = kxx - (kx * w).sum(1)
+            inverses.append(inverse)
+            ws.append(w)
+        mean = kx @ mu
+        f = mean @ phi.T + params["bias"]
+        square = phi * phi
+        v = np.outer(s[0], square.sum(1)) if shared else s.T @ square.T
+        g, h = likelihood(f, np.maximum(v, 0))
+        g *= f32(-20)
+        h *= f32(-20)
+        grad = {"bias": g.sum(0), "phi": g.T @ mean}
+        big_g = g @ phi
+        if shared:
+            grad["phi"] += 2 * phi * (h.T @ s[0])[:, None]
+            big_h = (h @ square.sum(1))[None]
+        else:
+            grad["phi"] += 2 * phi * (h.T @ s.T)
+            big_h = square.T @ h.T
+        grad["mu"] = kx.T @ big_g - kz @ mu
+        dkz = f32(-0.5) * (mu @ mu.T)
+        dkx = big_g @ mu.T
+        grad["log_sigma"] = np.empty_like(sigma)
+        for q in range(groups):
+            w, inverse = ws[q], inverses[q]
+            hw = w * big_h[q][:, None]
+            dkx -= 2 * hw
+            t = w.T @ hw
+            qq = (inverse * sigma[q]) @ inverse
+            grad["log_sigma"][q] = sigma[q] * (np.diag(t) + share * (0.5 * np.diag(qq) - np.diag(inverse) + 0.5 / sigma[q]))
+            dkz += t + f32(share / 2) * (qq - inverse)
+        grad["A"] = 2 * dkz @ a + dkx.T @ proj
+        for name, value in params.items():
+            first[name] += f32(0.1) * (grad[name] - first[name])
+            second[name] += f32(0.001) * (grad[name] ** 2 - second[name])
+            value += f32(1e-3) * first[name] / (np.sqrt(second[name]) + f32(1e-8))
+
+    return work
+
+
+works = {f.__name__: f for f in (gemm, cholesky, solve, inverse, times, transpose_times, quadrature, svd, step)}
 prepared = {}
 
 for line in sys.stdin:

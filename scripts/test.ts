@@ -77,11 +77,11 @@ const steps: Step[] = [
   },
   {
     name: "bun",
-    title: "tests in Bun (digest)",
+    title: "tests in Bun (digests)",
     job: {
       name: "bun",
       command: bin("bun"),
-      args: ["test", "--timeout", "120000", "test/core/digest.test.ts"],
+      args: ["test", "--timeout", "120000", "test/core/digest.test.ts", "test/train/digest.test.ts"],
     },
     count: (output) => ({
       passed: number(output, /(\d+) pass\b/),

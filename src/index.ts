@@ -1,3 +1,15 @@
 // mlgpf: extreme multi-label classification with honest probabilities.
 
-export * from "./core/index.ts";
+export { type Core, type CoreOptions, createCore } from "./core/core.ts";
+export { ArgumentError, NotFiniteError, OutOfMemoryError } from "./core/errors.ts";
+export * from "./data/index.ts";
+export { FileError, FormatError } from "./io/errors.ts";
+export { modelFromBytes, modelToBytes } from "./io/modelfile.ts";
+export * from "./metrics/index.ts";
+export { type Evaluation, evaluate } from "./predict/evaluate.ts";
+export { type LoadedModel, loadModel } from "./predict/load.ts";
+export type { TrainedModel, TrainingSummary } from "./predict/model.ts";
+export { Predictor, type Scores } from "./predict/predictor.ts";
+export type { TrainOptions } from "./train/options.ts";
+export type { TrainProgress } from "./train/progress.ts";
+export { type RunOptions, train } from "./train/train.ts";

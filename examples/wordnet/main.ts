@@ -26,9 +26,6 @@ screen.say(
 );
 
 const model = await train(data.train, {
-  rank: 1000,
-  factors: 100,
-  epochs: 4,
   onProgress: showProgress(screen),
 });
 screen.done();

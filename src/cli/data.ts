@@ -35,7 +35,7 @@ export const textFlags: Flags = {
   "max-features": { kind: "number", help: "keep the N terms that occur in most texts" },
 };
 
-function readOptions(flags: Parsed): ReadOptions {
+export function readOptions(flags: Parsed): ReadOptions {
   const format = flags.text("format");
   if (format !== undefined && !["xc", "svmlight", "jsonl", "csv", "auto"].includes(format)) {
     throw new UsageError(`--format: found ${format}, expected xc, svmlight, jsonl or csv`);

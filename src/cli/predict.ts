@@ -6,12 +6,12 @@ import { createCore } from "../core/core.ts";
 import { readBatches } from "../data/reader.ts";
 import { openInput, readSafetensorsFile } from "../io/files.ts";
 import { modelFromTensors } from "../io/modelfile.ts";
-import { topLabels } from "../metrics/top.ts";
 import { evaluate } from "../predict/evaluate.ts";
+import { predictRows } from "../predict/load.ts";
 import type { TrainedModel } from "../predict/model.ts";
 import { Predictor } from "../predict/predictor.ts";
 import type { Command } from "./command.ts";
-import { dataFlags, fromModel, readData } from "./data.ts";
+import { dataFlags, fromModel, readData, readOptions } from "./data.ts";
 import { type Flags, given, type Parsed, UsageError } from "./flags.ts";
 import { terminal } from "./terminal.ts";
 
@@ -48,33 +48,23 @@ async function predict(parsed: Parsed): Promise<void> {
   if (path === undefined || more.length > 0)
     throw new UsageError("mlgpf predict takes a model and at most one data file");
   const top = parsed.number("top") ?? 5;
+  if (!Number.isInteger(top) || top < 1)
+    throw new UsageError(`--top: found ${top}, expected a whole number of at least 1`);
   const threshold = parsed.number("threshold") ?? 0;
+  const reading = readOptions(parsed);
   const model = await openModel(path);
   const { stream, name } = await openInput(file);
   await withPredictor(model, parsed.number("threads"), async (predictor) => {
-    const format = parsed.text("format") as "xc" | undefined;
-    const options = {
-      file: name,
-      requireLabels: false,
-      lenient: parsed.on("lenient"),
-      ...given({ format, text: parsed.text("text"), labels: parsed.text("labels") }),
-      ...fromModel(model),
-    };
+    const options = { file: name, requireLabels: false, ...reading, ...fromModel(model) };
     for await (const { features } of readBatches(stream, options)) {
-      for await (const scores of predictor.score(features, { probability: true, variance: true })) {
-        const ranked = topLabels(scores.utility, scores.rows, model.labels, Math.min(top, model.labels));
-        const depth = ranked.length / scores.rows;
-        for (let i = 0; i < scores.rows; i++) {
-          const labels = Array.from(ranked.subarray(i * depth, (i + 1) * depth))
-            .map((label) => ({
-              label: model.labelNames?.[label] ?? label,
-              probability: round(scores.probability?.[i * model.labels + label] as number),
-              utility: round(scores.utility[i * model.labels + label] as number),
-              deviation: round(Math.sqrt(Math.max(0, scores.variance?.[i * model.labels + label] as number))),
-            }))
-            .filter(({ probability }) => probability >= threshold);
-          process.stdout.write(`${JSON.stringify({ labels })}\n`);
-        }
+      for (const found of await predictRows(predictor, features, Math.min(top, model.labels), threshold)) {
+        const labels = found.map(({ label, probability, utility, deviation }) => ({
+          label,
+          probability: round(probability),
+          utility: round(utility),
+          deviation: round(deviation),
+        }));
+        process.stdout.write(`${JSON.stringify({ labels })}\n`);
       }
     }
   });

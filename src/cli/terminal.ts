@@ -20,7 +20,7 @@ export function terminal(quiet: boolean): Terminal {
   const out = process.stderr;
   const live = out.isTTY === true;
   let open = false;
-  let printed = 0;
+  let printed = performance.now();
   const clear = (): void => {
     if (open) out.write("\r\u001b[K");
     open = false;

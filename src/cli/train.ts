@@ -2,7 +2,9 @@
 
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
+import { dirname } from "node:path";
 import process from "node:process";
+import { FileError } from "../io/errors.ts";
 import { readWhole, writeAtomically } from "../io/files.ts";
 import { modelToBytes } from "../io/modelfile.ts";
 import type { TrainOptions } from "../train/options.ts";
@@ -22,6 +24,11 @@ const flags: Flags = {
   "fixed-kernel": { kind: "switch", help: "keep the kernel's hyper-parameters" },
   basis: { kind: "text", value: "NAME", help: "svd or kmeans (default: svd)" },
   covariance: { kind: "text", value: "NAME", help: "shared or perFactor (default: shared)" },
+  mean: {
+    kind: "text",
+    value: "NAME",
+    help: "inducing or features (default: features for the linear kernel)",
+  },
   negatives: {
     kind: "text",
     value: "N",
@@ -73,6 +80,7 @@ function trainOptions(parsed: Parsed): TrainOptions {
     fixedKernel: parsed.on("fixed-kernel") || undefined,
     basis: parsed.text("basis") as "svd" | "kmeans" | undefined,
     covariance: parsed.text("covariance") as TrainOptions["covariance"],
+    mean: parsed.text("mean") as TrainOptions["mean"],
     negatives: wordOrNumber(parsed, "negatives", "all") as TrainOptions["negatives"],
     factors: parsed.number("factors"),
     inducingPoints: parsed.number("inducing-points"),
@@ -121,6 +129,9 @@ async function run(parsed: Parsed): Promise<void> {
   const out = parsed.text("out");
   if (file === undefined || more.length > 0) throw new UsageError("mlgpf train takes one data file");
   if (out === undefined) throw new UsageError("mlgpf train needs --out MODEL");
+  // Said now and not after hours of training.
+  if (!existsSync(dirname(out))) throw new FileError("write", out, "there is no such folder", "ENOENT");
+  const options = trainOptions(parsed);
   const screen = terminal(parsed.on("quiet"));
   const checkpoint = parsed.text("checkpoint") ?? `${out}.checkpoint`;
   const begin = performance.now();
@@ -132,15 +143,14 @@ async function run(parsed: Parsed): Promise<void> {
   screen.say(`${features.rows} points, ${features.columns} features, ${labels.labels} labels`);
 
   const abort = new AbortController();
-  const interrupt = (): void =>
-    abort.abort(new Error(`stopped; go on with --resume (the state is in ${checkpoint})`));
+  const interrupt = (): void => abort.abort();
   process.once("SIGINT", interrupt);
   process.once("SIGTERM", interrupt);
   try {
     const model = await train(dataset, {
-      ...trainOptions(parsed),
+      ...options,
       ...given({ threads: parsed.number("threads"), relaxed: parsed.on("relaxed") || undefined, validation }),
-      ...(parsed.on("resume") && existsSync(checkpoint) ? { resume: await readWhole(checkpoint) } : {}),
+      ...(parsed.on("resume") ? { resume: await readWhole(checkpoint) } : {}),
       signal: abort.signal,
       onProgress: showProgress(screen),
       onCheckpoint: (bytes) => writeAtomically(checkpoint, bytes),
@@ -150,6 +160,12 @@ async function run(parsed: Parsed): Promise<void> {
     await rm(checkpoint, { force: true });
     screen.say(`${out} written after ${duration((performance.now() - begin) / 1000)}`);
     if (parsed.on("json")) console.log(JSON.stringify(model.summary));
+  } catch (error) {
+    if (!abort.signal.aborted) throw error;
+    const kept = existsSync(checkpoint)
+      ? `go on with --resume (the state is in ${checkpoint})`
+      : "nothing was to be kept yet";
+    throw new Error(`stopped; ${kept}`);
   } finally {
     screen.done();
     process.removeListener("SIGINT", interrupt);

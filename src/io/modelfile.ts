@@ -7,6 +7,8 @@ import { readSafetensors, type Tensor, type TensorFile, writeSafetensors } from 
 
 export const MODEL_FORMAT = "mlgpf-model";
 export const MODEL_VERSION = "1";
+/** Logarithms beyond it have no exponential in single precision. */
+const MOST_HYPER = 80;
 
 type Real = Float32Array | Float64Array;
 
@@ -17,7 +19,7 @@ export function modelToBytes(model: TrainedModel): Uint8Array<ArrayBuffer> {
   const { features: d, labels: k, factors: p, inducing: m, groups, transform } = model;
   const tensors = new Map<string, Tensor>([
     ["inducingInputs", real(model.inducingInputs, [d, m])],
-    ["mu", real(model.mu, [m, p])],
+    ["mu", real(model.mu, [model.mean === "features" ? d : m, p])],
     ["sigma", real(model.sigma, [groups, m])],
     ["phi", real(model.phi, [k, p])],
     ["bias", real(model.bias, [k])],
@@ -29,6 +31,7 @@ export function modelToBytes(model: TrainedModel): Uint8Array<ArrayBuffer> {
     format: MODEL_FORMAT,
     version: MODEL_VERSION,
     kernel: model.kernel,
+    mean: model.mean,
     normalise: String(transform.normalise),
     summary: JSON.stringify(model.summary),
   };
@@ -55,6 +58,9 @@ export function modelFromTensors({ tensors, metadata }: TensorFile, file = "the 
   if (!["linear", "se", "linear+se"].includes(kernel))
     refuse(`kernel ${JSON.stringify(kernel)}`, "linear, se or linear+se");
 
+  const mean = metadata.mean as TrainedModel["mean"];
+  if (!["inducing", "features"].includes(mean))
+    refuse(`mean ${JSON.stringify(mean)}`, "inducing or features");
   const shapeOf = (name: string, dimensions: number): number[] => {
     const shape = tensors.get(name)?.shape;
     if (shape?.length !== dimensions)
@@ -74,13 +80,15 @@ export function modelFromTensors({ tensors, metadata }: TensorFile, file = "the 
     }
     if (tensor?.dtype !== "F32" && tensor?.dtype !== "F64")
       return refuse(`tensor ${name} of type ${tensor?.dtype}`, "F32 or F64");
+    if (name !== "columnWeights" && tensor.dtype !== tensors.get("phi")?.dtype)
+      refuse(`tensor ${name} of type ${tensor.dtype}`, `${tensors.get("phi")?.dtype} as that of phi`);
     if (!tensor.data.every(Number.isFinite))
       refuse(`a number in ${name} that is not finite`, "finite numbers");
     return tensor.data;
   };
   const counts = tensors.get("labelCounts");
-  if (counts?.dtype !== "I32" || counts.data.length !== k)
-    return refuse("no labelCounts", `${k} whole numbers`);
+  if (counts?.dtype !== "I32" || counts.data.length !== k || counts.data.some((count) => count < 0))
+    return refuse("no right labelCounts", `${k} whole numbers`);
   const json = (name: string): unknown => {
     try {
       return JSON.parse(metadata[name] as string);
@@ -94,29 +102,41 @@ export function modelFromTensors({ tensors, metadata }: TensorFile, file = "the 
       Array.isArray(list) && list.length === count && list.every((item) => typeof item === "string");
     return good ? (list as string[]) : refuse(`metadata ${name}`, `${count} names`);
   };
+  const summary = (): TrainingSummary => {
+    const found = json("summary") as TrainingSummary | null;
+    return found !== null && Number.isSafeInteger(found.points) && found.points > 0
+      ? found
+      : refuse("a summary without the number of training points", "a training summary");
+  };
   const model: TrainedModel = {
     kernel,
+    mean,
     features: d,
     labels: k,
     factors: p,
     inducing: m,
     groups: groups as number,
     inducingInputs: reals("inducingInputs", [d, m]),
-    mu: reals("mu", [m, p]),
+    mu: reals("mu", [mean === "features" ? d : m, p]),
     sigma: reals("sigma", [groups, m]),
     phi: reals("phi", [k, p]),
     bias: reals("bias", [k]),
     hyper: reals("hyper", [3]),
     transform: { normalise: metadata.normalise === "true" },
     labelCounts: counts.data,
-    summary: json("summary") as TrainingSummary,
+    summary: summary(),
   };
   if (model.sigma.some((value) => !(value > 0))) refuse("a sigma that is not above 0", "positive numbers");
+  if (model.hyper.some((value) => Math.abs(value) > MOST_HYPER))
+    refuse(`hyper-parameters ${model.hyper.join(", ")}`, `logarithms from -${MOST_HYPER} to ${MOST_HYPER}`);
   if (tensors.has("columnWeights"))
     model.transform.columnWeights = Float32Array.from(reals("columnWeights", [d]));
   if (metadata.labelNames !== undefined) model.labelNames = names("labelNames", k);
   if (metadata.featureNames !== undefined) model.featureNames = names("featureNames", d);
-  if (metadata.vectoriser !== undefined)
+  if (metadata.vectoriser !== undefined) {
     model.vectoriser = TfidfVectoriser.fromJSON(json("vectoriser"), file).toJSON();
+    const { terms } = model.vectoriser;
+    if (terms.length !== d) refuse(`a vocabulary of ${terms.length} terms`, `${d}, one for each feature`);
+  }
   return model;
 }

@@ -8,6 +8,7 @@ import { areListed, type Batch } from "./batch.ts";
 import { freeInputs, type InducingInputs, subspaceInputs } from "./inducing.ts";
 import { Kernel } from "./kernel.ts";
 import { Likelihood } from "./likelihood.ts";
+import { featureMean, inducingMean, type MeanFunction } from "./mean.ts";
 import { allocateParameters, freeParameters, type Parameters } from "./parameters.ts";
 import { divergenceOf, Posterior } from "./posterior.ts";
 import type { ModelShape } from "./shape.ts";
@@ -33,6 +34,7 @@ export class Bound {
   readonly posterior: Posterior;
   readonly likelihood: Likelihood;
   readonly #inputs: InducingInputs;
+  readonly #mean: MeanFunction;
   readonly #dKz: Tensor;
   readonly #dKx: Tensor;
   readonly #dkxx: Tensor;
@@ -48,6 +50,7 @@ export class Bound {
     this.likelihood = new Likelihood(backend, shape);
     this.#inputs =
       shape.inducingInputs === "subspace" ? subspaceInputs(backend, shape, basisGram) : freeInputs(backend);
+    this.#mean = (shape.mean === "features" ? featureMean : inducingMean)(backend, shape, this.kernel);
     this.#dKz = backend.tensor(shape.inducing, shape.inducing);
     this.#dKx = backend.tensor(shape.batch, shape.inducing);
     this.#dkxx = backend.tensor(1, shape.batch);
@@ -62,13 +65,15 @@ export class Bound {
     this.#inputs.innerProducts(inducing, batch, kernel.lz, kernel.lx);
     kernel.forward(batch.squares, hyper);
     posterior.forward(kernel.kz, kernel.kx, kernel.kxx, logSigma);
-    posterior.divergence(kernel.kz, mu);
-    likelihood.forward(kernel.kx, parameters);
+    posterior.divergence();
+    this.#mean.forward(mu, batch, likelihood.mean);
+    this.#mean.divergence(mu);
+    likelihood.forward(parameters);
 
     if (areListed(batch.labels))
       likelihood.overListedLabels(batch.labels, posterior.variance, parameters, gradient, scale);
     else likelihood.overAllLabels(batch.labels, posterior.variance, parameters, gradient, scale);
-    posterior.muGradient(kernel.kx, likelihood.dMean, options.klWeight, gradient.mu);
+    this.#mean.gradient(mu, batch, likelihood.dMean, options.klWeight, gradient.mu);
     this.#throughCovariances(parameters, batch, options);
   }
 
@@ -78,21 +83,23 @@ export class Bound {
     const { kernel, posterior, likelihood, gradient } = this;
     const learnCovariance = options.learnInducing || options.learnHyper;
     const [dKz, dKx] = learnCovariance ? [this.#dKz, this.#dKx] : [undefined, undefined];
-    if (dKx) backend.gemm(likelihood.dMean, parameters.mu, dKx, { transposeB: true });
-    posterior.backward(likelihood.dVariance, parameters.mu, options.klWeight, gradient.logSigma, dKz, dKx);
+    if (dKz && dKx) this.#mean.throughCovariance(parameters.mu, likelihood.dMean, options.klWeight, dKz, dKx);
+    posterior.backward(likelihood.dVariance, options.klWeight, gradient.logSigma, dKz, dKx);
     if (dKz === undefined || dKx === undefined) return;
     backend.columnSums(likelihood.dVariance, this.#dkxx);
     kernel.backward(batch.squares, parameters.hyper, dKz, dKx, this.#dkxx, gradient.hyper);
+    this.#mean.throughHyper(options.klWeight, gradient.hyper);
     if (options.learnInducing) this.#inputs.gradient(parameters.inducing, batch, dKz, dKx, gradient.inducing);
   }
 
   /** The terms of the bound at the last batch. */
   async value(): Promise<BoundValue> {
     const losses = await this.#backend.read(this.likelihood.pointLoss);
+    const [quadratic] = await this.#backend.read(this.#mean.quadratic);
     const terms = await this.posterior.terms();
     return {
       dataTerm: (-this.#shape.points / this.#shape.batch) * sumOf(losses),
-      divergence: divergenceOf(this.#shape, terms),
+      divergence: divergenceOf(this.#shape, quadratic as number, terms),
     };
   }
 
@@ -102,6 +109,7 @@ export class Bound {
     this.posterior.free();
     this.likelihood.free();
     this.#inputs.free();
+    this.#mean.free();
     this.#backend.free(this.#dKz, this.#dKx, this.#dkxx);
   }
 }

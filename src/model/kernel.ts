@@ -48,6 +48,11 @@ export class Kernel {
     return { kernel: this.#shape.kernel, products, rowSquares, columnSquares: this.#zz, hyper };
   }
 
+  /** a [1,1], after forward. */
+  linearVariance(): Tensor {
+    return this.#backend.rowRange(this.#backend.reshape(this.#scale, 3, 1), 0, 1);
+  }
+
   /** Kz, Kx and kxx from Lz, Lx and |x|^2. */
   forward(squares: Tensor, hyper: Tensor): void {
     const backend = this.#backend;

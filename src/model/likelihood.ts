@@ -1,6 +1,6 @@
 // The data term: utilities of the labels, their expected log-likelihood, and the gradients by Phi, b, m and s.
 //
-//   m = Kx mu      fbar = m Phi' + b      v = s (Phi*Phi)'
+//   fbar = m Phi' + b      v = s (Phi*Phi)'
 //   g = d bound / d fbar,  h = d bound / d v          dPhi = g' m + 2 Phi * (h' s)        db = column sums of g
 //   G = d bound / d m = g Phi                         H = d bound / d s = h (Phi*Phi)
 //
@@ -41,10 +41,9 @@ export class Likelihood {
     this.#labelScale = backend.tensor(1, k);
   }
 
-  /** m = Kx mu, and what is needed of Phi. */
-  forward(kx: Tensor, { mu, phi }: Parameters): void {
+  /** What is needed of Phi; m is written by the mean function. */
+  forward({ phi }: Parameters): void {
     const backend = this.#backend;
-    backend.gemm(kx, mu, this.mean);
     backend.map("square", phi, this.#phiSquare);
     backend.rowSums(this.#phiSquare, this.#labelScale);
   }

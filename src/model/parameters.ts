@@ -7,7 +7,7 @@ import { groupsOf, type ModelShape } from "./shape.ts";
 export interface Parameters {
   /** A [M,R], or Z' [D,M] where Z is free */
   inducing: Tensor;
-  /** mu [M,P] */
+  /** mu [M,P], or [D,P] where the mean goes through the features */
   mu: Tensor;
   /** log(sigma - floor) [groups,M] */
   logSigma: Tensor;
@@ -27,7 +27,7 @@ export function parameterSizes(shape: ModelShape): Record<ParameterName, [number
   const { features, labels, factors, inducing, rank } = shape;
   return {
     inducing: shape.inducingInputs === "subspace" ? [inducing, rank] : [features, inducing],
-    mu: [inducing, factors],
+    mu: [shape.mean === "features" ? features : inducing, factors],
     logSigma: [groupsOf(shape), inducing],
     phi: [labels, factors],
     bias: [1, labels],

@@ -1,4 +1,5 @@
-// The variational posterior q(u_p) = N(Kz mu_p, (Kz^-1 + Sigma_p^-1)^-1): its variance at the batch, its KL, gradients.
+// The covariance of the posterior q(u_p) = N(Kz mu_p, (Kz^-1 + Sigma_p^-1)^-1): its variance at the batch, its part of
+// the KL, gradients. (The mean and its part, 1/2 mu' Kz mu, are in mean.ts.)
 //
 //   C = Kz + diag(sigma)      W = C^-1 Kx'      s_i = kxx_i - Kx_i. W_.i
 //   KL_p = 1/2 mu' Kz mu - 1/2 tr(C^-1 Kz) + 1/2 log|C| - 1/2 log|Sigma|,   tr(C^-1 Kz) = M - sum_j sigma_j (C^-1)_jj
@@ -10,9 +11,7 @@ import type { Backend, Tensor } from "../backend/backend.ts";
 import { groupsOf, type ModelShape } from "./shape.ts";
 
 export interface KlTerms {
-  /** tr(mu' Kz mu), over all factors */
-  quadratic: number;
-  /** of each group */
+  /** All of each group. */
   sigmaTrace: number[];
   logDeterminant: number[];
   logSigma: number[];
@@ -26,13 +25,10 @@ export class Posterior {
   readonly #inverse: Tensor;
   /** W' of each group, one below the other */
   readonly #w: Tensor;
-  readonly #kzMu: Tensor;
   readonly #weighted: Tensor;
   readonly #scaled: Tensor;
   readonly #floor: Tensor;
   readonly #terms: {
-    quadratic: Tensor;
-    quadraticRows: Tensor;
     sigmaTrace: Tensor;
     logDeterminant: Tensor;
     logSigma: Tensor;
@@ -43,7 +39,7 @@ export class Posterior {
   readonly #groups: number;
 
   constructor(backend: Backend, shape: ModelShape) {
-    const { inducing: m, batch: b, factors: p } = shape;
+    const { inducing: m, batch: b } = shape;
     const groups = groupsOf(shape);
     this.#backend = backend;
     this.#shape = shape;
@@ -53,13 +49,10 @@ export class Posterior {
     this.#factor = backend.tensor(groups * m, m);
     this.#inverse = backend.tensor(groups * m, m);
     this.#w = backend.tensor(groups * b, m);
-    this.#kzMu = backend.tensor(m, p);
     this.#weighted = backend.tensor(b, m);
     this.#scaled = backend.tensor(m, m);
     this.#floor = backend.tensor(1, 1, [shape.floor]);
     this.#terms = {
-      quadratic: backend.tensor(1, 1),
-      quadraticRows: backend.tensor(1, m),
       sigmaTrace: backend.tensor(1, groups),
       logDeterminant: backend.tensor(1, groups),
       logSigma: backend.tensor(1, groups),
@@ -101,13 +94,10 @@ export class Posterior {
     }
   }
 
-  /** The terms of the KL; Kz mu is kept for the gradient. */
-  divergence(kz: Tensor, mu: Tensor): void {
+  /** The terms of the KL. */
+  divergence(): void {
     const backend = this.#backend;
-    const { quadratic, quadraticRows, sigmaTrace, logDeterminant, logSigma } = this.#terms;
-    backend.gemm(kz, mu, this.#kzMu);
-    backend.rowSums(mu, quadraticRows, this.#kzMu);
-    backend.rowSums(quadraticRows, quadratic);
+    const { sigmaTrace, logDeterminant, logSigma } = this.#terms;
     for (let q = 0; q < this.#groups; q++)
       backend.diagonal(this.#square(this.#inverse, q), this.#row(this.#rows.inverseDiagonal, q));
     backend.rowSums(this.#sigma, sigmaTrace, this.#rows.inverseDiagonal);
@@ -120,29 +110,21 @@ export class Posterior {
 
   async terms(): Promise<KlTerms> {
     const read = async (tensor: Tensor): Promise<number[]> => [...(await this.#backend.read(tensor))];
-    const { quadratic, sigmaTrace, logDeterminant, logSigma } = this.#terms;
+    const { sigmaTrace, logDeterminant, logSigma } = this.#terms;
     return {
-      quadratic: (await read(quadratic))[0] as number,
       sigmaTrace: await read(sigmaTrace),
       logDeterminant: await read(logDeterminant),
       logSigma: await read(logSigma),
     };
   }
 
-  /** dmu = Kx' G - Kz mu, the KL counting klWeight times. */
-  muGradient(kx: Tensor, g: Tensor, klWeight: number, out: Tensor): void {
-    this.#backend.gemm(kx, g, out, { transposeA: true });
-    this.#backend.blend(1, out, -klWeight, this.#kzMu, out);
-  }
-
   /**
-   * From H = d bound / d s [groups,B] to the gradients by logSigma and, where wanted, by Kz and Kx (added to dKx):
+   * From H = d bound / d s [groups,B] to the gradients by logSigma and, where wanted, by Kz and Kx (added to them):
    *   dsigma = diag(T) - diag(C^-1) + 1/2 diag(Q) + 1/2 / sigma,   T = W diag(H) W',   Q = C^-1 diag(sigma) C^-1
-   *   dKz = sum T + 1/2 Q - 1/2 C^-1 - 1/2 mu mu'                  dKx = ... - 2 diag(H) W'
+   *   dKz = sum T + 1/2 Q - 1/2 C^-1                               dKx = -2 diag(H) W'
    */
   backward(
     h: Tensor,
-    mu: Tensor,
     klWeight: number,
     dLogSigma: Tensor,
     dKz: Tensor | undefined,
@@ -151,7 +133,6 @@ export class Posterior {
     const backend = this.#backend;
     const { batch } = this.#shape;
     const share = (klWeight * this.#shape.factors) / this.#groups;
-    if (dKz) backend.syrk(mu, dKz, { alpha: -klWeight / 2 });
     for (let q = 0; q < this.#groups; q++) {
       const hq = this.#row(h, q);
       const sigma = this.#row(this.#sigma, q);
@@ -186,7 +167,6 @@ export class Posterior {
       this.#factor,
       this.#inverse,
       this.#w,
-      this.#kzMu,
       this.#weighted,
       this.#scaled,
       this.#floor,
@@ -196,11 +176,11 @@ export class Posterior {
   }
 }
 
-/** KL of all factors together, and of each one if the quadratic terms by factor are given. */
-export function divergenceOf(shape: ModelShape, terms: KlTerms): number {
+/** KL of all factors together, from the mean's quadratic term and these. */
+export function divergenceOf(shape: ModelShape, quadratic: number, terms: KlTerms): number {
   const groups = groupsOf(shape);
   const share = shape.factors / groups;
-  let total = terms.quadratic / 2;
+  let total = quadratic / 2;
   for (let q = 0; q < groups; q++) {
     const trace = shape.inducing - (terms.sigmaTrace[q] as number);
     total += (share / 2) * ((terms.logDeterminant[q] as number) - (terms.logSigma[q] as number) - trace);

@@ -68,6 +68,7 @@ function shapeOf(problem: SelfcheckCase, quadrature: ModelShape["quadrature"]): 
     kernel: names[kernel],
     inducingInputs: inducing,
     covariance: posterior,
+    mean: "inducing",
     floor: 0,
     quadrature,
   };

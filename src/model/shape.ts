@@ -4,6 +4,8 @@ import type { KernelName } from "../backend/backend.ts";
 
 export type InducingName = "subspace" | "free";
 export type CovarianceName = "shared" | "perFactor";
+/** What the mean of the latent functions goes through: the inducing inputs, or (linear kernel) the features. */
+export type MeanName = "inducing" | "features";
 
 export interface ModelShape {
   /** N, all training points */
@@ -23,6 +25,7 @@ export interface ModelShape {
   kernel: KernelName;
   inducingInputs: InducingName;
   covariance: CovarianceName;
+  mean: MeanName;
   /** Least value of every sigma. */
   floor: number;
   quadrature: number | "closed";

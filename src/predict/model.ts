@@ -23,6 +23,8 @@ export interface TrainingSummary {
 
 export interface TrainedModel {
   kernel: ModelKernel;
+  /** What the mean goes through: Kx mu, or X mu. */
+  mean: "inducing" | "features";
   /** D, K, P, M */
   features: number;
   labels: number;
@@ -30,7 +32,7 @@ export interface TrainedModel {
   inducing: number;
   /** Z' [D,M], whichever form Z was learned in. */
   inducingInputs: Float32Array | Float64Array;
-  /** mu [M,P] */
+  /** mu [M,P], or [D,P] where the mean goes through the features */
   mu: Float32Array | Float64Array;
   /** sigma [groups,M]; one group where the factors share it, else P */
   sigma: Float32Array | Float64Array;

@@ -37,7 +37,7 @@ export class Predictor {
     this.model = model;
     this.#backend = backend;
     this.#z = backend.tensor(d, m, model.inducingInputs);
-    this.#mu = backend.tensor(m, p, model.mu);
+    this.#mu = backend.tensor(model.mean === "features" ? d : m, p, model.mu);
     this.#phi = backend.tensor(k, p, model.phi);
     this.#bias = backend.tensor(1, k, model.bias);
     this.#hyper = backend.tensor(1, 3, model.hyper);
@@ -50,7 +50,7 @@ export class Predictor {
   }
 
   /** C = Kz + diag(sigma) of each group, inverted. */
-  #inverses(): Tensor {
+  async #inverses(): Promise<Tensor> {
     if (this.#inverse) return this.#inverse;
     const backend = this.#backend;
     const { inducing: m, groups, kernel } = this.model;
@@ -70,10 +70,18 @@ export class Predictor {
       backend.covariance(inputs, c);
       backend.addDiagonal(c, backend.rowRange(sigma, q, q + 1));
     }
-    this.#inverse = backend.tensor(groups * m, m);
+    await backend.factorisationReport();
     backend.factorise(factors, groups);
-    backend.inverseFromFactor(factors, this.#inverse, groups);
+    const { failed } = await backend.factorisationReport();
+    if (failed < 0) {
+      this.#inverse = backend.tensor(groups * m, m);
+      backend.inverseFromFactor(factors, this.#inverse, groups);
+    }
     backend.free(products, factors, sigma);
+    if (this.#inverse === undefined)
+      throw new Error(
+        `the model: found no Cholesky factor of C of factor ${failed}, expected a positive definite C`,
+      );
     return this.#inverse;
   }
 
@@ -98,11 +106,14 @@ export class Predictor {
       const squares = Float64Array.from({ length: count }, (_, i) => {
         let sum = 0;
         for (let e = rowStart[first + i] as number; e < (rowStart[first + i + 1] as number); e++)
-          sum += (values[e] as number) ** 2;
+          sum += (values[e] as number) * (values[e] as number);
         return sum;
       });
-      yield { firstRow: first, ...(await this.#block(x, count, squares, want)) };
-      backend.free(x);
+      try {
+        yield { firstRow: first, ...(await this.#block(x, count, squares, want)) };
+      } finally {
+        backend.free(x);
+      }
     }
   }
 
@@ -131,12 +142,13 @@ export class Predictor {
       hyper: this.#hyper,
     };
     backend.covariance(inputs, kx);
-    backend.gemm(kx, this.#mu, mean);
+    if (this.model.mean === "features") backend.sparseTimes(x, all, this.#mu, mean);
+    else backend.gemm(kx, this.#mu, mean);
     backend.gemm(mean, this.#phi, utility, { transposeB: true });
     backend.combine("add", utility, this.#bias, utility);
     const scores: Scores = { rows: count, utility: await backend.read(utility) };
     if (want.probability || want.variance) {
-      const variance = this.#variance(kx, squares, count);
+      const variance = await this.#variance(kx, squares, count);
       if (want.variance) scores.variance = await backend.read(variance);
       if (want.probability) {
         backend.probability(utility, variance, utility);
@@ -149,20 +161,22 @@ export class Predictor {
   }
 
   /** v = s (Phi*Phi)', s_i = kxx_i - Kx_i. C^-1 Kx_i.' */
-  #variance(kx: Tensor, squares: Tensor, count: number): Tensor {
+  async #variance(kx: Tensor, squares: Tensor, count: number): Promise<Tensor> {
     const backend = this.#backend;
     const { inducing: m, labels: k, groups, kernel } = this.model;
-    const inverse = this.#inverses();
-    const [w, s, own, out] = [
+    const inverse = await this.#inverses();
+    const [w, s, own, out, scale] = [
       backend.tensor(count, m),
       backend.tensor(groups, count),
       backend.tensor(1, count),
       backend.tensor(count, k),
-    ];
-    const [a, v] = [0, 1].map((i) => Math.exp(this.model.hyper[i] as number)) as [number, number];
-    // kxx = a |x|^2 + v
-    backend.fill(own, kernel === "linear" ? 0 : v);
-    if (kernel !== "se") backend.blend(1, own, a, squares, own);
+      backend.tensor(3, 1),
+    ] as const;
+    // kxx = a |x|^2 + v, of the terms that there are
+    backend.map("exp", backend.reshape(this.#hyper, 3, 1), scale);
+    if (kernel === "se") backend.fill(own, 0);
+    else backend.combine("multiply", squares, backend.rowRange(scale, 0, 1), own);
+    if (kernel !== "linear") backend.combine("add", own, backend.rowRange(scale, 1, 2), own);
     for (let q = 0; q < groups; q++) {
       const row = backend.rowRange(s, q, q + 1);
       backend.gemm(kx, backend.rowRange(inverse, q * m, (q + 1) * m), w);
@@ -171,7 +185,7 @@ export class Predictor {
     }
     if (groups === 1) backend.gemm(s, this.#labelScale, out, { transposeA: true });
     else backend.gemm(s, this.#phiSquare, out, { transposeA: true, transposeB: true });
-    backend.free(w, s, own);
+    backend.free(w, s, own, scale);
     return out;
   }
 

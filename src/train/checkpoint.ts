@@ -81,8 +81,11 @@ export function checkpointFromBytes(
     throw new FormatError(file, "a checkpoint of other data", "one of the data given");
   if (metadata.options !== identity.options)
     throw new FormatError(file, "a checkpoint with other options", `the options ${identity.options}`);
+  const step = Number(metadata.step);
+  if (!Number.isSafeInteger(step) || step < 0)
+    throw new FormatError(file, `step ${JSON.stringify(metadata.step)}`, "a whole number");
   const state: TrainingState = {
-    step: Number(metadata.step),
+    step,
     tensors: new Map(),
     extra: JSON.parse(metadata.extra ?? "{}"),
   };

@@ -2,7 +2,7 @@
 
 import { finiteNumber, oneOf, wholeNumber } from "../core/check.ts";
 import { ArgumentError } from "../core/errors.ts";
-import type { CovarianceName, InducingName } from "../model/shape.ts";
+import type { CovarianceName, InducingName, MeanName } from "../model/shape.ts";
 
 export interface TrainOptions {
   /** k(x, z): `linear`, `se` (squared exponential) or their sum. */
@@ -17,6 +17,11 @@ export interface TrainOptions {
   basis?: "svd" | "kmeans" | { rows: number; values: Float32Array };
   /** One Sigma for all latent functions, or the paper's one for each. */
   covariance?: CovarianceName;
+  /**
+   * What the mean of the latent functions goes through: the inducing inputs, as in the paper, or the features
+   * themselves (linear kernel only; the default there).
+   */
+  mean?: MeanName;
   /** Absent labels looked at for each point in a step: all, or so many sampled ones. */
   negatives?: "all" | number;
   /** P, latent functions */
@@ -45,8 +50,6 @@ export interface TrainOptions {
   quadrature?: "closed" | number;
   precision?: "f32" | "f64";
   seed?: number;
-  /** Bytes that may be taken to keep the projections of all points; beyond it they are made step by step. */
-  memoryBudget?: number;
 }
 
 /** The same with nothing left open. */
@@ -58,26 +61,53 @@ export interface DataSizes {
   labels: number;
 }
 
+/** Small data are gone through more often. */
+const DEFAULT_STEPS = 500;
+
 /** Fills in the defaults for data of these sizes and refuses what cannot be. */
 export function completeOptions(
   given: TrainOptions,
   { points, features, labels }: DataSizes,
 ): FullTrainOptions {
   const most = Math.min(points, features);
+  const kernel = oneOf("kernel", given.kernel ?? "linear", ["linear", "se", "linear+se"]);
+  const mean = oneOf("mean", given.mean ?? (kernel === "linear" ? "features" : "inducing"), [
+    "inducing",
+    "features",
+  ]);
+  if (mean === "features" && kernel !== "linear") {
+    throw new ArgumentError(
+      "mean",
+      `found features with the kernel ${kernel}, expected inducing (or the kernel linear)`,
+    );
+  }
+  // Where the inducing inputs carry the covariance alone, fewer of them in a smaller space do.
+  const [pointsWanted, rankWanted] = mean === "features" ? [200, 300] : [500, 1000];
+  const batch = wholeNumber("batch", Math.min(given.batch ?? 500, points), 1);
   const options: FullTrainOptions = {
-    kernel: oneOf("kernel", given.kernel ?? "linear", ["linear", "se", "linear+se"]),
+    kernel,
     inducing: oneOf("inducing", given.inducing ?? "subspace", ["subspace", "free"]),
     fixedInducing: given.fixedInducing ?? false,
-    fixedKernel: given.fixedKernel ?? (given.kernel ?? "linear") === "linear",
+    fixedKernel: given.fixedKernel ?? kernel === "linear",
     basis: given.basis ?? "svd",
     covariance: oneOf("covariance", given.covariance ?? "shared", ["shared", "perFactor"]),
+    mean,
     negatives: given.negatives ?? "all",
-    factors: wholeNumber("factors", given.factors ?? 100, 1),
-    inducingPoints: wholeNumber("inducingPoints", given.inducingPoints ?? Math.min(500, points), 1, points),
-    rank: wholeNumber("rank", given.rank ?? Math.min(1000, most), 1, most),
-    batch: wholeNumber("batch", Math.min(given.batch ?? 500, points), 1),
-    epochs: finiteNumber("epochs", given.epochs ?? 30),
-    learningRate: finiteNumber("learningRate", given.learningRate ?? 0.02),
+    factors: wholeNumber(
+      "factors",
+      given.factors ?? Math.min(300, Math.max(100, Math.round(labels / 10))),
+      1,
+    ),
+    inducingPoints: wholeNumber(
+      "inducingPoints",
+      given.inducingPoints ?? Math.min(pointsWanted, points),
+      1,
+      points,
+    ),
+    rank: wholeNumber("rank", given.rank ?? Math.min(rankWanted, most), 1, most),
+    batch,
+    epochs: finiteNumber("epochs", given.epochs ?? Math.max(3, (DEFAULT_STEPS * batch) / points)),
+    learningRate: finiteNumber("learningRate", given.learningRate ?? (mean === "features" ? 0.03 : 0.02)),
     klWeight: finiteNumber("klWeight", given.klWeight ?? 1),
     klWarmup: finiteNumber("klWarmup", given.klWarmup ?? 0.6),
     klStart: finiteNumber("klStart", given.klStart ?? 0.02),
@@ -87,8 +117,8 @@ export function completeOptions(
     quadrature: given.quadrature ?? "closed",
     precision: oneOf("precision", given.precision ?? "f32", ["f32", "f64"]),
     seed: wholeNumber("seed", given.seed ?? 0, 0, Number.MAX_SAFE_INTEGER),
-    memoryBudget: finiteNumber("memoryBudget", given.memoryBudget ?? 2 ** 30),
   };
+  if (typeof options.basis === "string") oneOf("basis", options.basis, ["svd", "kmeans"]);
   if (options.negatives !== "all") wholeNumber("negatives", options.negatives, 1, labels);
   if (options.quadrature !== "closed") wholeNumber("quadrature", options.quadrature, 1, 256);
   if (!(options.epochs > 0))

@@ -2,6 +2,7 @@
 
 import type { Backend, Tensor } from "../backend/backend.ts";
 import { WasmBackend } from "../backend/wasm.ts";
+import { finiteNumber } from "../core/check.ts";
 import { type Core, createCore } from "../core/core.ts";
 import { type Csr, csr, rowSquares } from "../core/csr.ts";
 import { gemm } from "../core/dense.ts";
@@ -24,6 +25,8 @@ export interface RunOptions {
   threads?: number | "auto";
   /** Fused multiply-add: faster, but bytes may differ between kinds of CPU. */
   relaxed?: boolean;
+  /** Bytes that may be taken to keep the projections of all points; beyond it they are made step by step. */
+  memoryBudget?: number;
   onProgress?: (progress: TrainProgress) => void;
   /** Ends the training with the signal's reason; the last checkpoint stays. */
   signal?: AbortSignal;
@@ -36,6 +39,7 @@ export interface RunOptions {
   resume?: Uint8Array;
 }
 
+const MEMORY_BUDGET = 2 ** 30;
 const REPORT_MILLISECONDS = 400;
 const VALIDATIONS = 10;
 
@@ -107,7 +111,7 @@ function keepProjections(
   run: RunOptions,
 ): Matrix | undefined {
   const bytes = x.rows * options.rank * (options.precision === "f32" ? 4 : 8);
-  const kept = bytes <= options.memoryBudget;
+  const kept = bytes <= finiteNumber("memoryBudget", run.memoryBudget ?? MEMORY_BUDGET);
   const size = `${(bytes / 2 ** 20).toFixed(0)} MB`;
   run.onProgress?.({
     stage: "note",
@@ -130,6 +134,7 @@ function shapeOf(data: Dataset, options: FullTrainOptions): ModelShape {
     kernel: options.kernel,
     inducingInputs: options.inducing,
     covariance: options.covariance,
+    mean: options.mean,
     floor: options.floor,
     quadrature: options.quadrature,
   };
@@ -183,7 +188,7 @@ async function loop(
     reported = now;
     run.onProgress?.(await stepProgress(trainer, shape, (now - begin) / 1000, firstStep, validation));
     await new Promise<void>((resolve) => setTimeout(resolve, 0));
-    if (run.signal?.aborted) {
+    if (run.signal?.aborted && !last) {
       await save();
       run.signal.throwIfAborted();
     }
@@ -239,9 +244,9 @@ async function modelOf(
   backend.map("exp", logSigma, sigma);
   backend.combine("add", sigma, floor, sigma);
   const { dataTerm, divergence } = await trainer.value();
-  const { raised } = await backend.factorisationReport();
   const model: TrainedModel = {
     kernel: shape.kernel,
+    mean: shape.mean,
     features: shape.features,
     labels: shape.labels,
     factors: shape.factors,
@@ -263,7 +268,7 @@ async function modelOf(
       epochs: (trainer.step * shape.batch) / shape.points,
       dataTerm,
       divergence,
-      raisedFactorisations: raised,
+      raisedFactorisations: trainer.raised,
     },
   };
   if (data.labelNames) model.labelNames = data.labelNames;

@@ -2,6 +2,7 @@
 
 import type { Backend, IndexTensor, PatternTensor, SparseTensor, Tensor } from "../backend/backend.ts";
 import type { Core } from "../core/core.ts";
+import { NotFiniteError } from "../core/errors.ts";
 import type { LabelSets } from "../data/dataset.ts";
 import type { Batch } from "../model/batch.ts";
 import { Bound, type BoundValue } from "../model/bound.ts";
@@ -35,6 +36,8 @@ export class Trainer {
   readonly parameters: Parameters;
   readonly steps: number;
   step = 0;
+  /** How often a factorisation needed its diagonal raised. */
+  raised = 0;
   readonly #first: Parameters;
   readonly #second: Parameters;
   readonly #bound: Bound;
@@ -79,13 +82,9 @@ export class Trainer {
   /** One step up the bound. */
   advance(): void {
     const backend = this.#backend;
-    const { fixedInducing, fixedKernel, klStart, klWeight, klWarmup, learningRate } = this.#options;
+    const { learningRate } = this.#options;
     const { batch, extras } = this.#batch();
-    this.#bound.evaluate(this.parameters, batch, {
-      klWeight: warmUp(this.step, this.steps, klStart, klWeight, klWarmup),
-      learnInducing: !fixedInducing,
-      learnHyper: !fixedKernel,
-    });
+    this.#evaluate(batch);
     const rate = learningRate * cosineDecay(this.step, this.steps);
     for (const name of this.#learned) {
       backend.adam(this.parameters[name], this.#bound.gradient[name], this.#first[name], this.#second[name], {
@@ -95,6 +94,25 @@ export class Trainer {
     }
     backend.free(...extras);
     this.step++;
+  }
+
+  #evaluate(batch: Batch): void {
+    const { fixedInducing, fixedKernel, klStart, klWeight, klWarmup } = this.#options;
+    try {
+      this.#bound.evaluate(this.parameters, batch, {
+        klWeight: warmUp(this.step, this.steps, klStart, klWeight, klWarmup),
+        learnInducing: !fixedInducing,
+        learnHyper: !fixedKernel,
+      });
+    } catch (error) {
+      throw error instanceof NotFiniteError ? this.#wentWrong("NaN or Infinity") : error;
+    }
+  }
+
+  #wentWrong(found: string): Error {
+    return new Error(
+      `found ${found} at step ${this.step}, expected finite numbers: lower learningRate or raise floor`,
+    );
   }
 
   #batch(): { batch: Batch; extras: (PatternTensor | Tensor)[] } {
@@ -142,7 +160,7 @@ export class Trainer {
         tensors.set(`${kind}.${name}`, { rows, columns, values: await this.#backend.read(parameters[name]) });
       }
     }
-    return { step: this.step, tensors, extra: {} };
+    return { step: this.step, tensors, extra: { raised: this.raised } };
   }
 
   /** Goes back to a state. */
@@ -155,11 +173,18 @@ export class Trainer {
       }
     }
     this.step = state.step;
+    this.raised = Number(state.extra.raised ?? 0);
   }
 
-  /** Terms of the bound at the last step's batch. */
-  value(): Promise<BoundValue> {
-    return this.#bound.value();
+  /** Terms of the bound at the last step's batch. Refuses numbers that have gone wrong, so that none is ever saved. */
+  async value(): Promise<BoundValue> {
+    const { raised, failed } = await this.#backend.factorisationReport();
+    this.raised += raised;
+    if (failed >= 0) throw this.#wentWrong(`a C of factor ${failed} that is not positive definite`);
+    const value = await this.#bound.value();
+    const bound = value.dataTerm - value.divergence;
+    if (!Number.isFinite(bound)) throw this.#wentWrong(`a bound of ${bound}`);
+    return value;
   }
 
   free(): void {

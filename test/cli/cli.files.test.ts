@@ -1,0 +1,437 @@
+// The built command as a person meets it, run as a program of its own by whatever runtime runs this test.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import process from "node:process";
+import { describe, expect, test } from "vitest";
+import type { Dataset } from "../../src/data/dataset.ts";
+import { selfcheckCases } from "../../src/model/cases.ts";
+import { topicData } from "../support/problems.ts";
+
+const command = resolve("dist/cli.js");
+const own = "Deno" in globalThis ? "deno" : "node";
+const runtimes = {
+  node: [own === "node" ? process.execPath : "node", command],
+  deno: [resolve("node_modules/.bin/deno"), "run", "-A", command],
+};
+
+interface Outcome {
+  code: number | null;
+  out: string;
+  err: string;
+}
+
+function start(args: string[], runtime: keyof typeof runtimes = own): ChildProcess {
+  const [program, ...before] = runtimes[runtime] as [string, ...string[]];
+  return spawn(program, [...before, ...args], { env: { ...process.env, NO_COLOR: "1" } });
+}
+
+function outcome(child: ChildProcess): Promise<Outcome> {
+  const result: Outcome = { code: null, out: "", err: "" };
+  child.stdout?.on("data", (chunk) => {
+    result.out += chunk;
+  });
+  child.stderr?.on("data", (chunk) => {
+    result.err += chunk;
+  });
+  return new Promise((done) => child.on("close", (code) => done({ ...result, code })));
+}
+
+async function mlgpf(args: string[], input = "", runtime: keyof typeof runtimes = own): Promise<Outcome> {
+  const child = start(args, runtime);
+  const ended = outcome(child);
+  // A command that ends without reading its input closes the pipe.
+  child.stdin?.on("error", () => {});
+  child.stdin?.end(input);
+  return await ended;
+}
+
+/** Runs the body in a folder of its own; nothing temporary may be left in it. */
+async function inFolder(body: (path: (name: string) => string) => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "mlgpf-cli-"));
+  try {
+    await body((name) => join(folder, name));
+    expect(readdirSync(folder).filter((name) => name.endsWith(".tmp"))).toEqual([]);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** The XC text format. */
+function xcText({ features, labels }: Dataset, withHeader = true): string {
+  const lines = Array.from({ length: features.rows }, (_, i) => {
+    const own = labels.labelIndex.subarray(labels.rowStart[i], labels.rowStart[i + 1]);
+    const entries: string[] = [];
+    for (let e = features.rowStart[i] as number; e < (features.rowStart[i + 1] as number); e++)
+      entries.push(`${features.columnIndex[e]}:${features.values[e]}`);
+    return `${own.join(",")} ${entries.join(" ")}`;
+  });
+  const header = withHeader ? `${features.rows} ${features.columns} ${labels.labels}\n` : "";
+  return `${header}${lines.join("\n")}\n`;
+}
+
+const data = topicData({ points: 150, features: 40, labels: 12 }, 3);
+const small = [
+  "--factors",
+  "5",
+  "--inducing-points",
+  "10",
+  "--rank",
+  "15",
+  "--batch",
+  "50",
+  "--epochs",
+  "20",
+];
+
+/** One sentence, not a stack trace. */
+function expectSentence({ err }: Outcome): void {
+  expect(err.trimEnd().split("\n").length).toBe(1);
+  expect(err).toMatch(/^mlgpf: /);
+  expect(err).not.toContain("    at ");
+}
+
+interface Prediction {
+  labels: { label: number | string; probability: number; utility: number; deviation: number }[];
+}
+const predictions = (text: string): Prediction[] =>
+  text
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+
+describe("help", () => {
+  for (const name of ["train", "eval", "predict", "inspect", "selfcheck"]) {
+    test(`of ${name} has its usage, examples and options`, async () => {
+      const { code, out, err } = await mlgpf([name, "--help"]);
+      expect(code).toBe(0);
+      expect(err).toBe("");
+      expect(out).toMatch(new RegExp(`^mlgpf ${name} `));
+      expect(out).toContain(`Examples:\n  `);
+      expect(out).toContain("Options:\n  --");
+    });
+  }
+
+  test("of the command names them all; without arguments it is an error", async () => {
+    const { code, out } = await mlgpf(["--help"]);
+    expect(code).toBe(0);
+    for (const name of ["train", "eval", "predict", "inspect", "selfcheck"])
+      expect(out).toContain(`mlgpf ${name}`);
+    expect((await mlgpf([])).code).toBe(2);
+  });
+});
+
+describe("wrong usage", () => {
+  const wrong: [args: string[], message: string][] = [
+    [["trian"], "found command trian, expected train, eval, predict, inspect, selfcheck"],
+    [["train", "a.txt", "--out", "m", "--colour"], "Unknown option '--colour'"],
+    [["train"], "mlgpf train takes one data file"],
+    [["train", "a.txt"], "mlgpf train needs --out MODEL"],
+    [["train", "a.txt", "--out", "m", "--epochs", "many"], "--epochs: found many, expected a number"],
+    [["train", "a.txt", "--out", "m", "--idf", "perhaps"], "--idf: found perhaps, expected yes, no or auto"],
+    [["predict", "m", "a.txt", "--top", "0"], "--top: found 0, expected a whole number of at least 1"],
+    [
+      ["predict", "m", "a.txt", "--format", "pdf"],
+      "--format: found pdf, expected xc, svmlight, jsonl or csv",
+    ],
+    [["eval", "m"], "mlgpf eval takes a model and a data file"],
+    [["inspect"], "mlgpf inspect takes one model"],
+    [["selfcheck", "--device", "abacus"], "--device: found abacus, expected"],
+  ];
+  for (const [args, message] of wrong) {
+    test(`mlgpf ${args.join(" ")}`, async () => {
+      const result = await mlgpf(args);
+      expect(result.err).toContain(message);
+      expectSentence(result);
+      expect(result.code).toBe(2);
+    });
+  }
+});
+
+describe("from a file to predictions", () => {
+  test("train, eval, predict and inspect an XC file", async () => {
+    await inFolder(async (path) => {
+      writeFileSync(path("data.txt"), xcText(data));
+      const train = ["train", path("data.txt"), "--out", path("model"), ...small];
+      const trained = await mlgpf([...train, "--json", "--valid", path("data.txt")]);
+      expect(trained.code, trained.err).toBe(0);
+      expect(JSON.parse(trained.out)).toMatchObject({ points: 150, droppedPoints: 0, steps: 60 });
+      expect(trained.err).toContain("150 points, 40 features, 12 labels");
+      expect(existsSync(path("model.checkpoint"))).toBe(false);
+
+      const evaluated = await mlgpf(["eval", path("model"), path("data.txt"), "--json", "--calibration"]);
+      expect(evaluated.code, evaluated.err).toBe(0);
+      const figures = JSON.parse(evaluated.out);
+      for (const name of ["P@1", "P@3", "P@5", "nDCG@1", "nDCG@3", "nDCG@5", "PSP@1", "PSnDCG@5"]) {
+        expect(figures[name], name).toBeGreaterThan(0);
+        expect(figures[name], name).toBeLessThanOrEqual(100.000001);
+      }
+      expect(figures["P@1"]).toBeGreaterThan(60);
+      expect(figures.logLoss).toBeGreaterThan(0);
+      expect(figures["P@1"]).toBe(JSON.parse(trained.out).validation["P@1"]);
+
+      const predicted = await mlgpf(["predict", path("model"), path("data.txt"), "--top", "3"]);
+      expect(predicted.code, predicted.err).toBe(0);
+      const rows = predictions(predicted.out);
+      expect(rows.length).toBe(150);
+      for (const { labels } of rows) {
+        expect(new Set(labels.map(({ label }) => label)).size).toBe(3);
+        for (const { label, probability, deviation } of labels) {
+          expect(Number.isInteger(label) && Number(label) >= 0 && Number(label) < 12).toBe(true);
+          expect(probability >= 0 && probability <= 1).toBe(true);
+          expect(deviation).toBeGreaterThanOrEqual(0);
+        }
+        expect(labels.map(({ utility }) => utility)).toEqual(
+          labels.map((each) => each.utility).sort((a, b) => b - a),
+        );
+      }
+      const piped = await mlgpf(["predict", path("model"), "-", "--top", "3"], xcText(data));
+      expect(piped.out).toBe(predicted.out);
+      const sure = await mlgpf(["predict", path("model"), path("data.txt"), "--threshold", "0.5"]);
+      for (const { labels } of predictions(sure.out))
+        for (const { probability } of labels) expect(probability).toBeGreaterThanOrEqual(0.5);
+
+      const inspected = await mlgpf(["inspect", path("model"), "--json"]);
+      expect(JSON.parse(inspected.out)).toMatchObject({
+        features: 40,
+        labels: 12,
+        factors: 5,
+        precision: "f32",
+      });
+      expect((await mlgpf(["inspect", path("model")])).out).toContain("inducingPoints 10");
+    });
+  });
+
+  test("texts with label names, from JSONL to names again", async () => {
+    await inFolder(async (path) => {
+      const animals = { cat: "whiskers purring fur", dog: "barking tail fur", fish: "fins gills water" };
+      const lines = Array.from({ length: 60 }, (_, i) => {
+        const [label, words] = Object.entries(animals)[i % 3] as [string, string];
+        const text = `${words.split(" ")[i % 2]} ${words.split(" ")[2]} number ${i % 7}`;
+        return JSON.stringify({ text, labels: [label, i % 3 === 2 ? "wet" : "dry"] });
+      });
+      writeFileSync(path("docs.jsonl"), `${lines.join("\n")}\n`);
+      const sizes = [
+        "--factors",
+        "4",
+        "--inducing-points",
+        "6",
+        "--rank",
+        "6",
+        "--batch",
+        "20",
+        "--epochs",
+        "40",
+      ];
+      const trained = await mlgpf(["train", path("docs.jsonl"), "--out", path("tagger"), ...sizes]);
+      expect(trained.code, trained.err).toBe(0);
+      const question = `${JSON.stringify({ text: "Gills and fins!" })}\n${JSON.stringify({ text: "a barking tail" })}\n`;
+      const asked = await mlgpf(["predict", path("tagger"), "--top", "2", "--format", "jsonl"], question);
+      expect(asked.code, asked.err).toBe(0);
+      const [fish, dog] = predictions(asked.out).map(({ labels }) => labels.map(({ label }) => label).sort());
+      expect(fish).toEqual(["fish", "wet"]);
+      expect(dog).toEqual(["dog", "dry"]);
+      const evaluated = await mlgpf(["eval", path("tagger"), path("docs.jsonl"), "--json"]);
+      expect(JSON.parse(evaluated.out)["P@1"]).toBeGreaterThan(95);
+    });
+  });
+
+  test("--quiet says nothing", async () => {
+    await inFolder(async (path) => {
+      writeFileSync(path("data.txt"), xcText(data));
+      const train = ["train", path("data.txt"), "--out", path("model"), "--quiet", ...small];
+      expect(await mlgpf(train)).toEqual({ code: 0, out: "", err: "" });
+      expect((await mlgpf(["eval", path("model"), path("data.txt"), "--quiet", "--json"])).err).toBe("");
+    });
+  });
+
+  test("a reader that stops early (| head) is no error", async () => {
+    await inFolder(async (path) => {
+      // More than fits into a pipe.
+      writeFileSync(path("data.txt"), xcText(topicData({ points: 4000, features: 40, labels: 12 }, 3)));
+      const train = ["train", path("data.txt"), "--out", path("model"), ...small.slice(0, -1), "0.1"];
+      expect((await mlgpf(train)).code).toBe(0);
+      const child = start(["predict", path("model"), path("data.txt")]);
+      child.stdout?.once("data", () => child.stdout?.destroy());
+      const { code, err } = await outcome(child);
+      expect({ code, err }).toEqual({ code: 0, err: "" });
+    });
+  });
+
+  test("Deno gives the bytes that Node gives", async () => {
+    await inFolder(async (path) => {
+      writeFileSync(path("data.txt"), xcText(data));
+      const train = (name: string): string[] => [
+        "train",
+        path("data.txt"),
+        "--out",
+        path(name),
+        "--quiet",
+        ...small,
+      ];
+      const predict = ["predict", path("node"), path("data.txt")];
+      expect((await mlgpf(train("node"), "", "node")).code).toBe(0);
+      expect(await mlgpf(train("deno"), "", "deno")).toEqual({ code: 0, out: "", err: "" });
+      expect(readFileSync(path("deno")).equals(readFileSync(path("node")))).toBe(true);
+      expect(await mlgpf(predict, "", "deno")).toEqual(await mlgpf(predict, "", "node"));
+    });
+  });
+});
+
+describe("what is wrong is said in one sentence", () => {
+  const broken: [what: string, text: string, message: string][] = [
+    ["a number that is none", "2 3 2\n0 0:1\n1 1:x\n", "data.txt, line 3: found "],
+    ["a feature out of range", "2 3 2\n0 0:1\n1 7:1\n", "data.txt, line 3: found "],
+    ["a row too few", "3 3 2\n0 0:1\n1 1:1\n", "data.txt"],
+    ["no label at all", "2 3 2\n 0:1\n 1:1\n", "data.txt: found no label"],
+    ["nothing", "", "data.txt: found an empty file, expected rows of data"],
+  ];
+  for (const [what, text, message] of broken) {
+    test(`a data file with ${what}`, async () => {
+      await inFolder(async (path) => {
+        writeFileSync(path("data.txt"), text);
+        const result = await mlgpf(["train", path("data.txt"), "--out", path("model"), "--format", "xc"]);
+        expect(result.code).toBe(1);
+        expectSentence(result);
+        expect(result.err).toContain(message);
+        expect(result.err).toContain(", expected ");
+        expect(readdirSync(path("."))).toEqual(["data.txt"]);
+      });
+    });
+  }
+
+  test("--lenient skips broken rows and counts them", async () => {
+    await inFolder(async (path) => {
+      const text = xcText(data).replace("\n", "\n0 0:x\n").replace("150", "151");
+      writeFileSync(path("data.txt"), text);
+      const result = await mlgpf(["train", path("data.txt"), "--out", path("model"), "--lenient", ...small]);
+      expect(result.code, result.err).toBe(0);
+      expect(result.err).toContain("1 rows skipped");
+    });
+  });
+
+  test("files that are not there, folders that are not there, models that are none", async () => {
+    await inFolder(async (path) => {
+      writeFileSync(path("data.txt"), xcText(data));
+      const cases: [string[], string][] = [
+        [["train", path("none.txt"), "--out", path("model")], "none.txt: there is no such file"],
+        [["train", path("data.txt"), "--out", path("none/model")], "none/model: there is no such folder"],
+        [["eval", path("none"), path("data.txt")], "none: there is no such file"],
+        [["predict", path("data.txt"), path("data.txt")], "data.txt: found "],
+        [["inspect", path("data.txt")], "data.txt: found "],
+        [["selfcheck", path("data.txt")], "data.txt: found something else, expected a JSON list of cases"],
+      ];
+      for (const [args, message] of cases) {
+        const result = await mlgpf(args);
+        expect(result.code, args.join(" ")).toBe(1);
+        expectSentence(result);
+        expect(result.err).toContain(message);
+      }
+      expect(readdirSync(path("."))).toEqual(["data.txt"]);
+    });
+  });
+
+  test("an option that cannot be", async () => {
+    await inFolder(async (path) => {
+      writeFileSync(path("data.txt"), xcText(data));
+      const result = await mlgpf([
+        "train",
+        path("data.txt"),
+        "--out",
+        path("model"),
+        "--quiet",
+        "--kernel",
+        "cubic",
+      ]);
+      expect(result.code).toBe(1);
+      expectSentence(result);
+      expect(result.err).toContain("kernel: found cubic, expected linear or se or linear+se");
+      expect(existsSync(path("model"))).toBe(false);
+    });
+  });
+});
+
+describe("selfcheck", () => {
+  test("passes on this machine", async () => {
+    const { code, out, err } = await mlgpf(["selfcheck", "--json"]);
+    expect(code, err).toBe(0);
+    const results = out
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(results.map(({ precision, passed }) => [precision, passed])).toEqual([
+      ["f64", true],
+      ["f32", true],
+    ]);
+  });
+
+  test("fails where an answer is another", async () => {
+    await inFolder(async (path) => {
+      const [first, second] = structuredClone(selfcheckCases.slice(0, 2)) as [
+        object,
+        (typeof selfcheckCases)[0],
+      ];
+      const mu = second.expected.gradient.mu as number[];
+      mu[0] = (mu[0] as number) * 1.01;
+      writeFileSync(path("cases.json"), JSON.stringify([first, second]));
+      const { code, out } = await mlgpf(["selfcheck", path("cases.json")]);
+      expect(code).toBe(1);
+      expect(out).toContain("FAILED");
+      expect(out).toMatch(/dmu +\S+ {2}above/);
+      writeFileSync(path("cases.json"), JSON.stringify([first]));
+      expect((await mlgpf(["selfcheck", path("cases.json"), "--device", "wasm"])).code).toBe(0);
+    });
+  });
+});
+
+describe("Ctrl-C", () => {
+  test("keeps the state; --resume goes on to the same bytes", async () => {
+    await inFolder(async (path) => {
+      writeFileSync(path("data.txt"), xcText(data));
+      const sizes = [
+        "--kernel",
+        "se",
+        "--factors",
+        "20",
+        "--inducing-points",
+        "60",
+        "--batch",
+        "75",
+        "--epochs",
+      ];
+      const train = (name: string): string[] => [
+        "train",
+        path("data.txt"),
+        "--out",
+        path(name),
+        ...sizes,
+        "1500",
+      ];
+      const child = start(train("stopped"));
+      const ended = outcome(child);
+      // The last thing said before the steps begin.
+      await new Promise<void>((done) => {
+        child.stderr?.on("data", (chunk) => {
+          if (String(chunk).includes("projections")) setTimeout(done, 400);
+        });
+        child.on("close", done);
+      });
+      // Not child.kill(): after it Deno reports the signal whatever code the program ends with.
+      process.kill(child.pid as number, "SIGINT");
+      const stopped = await ended;
+      expect(stopped.code, stopped.err).toBe(1);
+      expect(stopped.err.trimEnd().split("\n").at(-1)).toBe(
+        `mlgpf: stopped; go on with --resume (the state is in ${path("stopped.checkpoint")})`,
+      );
+      expect(readdirSync(path(".")).sort()).toEqual(["data.txt", "stopped.checkpoint"]);
+
+      const resumed = await mlgpf([...train("stopped"), "--resume"]);
+      expect(resumed.code, resumed.err).toBe(0);
+      expect((await mlgpf(train("whole"))).code).toBe(0);
+      expect(readFileSync(path("stopped")).equals(readFileSync(path("whole")))).toBe(true);
+      expect(readdirSync(path(".")).sort()).toEqual(["data.txt", "stopped", "whole"]);
+    });
+  });
+});

@@ -1,0 +1,133 @@
+// The weight of the KL, and the mean through the features against the mean through the inducing inputs.
+
+import { describe, expect, test } from "vitest";
+import { WasmBackend } from "../../src/backend/wasm.ts";
+import { createCore } from "../../src/core/index.ts";
+import { parameterNames, parameterSizes } from "../../src/model/parameters.ts";
+import type { ModelShape } from "../../src/model/shape.ts";
+import { boundAt, type ParameterValues } from "../support/bounds.ts";
+import { randomNumbers } from "../support/numbers.ts";
+import { randomRows, smallSizes } from "../support/problems.ts";
+import { product, transposed, worst } from "../support/reference.ts";
+
+const { points: b, features: d, labels: k, factors: p, inducing: m } = smallSizes;
+const batch = { X: randomRows(b, d, 71), labels: [[2], [], [0, 5], [], [1]] };
+
+type Form = Pick<ModelShape, "kernel" | "covariance" | "mean">;
+const forms: Form[] = (["shared", "perFactor"] as const).flatMap((covariance) => [
+  { kernel: "linear+se", covariance, mean: "inducing" },
+  { kernel: "linear", covariance, mean: "inducing" },
+  { kernel: "linear", covariance, mean: "features" },
+]);
+
+const shapeOf = (form: Form): ModelShape => ({
+  points: 3 * b,
+  features: d,
+  labels: k,
+  factors: p,
+  inducing: m,
+  rank: 0,
+  batch: b,
+  inducingInputs: "free",
+  floor: 0.01,
+  quadrature: 64,
+  ...form,
+});
+
+function randomParameters(shape: ModelShape): ParameterValues {
+  const sizes = parameterSizes(shape);
+  const entries = parameterNames.map((name, i) => {
+    const [rows, columns] = sizes[name];
+    return [name, Array.from(randomNumbers(rows * columns, 72 + i))] as const;
+  });
+  return Object.fromEntries(entries) as ParameterValues;
+}
+
+async function withBackend(body: (backend: WasmBackend) => Promise<void>): Promise<void> {
+  const core = await createCore({ threads: 1 });
+  const backend = new WasmBackend(core, "f64");
+  const before = core.arena.used;
+  await body(backend);
+  backend.dispose();
+  expect(core.arena.used).toBe(before);
+  core.dispose();
+}
+
+function expectClose(
+  found: ArrayLike<number>,
+  wanted: ArrayLike<number>,
+  what: string,
+  tolerance = 1e-11,
+): void {
+  const scale = Math.max(...Array.from(wanted, Math.abs), 1e-3);
+  expect(worst(found, wanted) / scale, what).toBeLessThan(tolerance);
+}
+
+const titleOf = ({ kernel, covariance, mean }: Form): string =>
+  `${kernel}, ${covariance}, mean through the ${mean}`;
+
+describe("the weight of the KL", () => {
+  for (const form of forms) {
+    test(`scales its part of every gradient: ${titleOf(form)}`, async () => {
+      await withBackend(async (backend) => {
+        const shape = shapeOf(form);
+        const values = randomParameters(shape);
+        const at = async (klWeight: number): Promise<ParameterValues> =>
+          (await boundAt(backend, shape, values, batch, klWeight)).gradient;
+        const [none, one, some] = [await at(0), await at(1), await at(0.3)];
+        for (const name of parameterNames) {
+          const line = none[name].map((value, j) => value + 0.3 * ((one[name][j] as number) - value));
+          expectClose(some[name], line, name);
+          const ofDataAlone = name === "phi" || name === "bias";
+          expect(worst(none[name], one[name]) === 0, `the KL has no part in ${name}`).toBe(ofDataAlone);
+        }
+      });
+    });
+
+    test(`gradients are slopes of the weighted value: ${titleOf(form)}`, async () => {
+      await withBackend(async (backend) => {
+        const shape = shapeOf(form);
+        const values = randomParameters(shape);
+        const { gradient } = await boundAt(backend, shape, values, batch, 0.4);
+        const step = 1e-5;
+        for (const name of parameterNames) {
+          const moved = async (i: number, by: number): Promise<number> => {
+            const other = values[name].map((value, j) => (i === j ? value + by : value));
+            return (await boundAt(backend, shape, { ...values, [name]: other }, batch, 0.4)).bound;
+          };
+          const slopes: number[] = [];
+          for (let i = 0; i < values[name].length; i++)
+            slopes.push(((await moved(i, step)) - (await moved(i, -step))) / (2 * step));
+          expectClose(gradient[name], slopes, name, 1e-6);
+        }
+      });
+    });
+  }
+});
+
+describe("the mean through the features", () => {
+  for (const covariance of ["shared", "perFactor"] as const) {
+    test(`is the one through the inducing inputs where its weights are a Z' mu, ${covariance}`, async () => {
+      await withBackend(async (backend) => {
+        const shape = shapeOf({ kernel: "linear", covariance, mean: "inducing" });
+        const values = randomParameters(shape);
+        const a = Math.exp(values.hyper[0] as number);
+        const scaledZ = values.inducing.map((value) => a * value); // a Z' [D,M]
+        const weights = Array.from(product(d, p, m, scaledZ, values.mu));
+        const through = await boundAt(backend, shape, values, batch);
+        const direct = await boundAt(
+          backend,
+          { ...shape, mean: "features" },
+          { ...values, mu: weights },
+          batch,
+        );
+        expectClose([direct.bound], [through.bound], "bound");
+        for (const name of ["phi", "bias", "logSigma"] as const)
+          expectClose(direct.gradient[name], through.gradient[name], name);
+        // dmu = a Z dweights
+        const byMu = product(m, p, d, transposed(d, m, scaledZ), direct.gradient.mu);
+        expectClose(through.gradient.mu, byMu, "mu");
+      });
+    });
+  }
+});

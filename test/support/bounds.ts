@@ -1,0 +1,56 @@
+// The bound at given parameters, for free inducing inputs: value and every gradient as plain arrays.
+
+import type { Backend } from "../../src/backend/backend.ts";
+import { Bound } from "../../src/model/bound.ts";
+import {
+  allocateParameters,
+  freeParameters,
+  type ParameterName,
+  parameterNames,
+} from "../../src/model/parameters.ts";
+import type { ModelShape } from "../../src/model/shape.ts";
+
+export type ParameterValues = Record<ParameterName, number[]>;
+
+/** The points of a batch in full, and the labels that each has. */
+export interface BatchValues {
+  X: number[][];
+  labels: number[][];
+}
+
+export async function boundAt(
+  backend: Backend,
+  shape: ModelShape,
+  values: ParameterValues,
+  { X, labels }: BatchValues,
+  klWeight = 1,
+): Promise<{ bound: number; gradient: ParameterValues }> {
+  const { batch, features } = shape;
+  const x = backend.sparse(
+    batch,
+    features,
+    Int32Array.from({ length: batch + 1 }, (_, i) => i * features),
+    Int32Array.from({ length: batch * features }, (_, e) => e % features),
+    Float64Array.from(X.flat()),
+  );
+  const rows = backend.indices(batch);
+  backend.writeIndices(rows, Int32Array.from(X.keys()));
+  const lengths = X.map((row) => row.reduce((sum, value) => sum + value * value, 0));
+  const squares = backend.tensor(1, batch, lengths);
+  const rowStart = Int32Array.from({ length: batch + 1 }, (_, i) => labels.slice(0, i).flat().length);
+  const parameters = allocateParameters(backend, shape);
+  for (const name of parameterNames) backend.write(parameters[name], values[name]);
+  const bound = new Bound(backend, shape);
+  bound.evaluate(
+    parameters,
+    { x, rows, squares, labels: { rowStart, labelIndex: Int32Array.from(labels.flat()) } },
+    { klWeight, learnInducing: true, learnHyper: true },
+  );
+  const { dataTerm, divergence } = await bound.value();
+  const gradient: Partial<ParameterValues> = {};
+  for (const name of parameterNames) gradient[name] = Array.from(await backend.read(bound.gradient[name]));
+  bound.free();
+  freeParameters(backend, parameters);
+  backend.free(x, rows, squares);
+  return { bound: dataTerm - klWeight * divergence, gradient: gradient as ParameterValues };
+}

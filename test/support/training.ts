@@ -1,0 +1,51 @@
+// A training that is small enough to be repeated many times, and its model's digest.
+
+import type { Dataset } from "../../src/data/dataset.ts";
+import { modelToBytes } from "../../src/io/modelfile.ts";
+import type { TrainedModel } from "../../src/predict/model.ts";
+import type { TrainOptions } from "../../src/train/options.ts";
+import { type RunOptions, train } from "../../src/train/train.ts";
+import { topicData } from "./problems.ts";
+
+export const tinyData: Dataset = topicData({ points: 200, features: 60, labels: 15 }, 1);
+
+/** Nothing that changes numbers is left to a default: better defaults do not change the recorded digests. */
+export const tinyOptions: TrainOptions = {
+  kernel: "linear",
+  mean: "features",
+  learningRate: 0.02,
+  klWeight: 1,
+  klWarmup: 0.6,
+  klStart: 0.02,
+  factors: 6,
+  inducingPoints: 12,
+  rank: 20,
+  batch: 50,
+  epochs: 15,
+  seed: 3,
+};
+
+export function tinyTraining(options: TrainOptions & RunOptions = {}): Promise<TrainedModel> {
+  return train(tinyData, { threads: 1, ...tinyOptions, ...options });
+}
+
+/** SHA-256 of the model file, in hexadecimal. */
+export async function modelDigest(model: TrainedModel): Promise<string> {
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", modelToBytes(model)));
+  return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** Runs the body with a clock on which a second passes between any two looks: a training then reports every step. */
+export async function withFastClock<T>(body: () => Promise<T>): Promise<T> {
+  let now = performance.now();
+  performance.now = () => {
+    now += 1000;
+    return now;
+  };
+  try {
+    return await body();
+  } finally {
+    // The clock's own function is on its prototype.
+    delete (performance as { now?: unknown }).now;
+  }
+}

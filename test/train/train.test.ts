@@ -1,0 +1,315 @@
+// Training from one call: it learns, it can be stopped and gone on with, every option works, wrong ones are refused.
+
+import { describe, expect, test } from "vitest";
+import { WasmBackend } from "../../src/backend/wasm.ts";
+import { createCore } from "../../src/core/index.ts";
+import type { Dataset } from "../../src/data/dataset.ts";
+import { evaluate } from "../../src/predict/evaluate.ts";
+import type { TrainedModel } from "../../src/predict/model.ts";
+import { Predictor } from "../../src/predict/predictor.ts";
+import type { TrainOptions } from "../../src/train/options.ts";
+import type { NoteProgress, StepProgress, TrainProgress } from "../../src/train/progress.ts";
+import { type RunOptions, train } from "../../src/train/train.ts";
+import { randomNumbers } from "../support/numbers.ts";
+import { topicData } from "../support/problems.ts";
+import { modelDigest, tinyData, tinyOptions, tinyTraining, withFastClock } from "../support/training.ts";
+
+/** P@k and the like of a model on data. */
+async function figures(model: TrainedModel, data: Dataset): Promise<Record<string, number>> {
+  const core = await createCore({ threads: 1 });
+  const backend = new WasmBackend(core, model.phi instanceof Float32Array ? "f32" : "f64");
+  const predictor = new Predictor(backend, model);
+  const { ranking } = await evaluate(predictor, data);
+  core.dispose();
+  return ranking.metrics;
+}
+
+const arraysOf = (model: TrainedModel): ArrayLike<number>[] => [
+  model.inducingInputs,
+  model.mu,
+  model.sigma,
+  model.phi,
+  model.bias,
+  model.hyper,
+];
+const allFinite = (model: TrainedModel): boolean =>
+  arraysOf(model).every((values) => Array.from(values).every(Number.isFinite)) &&
+  Number.isFinite(model.summary.dataTerm) &&
+  Number.isFinite(model.summary.divergence);
+const steps = (progress: TrainProgress[]): StepProgress[] =>
+  progress.filter((each) => each.stage === "training");
+const notes = (progress: TrainProgress[]): string =>
+  progress
+    .filter((each): each is NoteProgress => each.stage === "note")
+    .map(({ text }) => text)
+    .join("\n");
+
+describe("a training", () => {
+  test("raises the bound and beats the labels' frequencies", async () => {
+    const progress: TrainProgress[] = [];
+    const model = await withFastClock(() =>
+      tinyTraining({ batch: 200, epochs: 60, klStart: 1, onProgress: (each) => progress.push(each) }),
+    );
+    const seen = steps(progress);
+    expect(seen.map(({ step }) => step)).toEqual(Array.from({ length: 60 }, (_, i) => i + 1));
+    const [first, middle, last] = [seen[0], seen[29], seen[59]] as [StepProgress, StepProgress, StepProgress];
+    // All points in one batch: these are the bound itself, not estimates.
+    expect(middle.bound).toBeGreaterThan(first.bound);
+    expect(last.bound).toBeGreaterThan(middle.bound);
+    expect(last.bound).toBeCloseTo(last.dataTerm - last.divergence, 8);
+    expect(last.epoch).toBe(60);
+    expect(last.secondsLeft).toBe(0);
+    expect(last.pointsPerSecond).toBeGreaterThan(0);
+    expect(model.summary).toMatchObject({
+      points: 200,
+      droppedPoints: 0,
+      steps: 60,
+      epochs: 60,
+      raisedFactorisations: 0,
+      dataTerm: last.dataTerm,
+      divergence: last.divergence,
+    });
+
+    const counts = Array.from(model.labelCounts).sort((a, b) => b - a);
+    const found = await figures(model, tinyData);
+    expect(found["P@1"]).toBeGreaterThan(75);
+    expect(found["P@1"]).toBeGreaterThan(2 * ((100 * (counts[0] as number)) / 200));
+    const threeMost = (counts[0] as number) + (counts[1] as number) + (counts[2] as number);
+    expect(found["P@3"]).toBeGreaterThan((1.3 * (100 * threeMost)) / 600);
+  });
+
+  test("measures on a validation part while it runs", async () => {
+    const progress: TrainProgress[] = [];
+    const validation = topicData({ points: 40, features: 60, labels: 15 }, 1);
+    const model = await withFastClock(() =>
+      tinyTraining({ validation, onProgress: (each) => progress.push(each) }),
+    );
+    expect(steps(progress).filter((each) => each.validation).length).toBeGreaterThan(40);
+    expect(model.summary.validation).toEqual(await figures(model, validation));
+    // Looking at it changes nothing else.
+    const { validation: _, ...summary } = model.summary;
+    expect(await modelDigest({ ...model, summary })).toBe(await modelDigest(await tinyTraining()));
+  });
+
+  test("gives other bytes for another seed and the same for the same", async () => {
+    const [one, same, other] = [await tinyTraining(), await tinyTraining(), await tinyTraining({ seed: 4 })];
+    expect(await modelDigest(one)).toBe(await modelDigest(same));
+    expect(Array.from(one.phi)).not.toEqual(Array.from(other.phi));
+  });
+
+  test("gives the same bytes whether projections are kept or made step by step", async () => {
+    const said: TrainProgress[] = [];
+    const kept = await tinyTraining({ onProgress: (each) => said.push(each) });
+    expect(notes(said)).toContain("projections of all points are kept");
+    const made = await tinyTraining({ memoryBudget: 0, onProgress: (each) => said.push(each) });
+    expect(notes(said)).toContain("projections are made step by step");
+    expect(await modelDigest(made)).toBe(await modelDigest(kept));
+  });
+
+  test("leaves points without labels out and counts them", async () => {
+    const data = topicData({ points: 100, features: 30, labels: 8, unlabelledEvery: 5 }, 2);
+    const model = await train(data, { ...tinyOptions, threads: 1, epochs: 2 });
+    expect(model.summary).toMatchObject({ points: 80, droppedPoints: 20 });
+    expect(model.labelCounts.reduce((sum, count) => sum + count, 0)).toBe(data.labels.labelIndex.length);
+  });
+
+  test("refuses a data set without labels", async () => {
+    const data = topicData({ points: 10, features: 30, labels: 8, unlabelledEvery: 1 }, 2);
+    await expect(train(data, { threads: 1 })).rejects.toThrow(
+      "dataset: found no point with a label, expected at least one",
+    );
+  });
+});
+
+describe("a training that is stopped", () => {
+  const settings = { kernel: "linear+se", mean: "inducing", negatives: 5 } as const;
+
+  /** Cancels at a step; the checkpoint that was saved then. */
+  async function stopAt(step: number, options: TrainOptions & RunOptions = settings): Promise<Uint8Array> {
+    const controller = new AbortController();
+    const saved: Uint8Array[] = [];
+    const stopped = withFastClock(() =>
+      tinyTraining({
+        ...options,
+        signal: controller.signal,
+        onProgress: (each) => {
+          if (each.stage === "training" && each.step === step)
+            controller.abort(new Error("enough for today"));
+        },
+        onCheckpoint: (bytes) => void saved.push(bytes),
+        checkpointSeconds: 1e9,
+      }),
+    );
+    await expect(stopped).rejects.toThrow("enough for today");
+    expect(saved.length).toBe(1);
+    return saved[0] as Uint8Array;
+  }
+
+  test("keeps a checkpoint, and goes on from it to the same bytes", async () => {
+    const whole = await modelDigest(await tinyTraining(settings));
+    for (const step of [1, 31, 59])
+      expect(await modelDigest(await tinyTraining({ ...settings, resume: await stopAt(step) }))).toBe(whole);
+  });
+
+  test("may be stopped twice", async () => {
+    const first = await stopAt(20);
+    const second = await stopAt(40, { ...settings, resume: first });
+    const whole = await modelDigest(await tinyTraining(settings));
+    expect(await modelDigest(await tinyTraining({ ...settings, resume: second }))).toBe(whole);
+  });
+
+  test("is finished when it is cancelled at its last step", async () => {
+    const controller = new AbortController();
+    const model = await withFastClock(() =>
+      tinyTraining({
+        ...settings,
+        signal: controller.signal,
+        onProgress: (each) => {
+          if (each.stage === "training" && each.step === each.steps) controller.abort();
+        },
+      }),
+    );
+    expect(await modelDigest(model)).toBe(await modelDigest(await tinyTraining(settings)));
+  });
+
+  test("goes on from the checkpoints made every so often, with any number of threads", async () => {
+    const saved: Uint8Array[] = [];
+    const whole = await withFastClock(() =>
+      tinyTraining({ ...settings, checkpointSeconds: 10, onCheckpoint: (bytes) => void saved.push(bytes) }),
+    );
+    expect(saved.length).toBeGreaterThan(3);
+    expect(saved.length).toBeLessThan(10);
+    const last = saved.at(-1) as Uint8Array;
+    const resumed = await tinyTraining({ ...settings, threads: 2, resume: last, memoryBudget: 0 });
+    expect(await modelDigest(resumed)).toBe(await modelDigest(whole));
+  });
+
+  test("is refused before it starts when it is cancelled before", async () => {
+    const signal = AbortSignal.abort(new Error("never mind"));
+    await expect(tinyTraining({ signal })).rejects.toThrow("never mind");
+  });
+
+  test("does not go on with other data, other options or another file", async () => {
+    const resume = await stopAt(10);
+    const other = topicData({ points: 200, features: 60, labels: 15 }, 9);
+    await expect(train(other, { threads: 1, ...tinyOptions, ...settings, resume })).rejects.toThrow(
+      "the checkpoint: found a checkpoint of other data, expected one of the data given",
+    );
+    await expect(tinyTraining({ ...settings, seed: 5, resume })).rejects.toThrow(
+      "the checkpoint: found a checkpoint with other options",
+    );
+    await expect(tinyTraining({ resume: resume.slice(0, 400) })).rejects.toThrow("the checkpoint: found");
+    const text = new TextDecoder("latin1").decode(resume);
+    const altered = Uint8Array.from(text.replace('"step":"10"', '"step":"1x"'), (c) => c.charCodeAt(0));
+    await expect(tinyTraining({ ...settings, resume: altered })).rejects.toThrow(
+      'the checkpoint: found step "1x", expected a whole number',
+    );
+  });
+});
+
+describe("a training that goes wrong", () => {
+  for (const covariance of ["shared", "perFactor"] as const) {
+    test(`ends with a sentence and saves nothing, ${covariance}`, async () => {
+      let saved = 0;
+      const lost = withFastClock(() =>
+        tinyTraining({
+          covariance,
+          learningRate: 1e30,
+          checkpointSeconds: 0,
+          onCheckpoint: () => void saved++,
+        }),
+      );
+      await expect(lost).rejects.toThrow(
+        /^found .* at step \d+, expected finite numbers: lower learningRate or raise floor$/,
+      );
+      expect(saved).toBeLessThan(2);
+    });
+  }
+});
+
+describe("the options", () => {
+  const data = topicData({ points: 60, features: 25, labels: 9 }, 4);
+  const few = { factors: 3, inducingPoints: 7, rank: 6, batch: 20, epochs: 1, threads: 1 };
+  const given = { rows: 6, values: Float32Array.from(randomNumbers(6 * 25, 8)) };
+
+  for (const kernel of ["linear", "se", "linear+se"] as const) {
+    for (const covariance of ["shared", "perFactor"] as const) {
+      test(`${kernel} and ${covariance} train with every basis, inducing inputs and negatives`, async () => {
+        for (const fixedInducing of [false, true]) {
+          for (const negatives of ["all", 3] as const) {
+            const common = { ...few, kernel, covariance, fixedInducing, negatives };
+            const models = [await train(data, { ...common, inducing: "free" })];
+            for (const basis of ["svd", "kmeans", given] as const)
+              models.push(await train(data, { ...common, inducing: "subspace", basis }));
+            if (kernel === "linear")
+              models.push(await train(data, { ...common, inducing: "free", mean: "inducing" }));
+            for (const model of models) {
+              expect(allFinite(model)).toBe(true);
+              expect(model.groups).toBe(covariance === "shared" ? 1 : 3);
+              expect(model.summary.steps).toBe(3);
+            }
+          }
+        }
+      });
+    }
+  }
+
+  test("double precision and Gauss-Hermite nodes give nearly the same model", async () => {
+    const single = await train(data, few);
+    const double = await train(data, { ...few, precision: "f64", quadrature: 40 });
+    expect(double.phi).toBeInstanceOf(Float64Array);
+    expect(allFinite(double)).toBe(true);
+    expect(Math.abs(single.summary.dataTerm / double.summary.dataTerm - 1)).toBeLessThan(1e-3);
+  });
+
+  test("what is fixed stays where it was", async () => {
+    const common = { ...few, kernel: "linear+se", inducing: "free" } as const;
+    const trained = (epochs: number, options: TrainOptions): Promise<TrainedModel> =>
+      train(data, { ...common, ...options, epochs });
+    const pairs = async (options: TrainOptions): Promise<[TrainedModel, TrainedModel]> => [
+      await trained(1, options),
+      await trained(3, options),
+    ];
+    const [z1, z3] = await pairs({ fixedInducing: true });
+    expect(Array.from(z3.inducingInputs)).toEqual(Array.from(z1.inducingInputs));
+    expect(Array.from(z3.hyper)).not.toEqual(Array.from(z1.hyper));
+    const [k1, k3] = await pairs({ fixedKernel: true });
+    expect(Array.from(k3.hyper)).toEqual([0, 0, 0]);
+    expect(Array.from(k3.inducingInputs)).not.toEqual(Array.from(k1.inducingInputs));
+  });
+
+  const wrong: [name: string, options: Record<string, unknown>, message: string][] = [
+    ["kernel", { kernel: "cubic" }, "found cubic, expected linear or se or linear+se"],
+    ["inducing", { inducing: "none" }, "found none, expected subspace or free"],
+    ["covariance", { covariance: "full" }, "found full, expected shared or perFactor"],
+    ["mean", { mean: "median" }, "found median, expected inducing or features"],
+    ["mean", { mean: "features", kernel: "se" }, "found features with the kernel se, expected inducing"],
+    ["basis", { basis: "pca" }, "found pca, expected svd or kmeans"],
+    [
+      "basis",
+      { basis: { rows: 2, values: new Float32Array(50) } },
+      "found 2 rows and 50 numbers, expected 6 rows of 25",
+    ],
+    ["negatives", { negatives: 0 }, "found 0, expected a whole number from 1 to 9"],
+    ["negatives", { negatives: 10 }, "found 10, expected a whole number from 1 to 9"],
+    ["factors", { factors: 0 }, "found 0, expected a whole number of at least 1"],
+    ["inducingPoints", { inducingPoints: 61 }, "found 61, expected a whole number from 1 to 60"],
+    ["rank", { rank: 26 }, "found 26, expected a whole number from 1 to 25"],
+    ["batch", { batch: 2.5 }, "found 2.5, expected a whole number"],
+    ["epochs", { epochs: 0 }, "found 0, expected a number above 0"],
+    ["epochs", { epochs: Number.NaN }, "found NaN, expected a finite number"],
+    ["learningRate", { learningRate: Number.POSITIVE_INFINITY }, "found Infinity, expected a finite number"],
+    ["klWeight", { klWeight: Number.NaN }, "found NaN, expected a finite number"],
+    ["floor", { floor: 0 }, "found 0, expected a number above 0"],
+    ["quadrature", { quadrature: 0 }, "found 0, expected a whole number from 1 to 256"],
+    ["precision", { precision: "f16" }, "found f16, expected f32 or f64"],
+    ["seed", { seed: -1 }, "found -1, expected a whole number from 0"],
+    ["memoryBudget", { memoryBudget: Number.NaN }, "found NaN, expected a finite number"],
+    ["threads", { threads: 0 }, "found 0, expected"],
+  ];
+  for (const [name, options, message] of wrong) {
+    test(`${name}: ${message.split(", ")[0]} is refused`, async () => {
+      await expect(train(data, { ...few, ...options })).rejects.toThrow(`${name}: ${message}`);
+    });
+  }
+});
