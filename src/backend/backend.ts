@@ -2,6 +2,7 @@
 // An operation only enqueues; reading back is the only thing to wait for. `out` is always given, never hidden.
 
 import type { RealArray } from "../core/matrix.ts";
+import type { Lists } from "../core/pattern.ts";
 
 /** A matrix on the device. Which one it is, only its backend knows. */
 export interface Tensor {
@@ -21,10 +22,7 @@ export interface IndexTensor {
 }
 
 /** For each row of a batch the labels that count there: entries rowStart[i] to rowStart[i + 1] of labelIndex. */
-export interface LabelLists {
-  rowStart: Int32Array;
-  labelIndex: Int32Array;
-}
+export type LabelLists = Lists;
 
 export interface ProductOptions {
   transposeA?: boolean;

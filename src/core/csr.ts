@@ -5,6 +5,7 @@ import type { Core, Precision } from "./core.ts";
 import { fill } from "./dense.ts";
 import { ArgumentError, NotFiniteError } from "./errors.ts";
 import { Integers, integers, type Matrix, matrix, matrixFrom, scoped } from "./matrix.ts";
+import { entriesTimes, entriesTransposeTimes } from "./pattern.ts";
 import { alike, apart, hasShape, isVector } from "./shapes.ts";
 
 /** Entries of row i are columnIndex and values from rowStart[i] to rowStart[i + 1]. */
@@ -127,20 +128,7 @@ export function sparseTimes(x: Csr, b: Matrix, out: Matrix, options: SparseOptio
   const rows = chosen?.length ?? x.rows;
   sameSize("b", "rows", b.rows, x.columns);
   hasShape("out", out, rows, b.columns);
-  x.core.kernels[x.precision].sparseTimes(
-    rows,
-    x.start.address,
-    x.column.address,
-    x.value.address,
-    chosen?.address ?? 0,
-    b.columns,
-    b.address,
-    b.stride,
-    accumulate,
-    out.address,
-    out.stride,
-  );
-  return out;
+  return entriesTimes(x, x.value, b, out, chosen, accumulate);
 }
 
 /** out = X' B, for all rows of X or for some; B has a row for each of them. */
@@ -151,19 +139,7 @@ export function sparseTransposeTimes(x: Csr, b: Matrix, out: Matrix, options: Sp
   sameSize("b", "rows", b.rows, rows);
   hasShape("out", out, x.columns, b.columns);
   if (!accumulate) fill(out, 0);
-  x.core.kernels[x.precision].sparseTransposeTimes(
-    rows,
-    x.start.address,
-    x.column.address,
-    x.value.address,
-    chosen?.address ?? 0,
-    b.columns,
-    b.address,
-    b.stride,
-    out.address,
-    out.stride,
-  );
-  return out;
+  return entriesTransposeTimes(x, x.value, b, out, chosen);
 }
 
 /** out = X' (X B), without the product in between. */

@@ -54,26 +54,68 @@ export function sampledProducts(pattern: Pattern, a: Matrix, b: Matrix, out: Mat
   return out;
 }
 
+/** Where the entries of a sparse matrix stand. */
+export interface Entries {
+  rows: number;
+  start: Integers;
+  column: Integers;
+}
+
+/** out = V B (or += where accumulate) for all rows of V or the chosen ones. Shapes are the caller's to check. */
+export function entriesTimes(
+  { rows, start, column }: Entries,
+  values: Matrix,
+  b: Matrix,
+  out: Matrix,
+  chosen?: Integers,
+  accumulate = false,
+): Matrix {
+  b.core.kernels[b.precision].sparseTimes(
+    chosen?.length ?? rows,
+    start.address,
+    column.address,
+    values.address,
+    chosen?.address ?? 0,
+    b.columns,
+    b.address,
+    b.stride,
+    accumulate,
+    out.address,
+    out.stride,
+  );
+  return out;
+}
+
+/** out += V' B over all rows of V or the chosen ones. Shapes are the caller's to check. */
+export function entriesTransposeTimes(
+  { rows, start, column }: Entries,
+  values: Matrix,
+  b: Matrix,
+  out: Matrix,
+  chosen?: Integers,
+): Matrix {
+  b.core.kernels[b.precision].sparseTransposeTimes(
+    chosen?.length ?? rows,
+    start.address,
+    column.address,
+    values.address,
+    chosen?.address ?? 0,
+    b.columns,
+    b.address,
+    b.stride,
+    out.address,
+    out.stride,
+  );
+  return out;
+}
+
 /** out = V B, V having the values at the entries. */
 export function patternTimes(pattern: Pattern, values: Matrix, b: Matrix, out: Matrix): Matrix {
   alike({ values, b, out });
   isVector("values", values, pattern.entries);
   hasShape("b", b, pattern.columns, b.columns);
   hasShape("out", out, pattern.rows, b.columns);
-  b.core.kernels[b.precision].sparseTimes(
-    pattern.rows,
-    pattern.start.address,
-    pattern.column.address,
-    values.address,
-    0,
-    b.columns,
-    b.address,
-    b.stride,
-    false,
-    out.address,
-    out.stride,
-  );
-  return out;
+  return entriesTimes(pattern, values, b, out);
 }
 
 /** out += V' B, V having the values at the entries. */
@@ -82,17 +124,5 @@ export function patternTransposeTimes(pattern: Pattern, values: Matrix, b: Matri
   isVector("values", values, pattern.entries);
   hasShape("b", b, pattern.rows, b.columns);
   hasShape("out", out, pattern.columns, b.columns);
-  b.core.kernels[b.precision].sparseTransposeTimes(
-    pattern.rows,
-    pattern.start.address,
-    pattern.column.address,
-    values.address,
-    0,
-    b.columns,
-    b.address,
-    b.stride,
-    out.address,
-    out.stride,
-  );
-  return out;
+  return entriesTransposeTimes(pattern, values, b, out);
 }

@@ -40,7 +40,7 @@ export interface WorkerHandle {
 }
 
 interface Host {
-  process?: { versions?: { node?: string; bun?: string }; getBuiltinModule?: (name: string) => unknown };
+  process?: { versions?: { node?: string; bun?: string } };
   Deno?: unknown;
   navigator?: { hardwareConcurrency?: number };
 }

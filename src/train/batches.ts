@@ -1,5 +1,6 @@
 // The points of each step: every epoch in a new order, and for each point the labels that are looked at.
 
+import type { LabelLists } from "../backend/backend.ts";
 import type { Core } from "../core/core.ts";
 import { choice, permutation } from "../core/random.ts";
 import type { LabelSets } from "../data/dataset.ts";
@@ -40,15 +41,10 @@ export class BatchOrder {
   }
 }
 
-export interface Lists {
-  rowStart: Int32Array;
-  labelIndex: Int32Array;
-}
-
 const labelsOf = (labels: LabelSets, row: number): Int32Array =>
   labels.labelIndex.subarray(labels.rowStart[row], labels.rowStart[row + 1]);
 
-function join(parts: Int32Array[]): Lists {
+function join(parts: Int32Array[]): LabelLists {
   const rowStart = new Int32Array(parts.length + 1);
   parts.forEach((part, i) => {
     rowStart[i + 1] = (rowStart[i] as number) + part.length;
@@ -61,7 +57,7 @@ function join(parts: Int32Array[]): Lists {
 }
 
 /** The labels that the points of a batch have. */
-export function presentLabels(labels: LabelSets, rows: Int32Array): Lists {
+export function presentLabels(labels: LabelSets, rows: Int32Array): LabelLists {
   return join(Array.from(rows, (row) => labelsOf(labels, row)));
 }
 
@@ -76,7 +72,7 @@ export function sampledLabels(
   count: number,
   seed: number,
   step: number,
-): { lists: Lists; signedWeight: Float64Array } {
+): { lists: LabelLists; signedWeight: Float64Array } {
   const weights: number[] = [];
   const parts = Array.from(rows, (row, i) => {
     const present = labelsOf(labels, row);

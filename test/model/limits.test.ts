@@ -2,13 +2,12 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { WasmBackend } from "../../src/backend/wasm.ts";
-import { createCore } from "../../src/core/index.ts";
+import type { WasmBackend } from "../../src/backend/wasm.ts";
 import { type SelfcheckCase, selfcheckAnswers } from "../../src/model/selfcheck.ts";
 import { sampledLabels } from "../../src/train/batches.ts";
+import { expectClose, withBackend } from "../support/bounds.ts";
 import { fullBound, optimalSigma } from "../support/fullgp.ts";
 import { type ProblemForm, randomProblem, smallSizes } from "../support/problems.ts";
-import { worst } from "../support/reference.ts";
 
 type Rows = number[][];
 type Answers = Awaited<ReturnType<typeof selfcheckAnswers>>;
@@ -20,28 +19,6 @@ const forms: ProblemForm[] = kernels.flatMap((kernel) =>
     (["shared", "perFactor"] as const).map((posterior) => ({ kernel, inducing, posterior })),
   ),
 );
-
-/** Runs a test body with a backend in double precision, and fails if the body leaves memory behind. */
-async function withBackend(body: (backend: WasmBackend) => Promise<void>): Promise<void> {
-  const core = await createCore({ threads: 1 });
-  const backend = new WasmBackend(core, "f64");
-  const before = core.arena.used;
-  await body(backend);
-  backend.dispose();
-  expect(core.arena.used).toBe(before);
-  core.dispose();
-}
-
-/** Equal to `tolerance` of the greatest element. */
-function expectClose(
-  found: ArrayLike<number>,
-  wanted: ArrayLike<number>,
-  what: string,
-  tolerance = 1e-11,
-): void {
-  const scale = Math.max(...Array.from(wanted, Math.abs), 1e-3);
-  expect(worst(found, wanted) / scale, what).toBeLessThan(tolerance);
-}
 
 function expectSameAnswers(found: Answers, wanted: Answers, except: string[] = []): void {
   const { gradient, ...values } = wanted;

@@ -1,11 +1,9 @@
 // The weight of the KL, and the mean through the features against the mean through the inducing inputs.
 
 import { describe, expect, test } from "vitest";
-import { WasmBackend } from "../../src/backend/wasm.ts";
-import { createCore } from "../../src/core/index.ts";
 import { parameterNames, parameterSizes } from "../../src/model/parameters.ts";
 import type { ModelShape } from "../../src/model/shape.ts";
-import { boundAt, type ParameterValues } from "../support/bounds.ts";
+import { boundAt, expectClose, type ParameterValues, withBackend } from "../support/bounds.ts";
 import { randomNumbers } from "../support/numbers.ts";
 import { randomRows, smallSizes } from "../support/problems.ts";
 import { product, transposed, worst } from "../support/reference.ts";
@@ -41,26 +39,6 @@ function randomParameters(shape: ModelShape): ParameterValues {
     return [name, Array.from(randomNumbers(rows * columns, 72 + i))] as const;
   });
   return Object.fromEntries(entries) as ParameterValues;
-}
-
-async function withBackend(body: (backend: WasmBackend) => Promise<void>): Promise<void> {
-  const core = await createCore({ threads: 1 });
-  const backend = new WasmBackend(core, "f64");
-  const before = core.arena.used;
-  await body(backend);
-  backend.dispose();
-  expect(core.arena.used).toBe(before);
-  core.dispose();
-}
-
-function expectClose(
-  found: ArrayLike<number>,
-  wanted: ArrayLike<number>,
-  what: string,
-  tolerance = 1e-11,
-): void {
-  const scale = Math.max(...Array.from(wanted, Math.abs), 1e-3);
-  expect(worst(found, wanted) / scale, what).toBeLessThan(tolerance);
 }
 
 const titleOf = ({ kernel, covariance, mean }: Form): string =>

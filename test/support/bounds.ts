@@ -1,6 +1,9 @@
 // The bound at given parameters, for free inducing inputs: value and every gradient as plain arrays.
 
+import { expect } from "vitest";
 import type { Backend } from "../../src/backend/backend.ts";
+import { WasmBackend } from "../../src/backend/wasm.ts";
+import { createCore } from "../../src/core/index.ts";
 import { Bound } from "../../src/model/bound.ts";
 import {
   allocateParameters,
@@ -9,6 +12,7 @@ import {
   parameterNames,
 } from "../../src/model/parameters.ts";
 import type { ModelShape } from "../../src/model/shape.ts";
+import { worst } from "./reference.ts";
 
 export type ParameterValues = Record<ParameterName, number[]>;
 
@@ -53,4 +57,26 @@ export async function boundAt(
   freeParameters(backend, parameters);
   backend.free(x, rows, squares);
   return { bound: dataTerm - klWeight * divergence, gradient: gradient as ParameterValues };
+}
+
+/** Runs a test body with a backend in double precision, and fails if the body leaves memory behind. */
+export async function withBackend(body: (backend: WasmBackend) => Promise<void>): Promise<void> {
+  const core = await createCore({ threads: 1 });
+  const backend = new WasmBackend(core, "f64");
+  const before = core.arena.used;
+  await body(backend);
+  backend.dispose();
+  expect(core.arena.used).toBe(before);
+  core.dispose();
+}
+
+/** Equal to `tolerance` of the greatest element. */
+export function expectClose(
+  found: ArrayLike<number>,
+  wanted: ArrayLike<number>,
+  what: string,
+  tolerance = 1e-11,
+): void {
+  const scale = Math.max(...Array.from(wanted, Math.abs), 1e-3);
+  expect(worst(found, wanted) / scale, what).toBeLessThan(tolerance);
 }
