@@ -2,6 +2,10 @@
 
 import { playwright } from "@vitest/browser-playwright";
 import { defineConfig } from "vitest/config";
+import { vulkanEnvironment } from "./scripts/vulkan.ts";
+
+// Processes that run tests are started from this one, and find its GPU adapter.
+Object.assign(process.env, vulkanEnvironment());
 
 /** What a page must send to have threads. */
 const isolation = {
@@ -11,12 +15,27 @@ const isolation = {
 
 /** Tests that need a file system or other programs. */
 const hostOnly = ["test/**/*.files.test.ts", "test/runtimes/**"];
+/** Tests of the page drive a browser and watch its main thread: they run one at a time and alone. */
+const page = ["test/site/browser/**"];
 
 export default defineConfig({
   test: {
     testTimeout: 120_000,
     projects: [
-      { extends: true, test: { name: "node", include: ["test/**/*.test.ts"], environment: "node" } },
+      {
+        extends: true,
+        test: { name: "node", include: ["test/**/*.test.ts"], exclude: page, environment: "node" },
+      },
+      {
+        extends: true,
+        test: {
+          name: "page",
+          include: page.map((folder) => `${folder}/*.test.ts`),
+          environment: "node",
+          fileParallelism: false,
+          hookTimeout: 120_000,
+        },
+      },
       {
         extends: true,
         server: { headers: isolation },

@@ -1,10 +1,21 @@
 // npm run bench -- SUITE [--json] [--rounds N] [--only WORD]: measures, never asserts.
 
+import { accuracy } from "./accuracy.ts";
 import { coreBench } from "./core.ts";
+import { edgeBench } from "./edge.ts";
+import { gpuBench } from "./gpu.ts";
 import type { BenchOptions } from "./harness.ts";
+import { serveBench } from "./serve.ts";
 import { stepBench } from "./step.ts";
 
-const suites: Record<string, (options: BenchOptions) => Promise<void>> = { core: coreBench, step: stepBench };
+const suites: Record<string, (options: BenchOptions) => Promise<void>> = {
+  accuracy,
+  core: coreBench,
+  step: stepBench,
+  edge: edgeBench,
+  gpu: gpuBench,
+  serve: serveBench,
+};
 
 const args = process.argv.slice(2);
 const value = (flag: string): string | undefined =>

@@ -15,6 +15,21 @@ export async function loadPeer(
   version: string,
   also: Record<string, string> = {},
 ): Promise<Record<string, unknown> | undefined> {
+  const entry = installPeer(name, version, also);
+  try {
+    return entry === undefined ? undefined : await import(pathToFileURL(entry).href);
+  } catch (error) {
+    console.error(`${name} is not compared: ${error instanceof Error ? error.message : String(error)}`);
+    return undefined;
+  }
+}
+
+/** The same without loading it: the path of its module. */
+export function installPeer(
+  name: string,
+  version: string,
+  also: Record<string, string> = {},
+): string | undefined {
   try {
     mkdirSync(folder, { recursive: true });
     if (!existsSync(`${folder}/package.json`))
@@ -25,11 +40,12 @@ export async function loadPeer(
       const { status, stderr } = spawnSync(
         "npm",
         ["install", "--no-audit", "--no-fund", "--prefix", folder, ...wanted],
-        { encoding: "utf8" },
+        // onnxruntime-node would fetch CUDA.
+        { encoding: "utf8", env: { ...process.env, ONNXRUNTIME_NODE_INSTALL: "skip" } },
       );
       if (status !== 0) throw new Error(stderr.trim().split("\n").at(-1));
     }
-    return await import(pathToFileURL(entryOf(name)).href);
+    return entryOf(name);
   } catch (error) {
     console.error(`${name} is not compared: ${error instanceof Error ? error.message : String(error)}`);
     return undefined;
@@ -44,7 +60,8 @@ function entryOf(name: string): string {
   const entry =
     (typeof exported === "string"
       ? exported
-      : (exported?.import?.default ?? exported?.import ?? exported?.default)) ?? manifest.main;
+      : (exported?.node?.import ?? exported?.import?.default ?? exported?.import ?? exported?.default)) ??
+    manifest.main;
   return `${folder}/node_modules/${name}/${entry}`;
 }
 

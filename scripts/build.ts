@@ -7,7 +7,9 @@ import { availableParallelism } from "node:os";
 import { build } from "esbuild";
 import { entryPoints } from "./entries.ts";
 import { kernelSources } from "./kernels.ts";
-import { runAll } from "./run.ts";
+import { buildReport } from "./report.ts";
+import { type Job, runAll } from "./run.ts";
+import { writeShaders } from "./shaders.ts";
 
 /** The same source, four ways. Threads share an imported memory; relaxed SIMD gives up equal bytes between CPUs. */
 const threads = ["--enable", "threads", "--importMemory", "--sharedMemory", "--maximumMemory", "65536"];
@@ -18,6 +20,8 @@ const variants: Record<string, string[]> = {
   "core-relaxed": relaxed,
   "core-threads-relaxed": [...threads, ...relaxed],
 };
+/** All modules: those of assembly/, and that of mlgpf/edge, which has a source and a memory of its own. */
+const modules = [...Object.keys(variants), "edge"];
 const common = [
   "-O3",
   "--converge",
@@ -26,8 +30,6 @@ const common = [
   "stub",
   "--enable",
   "simd",
-  "--initialMemory",
-  "16",
 ];
 
 async function buildWasm(): Promise<void> {
@@ -36,11 +38,11 @@ async function buildWasm(): Promise<void> {
     sources.map((name) => ({ name, text: readFileSync(`assembly/${name}`, "utf8") })),
   );
   const state = createHash("sha256");
-  for (const name of sources) state.update(readFileSync(`assembly/${name}`));
+  for (const name of [...sources, "edge/index.ts"]) state.update(readFileSync(`assembly/${name}`));
   for (const name of ["scripts/build.ts", "scripts/kernels.ts", "package-lock.json"])
     state.update(readFileSync(name));
   const digest = state.digest("hex");
-  const wanted = Object.keys(variants).flatMap((name) => [`build/${name}.wasm`, `src/generated/${name}.ts`]);
+  const wanted = modules.flatMap((name) => [`build/${name}.wasm`, `src/generated/${name}.ts`]);
   const stamp = "build/.sources";
   if (wanted.every(existsSync) && existsSync(stamp) && readFileSync(stamp, "utf8") === digest) return;
 
@@ -48,15 +50,19 @@ async function buildWasm(): Promise<void> {
   mkdirSync("src/generated", { recursive: true });
   writeFileSync("build/entry.ts", entry);
   writeFileSync("src/generated/kernels.ts", types);
+  const compile = (name: string, source: string, pages: number, flags: string[]): Job => ({
+    name: `asc ${name}`,
+    command: "node_modules/.bin/asc",
+    args: [source, ...common, "--initialMemory", String(pages), ...flags, "-o", `build/${name}.wasm`],
+  });
   await runAll(
-    Object.entries(variants).map(([name, flags]) => ({
-      name: `asc ${name}`,
-      command: "node_modules/.bin/asc",
-      args: ["build/entry.ts", ...common, ...flags, "-o", `build/${name}.wasm`],
-    })),
+    [
+      ...Object.entries(variants).map(([name, flags]) => compile(name, "build/entry.ts", 16, flags)),
+      compile("edge", "assembly/edge/index.ts", 1, []),
+    ],
     availableParallelism(),
   );
-  for (const name of Object.keys(variants)) {
+  for (const name of modules) {
     const base64 = readFileSync(`build/${name}.wasm`).toString("base64");
     writeFileSync(
       `src/generated/${name}.ts`,
@@ -85,10 +91,12 @@ async function buildDist(): Promise<void> {
   });
   const types = spawnSync("node_modules/.bin/tsc", ["-p", "tsconfig.build.json"], { stdio: "inherit" });
   if (types.status !== 0) process.exit(1);
-  for (const name of Object.keys(variants)) {
+  for (const name of modules) {
     writeFileSync(`dist/${name}.wasm`, readFileSync(`build/${name}.wasm`));
   }
 }
 
+writeShaders();
 await buildWasm();
+await buildReport();
 if (!process.argv.includes("--wasm")) await buildDist();

@@ -3,4 +3,5 @@ export const entryPoints: Record<string, string> = {
   index: "src/index.ts",
   core: "src/core/index.ts",
   cli: "src/cli/main.ts",
+  edge: "src/edge/index.ts",
 };

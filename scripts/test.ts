@@ -4,6 +4,7 @@
 import { readFileSync, rmSync } from "node:fs";
 import { ensureChromium } from "./chromium.ts";
 import { type Job, run } from "./run.ts";
+import { vulkanEnvironment } from "./vulkan.ts";
 
 interface Counts {
   passed: number;
@@ -23,12 +24,12 @@ interface Step {
 const bin = (name: string): string => `node_modules/.bin/${name}`;
 const number = (text: string, pattern: RegExp): number => Number(pattern.exec(text)?.[1] ?? 0);
 
-function vitest(project: string): Step {
+function vitest(project: string, title: string): Step {
   const report = `node_modules/.cache/mlgpf/${project}.json`;
   rmSync(report, { force: true });
   return {
     name: project,
-    title: project === "node" ? `tests in Node ${process.versions.node}` : "tests in headless Chromium",
+    title,
     job: {
       name: project,
       command: bin("vitest"),
@@ -58,16 +59,17 @@ const steps: Step[] = [
     title: "lint and format",
     job: { name: "lint", command: bin("biome"), args: ["ci", "--error-on-warnings"] },
   },
-  vitest("node"),
-  vitest("chromium"),
+  vitest("node", `tests in Node ${process.versions.node}`),
+  vitest("chromium", "tests in headless Chromium"),
+  vitest("page", "tests of the page"),
   {
     name: "deno",
     title: "tests in Deno",
     job: {
       name: "deno",
       command: bin("deno"),
-      args: ["test", "--no-check", "--allow-all", "test"],
-      env: { NO_COLOR: "1" },
+      args: ["test", "--no-check", "--allow-all", "--ignore=test/site/browser", "test"],
+      env: { NO_COLOR: "1", ...vulkanEnvironment() },
     },
     count: (output) => ({
       passed: number(output, /(\d+) passed/),
@@ -94,7 +96,8 @@ const steps: Step[] = [
 const chosen = process.argv.slice(2);
 const total: Counts = { passed: 0, failed: 0, skipped: 0 };
 const table: string[] = [];
-const chromium = chosen.length === 0 || chosen.includes("chromium") ? ensureChromium() : "";
+const needsChromium = chosen.length === 0 || chosen.some((name) => name === "chromium" || name === "page");
+const chromium = needsChromium ? ensureChromium() : "";
 
 for (const step of steps.filter(({ name }) => chosen.length === 0 || chosen.includes(name))) {
   const begin = performance.now();

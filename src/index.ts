@@ -1,5 +1,7 @@
 // mlgpf: extreme multi-label classification with honest probabilities.
 
+export type { DeviceChoice } from "./backend/devices.ts";
+export { type CompactOptions, compactModel } from "./compact/index.ts";
 export { type Core, type CoreOptions, createCore } from "./core/core.ts";
 export { ArgumentError, NotFiniteError, OutOfMemoryError } from "./core/errors.ts";
 export * from "./data/index.ts";
@@ -7,7 +9,7 @@ export { FileError, FormatError } from "./io/errors.ts";
 export { modelFromBytes, modelToBytes } from "./io/modelfile.ts";
 export * from "./metrics/index.ts";
 export { type Evaluation, evaluate } from "./predict/evaluate.ts";
-export { type LoadedModel, loadModel } from "./predict/load.ts";
+export { type LoadedModel, type LoadOptions, loadModel } from "./predict/load.ts";
 export type { TrainedModel, TrainingSummary } from "./predict/model.ts";
 export { Predictor, type Scores } from "./predict/predictor.ts";
 export type { TrainOptions } from "./train/options.ts";

@@ -2,18 +2,22 @@
 
 import { mkdirSync } from "node:fs";
 import { withPredictor } from "../../src/cli/predict.ts";
+import { machine, writeReport } from "../../src/cli/report.ts";
 import { duration, terminal } from "../../src/cli/terminal.ts";
 import { showProgress } from "../../src/cli/train.ts";
-import { selectFeatures } from "../../src/data/index.ts";
+import { selectFeatures, selectRows } from "../../src/data/index.ts";
 import { writeAtomically } from "../../src/io/files.ts";
 import { modelToBytes } from "../../src/io/modelfile.ts";
 import { topLabels } from "../../src/metrics/index.ts";
 import { evaluate } from "../../src/predict/evaluate.ts";
+import { recordHistory } from "../../src/report/history.ts";
 import { train } from "../../src/train/train.ts";
 import { readWordNet } from "./wordnet.ts";
 
 const OUT = "results/wordnet";
 const EXAMPLES = 6;
+/** Test definitions looked at while training, to see it learn. */
+const WATCHED = 1000;
 
 const begin = performance.now();
 const screen = terminal(false);
@@ -25,8 +29,19 @@ screen.say(
     `${(labels.labelIndex.length / labels.rows).toFixed(1)} a definition`,
 );
 
+const begun = performance.now();
+const watched = recordHistory(() => (performance.now() - begun) / 1000);
+const show = showProgress(screen);
+const every = Math.floor(data.test.features.rows / WATCHED);
 const model = await train(data.train, {
-  onProgress: showProgress(screen),
+  validation: selectRows(
+    data.test,
+    Array.from({ length: WATCHED }, (_, i) => i * every),
+  ),
+  onProgress: (progress) => {
+    watched.record(progress);
+    show(progress);
+  },
 });
 screen.done();
 const trained = performance.now();
@@ -42,7 +57,22 @@ await withPredictor(model, undefined, async (predictor) => {
     ece: calibration?.ece,
   };
   mkdirSync(OUT, { recursive: true });
-  await writeAtomically(`${OUT}/model.safetensors`, modelToBytes(model));
+  const bytes = modelToBytes(model);
+  await writeAtomically(`${OUT}/model.safetensors`, bytes);
+  const history = watched.history();
+  const textOf = (row: number): { title: string; text: string } => {
+    const { word, definition } = data.testTexts[row] as { word: string; definition: string };
+    return { title: word, text: definition };
+  };
+  const job = {
+    model,
+    bytes: bytes.length,
+    title: "WordNet nouns",
+    run: { seconds: history.seconds, machine: machine(), notes: watched.notes },
+    history,
+    validation: { data: data.test, file: "WordNet nouns held out", textOf },
+  };
+  await writeReport(`${OUT}/report.html`, job, predictor, screen);
   const report = { figures, byFrequency: calibration?.byFrequency, summary: model.summary };
   await writeAtomically(
     `${OUT}/metrics.json`,
@@ -97,6 +127,7 @@ console.log(
   `\n  ${duration(total)} in all, ${duration((trained - begin) / 1000)} of it reading and training`,
 );
 console.log(`
+  Open ${OUT}/report.html in a browser to look at the model: its figures, its labels, its training.
   The model is ${OUT}/model.safetensors, its figures are in ${OUT}/metrics.json. Try:
 
     echo '{"text": "a large wild cat that lives in the mountains"}' | npx mlgpf predict ${OUT}/model.safetensors --format jsonl

@@ -95,6 +95,12 @@ export interface ListedLikelihoodOutputs {
   dVariance: Tensor;
 }
 
+/** The k greatest of each row, greatest first; of equals the smaller column first. */
+export interface TopScores {
+  indices: Int32Array;
+  values: RealArray;
+}
+
 export interface AdamStep {
   rate: number;
   step: number;
@@ -190,6 +196,10 @@ export interface Backend {
 
   /** E sigmoid(f), f ~ N(mean, variance) */
   probability(mean: Tensor, variance: Tensor, out: Tensor): void;
+  /** The k greatest of each row, read back. NaN counts as the least. */
+  topScores(scores: Tensor, k: number): Promise<TopScores>;
   adam(parameter: Tensor, gradient: Tensor, first: Tensor, second: Tensor, step: AdamStep): void;
+  /** Starts what was enqueued, for a device that collects operations; called after each step. */
+  flush?(): void;
   dispose(): void;
 }

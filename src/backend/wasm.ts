@@ -14,6 +14,7 @@ import {
   predictiveProbability,
   Quadrature,
 } from "../core/quadrature.ts";
+import { topK } from "../core/select.ts";
 import type {
   AdamStep,
   Backend,
@@ -30,6 +31,7 @@ import type {
   SparseTensor,
   SymmetricProductOptions,
   Tensor,
+  TopScores,
 } from "./backend.ts";
 
 /** The tensors of this backend are matrices of the core. */
@@ -138,13 +140,16 @@ export class WasmBackend implements Backend {
     const stack = m(a);
     const n = stack.columns;
     const start = matrix(this.core, stack.rows, n, this.precision);
-    dense.scale(1, stack, start);
-    cholesky(stack, count).forEach((status, i) => {
-      if (status === FACTORED) return;
-      const rows = [i * n, (i + 1) * n] as const;
-      this.#factoriseLifted(start.rowRange(...rows), stack.rowRange(...rows), i);
-    });
-    start.free();
+    try {
+      dense.scale(1, stack, start);
+      cholesky(stack, count).forEach((status, i) => {
+        if (status === FACTORED) return;
+        const rows = [i * n, (i + 1) * n] as const;
+        this.#factoriseLifted(start.rowRange(...rows), stack.rowRange(...rows), i);
+      });
+    } finally {
+      start.free();
+    }
   }
 
   #factoriseLifted(start: Matrix, out: Matrix, index: number): void {
@@ -231,6 +236,9 @@ export class WasmBackend implements Backend {
   }
   probability(mean: Tensor, variance: Tensor, out: Tensor): void {
     predictiveProbability(m(mean), m(variance), m(out), this.#quadrature("closed"));
+  }
+  async topScores(scores: Tensor, k: number): Promise<TopScores> {
+    return topK(m(scores), k);
   }
 
   pattern(columns: number, lists: LabelLists): PatternTensor {

@@ -9,6 +9,8 @@ export interface Flag {
   help: string;
   /** What stands for the value in the help. */
   value?: string;
+  /** The value where none is given: `--early-stop` alone. */
+  bare?: string;
 }
 
 export type Flags = Record<string, Flag>;
@@ -36,7 +38,7 @@ export function parseFlags(args: string[], flags: Flags): Parsed {
         { type: flag.kind === "switch" ? "boolean" : "string" } as const,
       ]),
     );
-    const parsed = parseArgs({ args, options, allowPositionals: true, strict: true });
+    const parsed = parseArgs({ args: withBare(args, flags), options, allowPositionals: true, strict: true });
     values = parsed.values as Record<string, unknown>;
     positional = parsed.positionals;
   } catch (error) {
@@ -58,15 +60,43 @@ export function parseFlags(args: string[], flags: Flags): Parsed {
   };
 }
 
+/** Fills in the values of flags that may stand without one. */
+function withBare(args: string[], flags: Flags): string[] {
+  return args.map((arg, i) => {
+    const bare = arg.startsWith("--") ? flags[arg.slice(2)]?.bare : undefined;
+    const next = args[i + 1];
+    const hasValue = next !== undefined && next.trim() !== "" && Number.isFinite(Number(next));
+    return bare === undefined || hasValue ? arg : `${arg}=${bare}`;
+  });
+}
+
 /** The flags as aligned lines of help. */
 export function flagHelp(flags: Flags): string {
-  const left = Object.entries(flags).map(
-    ([name, flag]) => `--${name}${flag.kind === "switch" ? "" : ` ${flag.value ?? "N"}`}`,
-  );
+  const left = Object.entries(flags).map(([name, flag]) => `--${name}${valueHelp(flag)}`);
   const width = Math.max(...left.map((item) => item.length));
   return Object.values(flags)
     .map((flag, i) => `  ${(left[i] as string).padEnd(width)}  ${flag.help}`)
     .join("\n");
+}
+
+function valueHelp({ kind, value = "N", bare }: Flag): string {
+  if (kind === "switch") return "";
+  return bare === undefined ? ` ${value}` : ` [${value}]`;
+}
+
+/** A flag for what computes. */
+export const deviceFlag = (fallback: string): Flag => ({
+  kind: "text",
+  value: "NAME",
+  help: `wasm, webgpu, or auto: a hardware GPU where there is one (default: ${fallback})`,
+});
+
+/** What --device says. */
+export function deviceOf(parsed: Parsed, fallback: "auto" | "wasm" = "wasm"): "auto" | "wasm" | "webgpu" {
+  const name = parsed.text("device") ?? fallback;
+  if (name !== "auto" && name !== "wasm" && name !== "webgpu")
+    throw new UsageError(`--device: found ${name}, expected wasm, webgpu or auto`);
+  return name;
 }
 
 /** An object without the keys that were not given. */

@@ -1,14 +1,15 @@
 // mlgpf inspect MODEL and mlgpf selfcheck [FILE]
 
 import process from "node:process";
-import { WasmBackend } from "../backend/wasm.ts";
-import { createCore } from "../core/core.ts";
+import type { Backend } from "../backend/backend.ts";
+import { type OpenDevice, openDevice } from "../backend/devices.ts";
+import { createCore, type Precision } from "../core/core.ts";
 import { FormatError } from "../io/errors.ts";
 import { readWhole } from "../io/files.ts";
 import { selfcheckCases } from "../model/cases.ts";
-import { type SelfcheckCase, selfcheckCase } from "../model/selfcheck.ts";
+import { type SelfcheckCase, type SelfcheckErrors, worstErrors } from "../model/selfcheck.ts";
 import type { Command } from "./command.ts";
-import { type Parsed, UsageError } from "./flags.ts";
+import { deviceFlag, deviceOf, type Parsed, UsageError } from "./flags.ts";
 import { openModel } from "./predict.ts";
 
 async function inspect(parsed: Parsed): Promise<void> {
@@ -43,64 +44,68 @@ export const inspectCommand: Command = {
 };
 
 /** Single precision is held to less; double precision is checked with enough Gauss-Hermite nodes. */
-const SETTINGS = [
-  { precision: "f64", quadrature: 128, tolerance: 1e-9 },
-  { precision: "f32", quadrature: "closed", tolerance: 1e-4 },
-] as const;
+const SETTINGS = {
+  f64: { quadrature: 128, tolerance: 1e-9 },
+  f32: { quadrature: "closed", tolerance: 1e-4 },
+} as const;
+
+interface CheckResult {
+  device: Backend["name"];
+  about: string;
+  precision: Precision;
+  cases: number;
+  tolerance: number;
+  passed: boolean;
+  worst: SelfcheckErrors;
+}
+
+async function checkDevice(device: OpenDevice, cases: SelfcheckCase[]): Promise<CheckResult> {
+  const { name, precision } = device.backend;
+  const { quadrature, tolerance } = SETTINGS[precision];
+  try {
+    const worst = await worstErrors(device.backend, cases, quadrature);
+    device.check();
+    const passed = Object.values(worst).every((error) => error < tolerance);
+    return { device: name, about: device.about, precision, cases: cases.length, tolerance, passed, worst };
+  } finally {
+    device.dispose();
+  }
+}
 
 async function selfcheck(parsed: Parsed): Promise<void> {
   const [path, ...more] = parsed.positional;
   if (more.length > 0) throw new UsageError("mlgpf selfcheck takes at most one file");
-  const device = parsed.text("device") ?? "auto";
-  if (!["wasm", "auto"].includes(device))
-    throw new UsageError(`--device: found ${device}, expected wasm or auto`);
+  const choice = deviceOf(parsed, "auto");
   const cases = path === undefined ? selfcheckCases : await readCases(path);
   const core = await createCore();
-  const results: Record<string, unknown>[] = [];
-  for (const { precision, quadrature, tolerance } of SETTINGS) {
-    const backend = new WasmBackend(core, precision);
-    const worst: Record<string, number> = {};
-    for (const problem of cases) {
-      for (const [name, error] of Object.entries(await selfcheckCase(backend, problem, quadrature))) {
-        worst[name] = Math.max(worst[name] ?? 0, error);
-      }
+  const results: CheckResult[] = [];
+  try {
+    if (choice !== "webgpu") {
+      for (const precision of ["f64", "f32"] as const)
+        results.push(await checkDevice(await openDevice(core, "wasm", precision), cases));
     }
-    backend.dispose();
-    const passed = Object.values(worst).every((error) => error < tolerance);
-    results.push({
-      device: "wasm",
-      precision,
-      threads: core.threads,
-      cases: cases.length,
-      tolerance,
-      passed,
-      worst,
-    });
+    if (choice !== "wasm") {
+      const device = await openDevice(core, choice, "f32");
+      if (device.backend.name === "webgpu") results.push(await checkDevice(device, cases));
+      else console.error(`WebGPU is not checked: ${device.about}`);
+    }
+  } finally {
+    core.dispose();
   }
-  core.dispose();
   for (const result of results) {
     if (parsed.on("json")) console.log(JSON.stringify(result));
-    else printResult(result as never);
+    else printResult(result);
   }
   if (results.some(({ passed }) => !passed)) process.exitCode = 1;
 }
 
-function printResult(result: {
-  precision: string;
-  cases: number;
-  tolerance: number;
-  passed: boolean;
-  worst: Record<string, number>;
-}): void {
-  console.log(`wasm, ${result.precision}, ${result.cases} cases, worst relative error of each quantity:`);
-  for (const [name, error] of Object.entries(result.worst)) {
-    console.log(
-      `  ${name.padEnd(18)} ${error.toExponential(1)}${error < result.tolerance ? "" : `  above ${result.tolerance}`}`,
-    );
+function printResult({ about, precision, cases, tolerance, passed, worst }: CheckResult): void {
+  console.log(`${about}, ${precision}, ${cases} cases, worst relative error of each quantity:`);
+  for (const [name, error] of Object.entries(worst)) {
+    const verdict = error < tolerance ? "" : `  above ${tolerance}`;
+    console.log(`  ${name.padEnd(18)} ${error.toExponential(1)}${verdict}`);
   }
-  console.log(
-    result.passed ? `passed: all below ${result.tolerance}\n` : `FAILED: not all below ${result.tolerance}\n`,
-  );
+  console.log(passed ? `passed: all below ${tolerance}\n` : `FAILED: not all below ${tolerance}\n`);
 }
 
 async function readCases(path: string): Promise<SelfcheckCase[]> {
@@ -118,10 +123,10 @@ export const selfcheckCommand: Command = {
   name: "selfcheck",
   usage: "mlgpf selfcheck [FILE] [--device wasm|webgpu|auto]",
   summary: "compute problems with known answers on this machine and compare",
-  examples: ["mlgpf selfcheck", "mlgpf selfcheck cases.json --json"],
+  examples: ["mlgpf selfcheck", "mlgpf selfcheck --device webgpu", "mlgpf selfcheck cases.json --json"],
   flags: {
-    device: { kind: "text", value: "NAME", help: "wasm or auto (default: auto)" },
-    json: { kind: "switch", help: "print a JSON object for each precision" },
+    device: deviceFlag("auto"),
+    json: { kind: "switch", help: "print a JSON object for each device and precision" },
   },
   run: selfcheck,
 };

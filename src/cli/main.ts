@@ -3,12 +3,22 @@
 
 import process from "node:process";
 import type { Command } from "./command.ts";
+import { compactCommand } from "./compact.ts";
 import { flagHelp, parseFlags, UsageError } from "./flags.ts";
 import { inspectCommand, selfcheckCommand } from "./inspect.ts";
 import { evalCommand, predictCommand } from "./predict.ts";
+import { serveCommand } from "./serve.ts";
 import { trainCommand } from "./train.ts";
 
-const commands: Command[] = [trainCommand, evalCommand, predictCommand, inspectCommand, selfcheckCommand];
+const commands: Command[] = [
+  trainCommand,
+  evalCommand,
+  predictCommand,
+  compactCommand,
+  serveCommand,
+  inspectCommand,
+  selfcheckCommand,
+];
 
 function overview(): string {
   const lines = commands.map(({ usage, summary }) => `  ${usage}\n      ${summary}`);

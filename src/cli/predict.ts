@@ -1,5 +1,6 @@
 // mlgpf predict MODEL [FILE|-] and mlgpf eval MODEL FILE
 
+import { stat } from "node:fs/promises";
 import process from "node:process";
 import { WasmBackend } from "../backend/wasm.ts";
 import { createCore } from "../core/core.ts";
@@ -7,13 +8,15 @@ import { readBatches } from "../data/reader.ts";
 import { openInput, readSafetensorsFile } from "../io/files.ts";
 import { modelFromTensors } from "../io/modelfile.ts";
 import { evaluate } from "../predict/evaluate.ts";
+import { ModelHost } from "../predict/host.ts";
 import { predictRows } from "../predict/load.ts";
 import type { TrainedModel } from "../predict/model.ts";
 import { Predictor } from "../predict/predictor.ts";
 import type { Command } from "./command.ts";
 import { dataFlags, fromModel, readData, readOptions } from "./data.ts";
-import { type Flags, given, type Parsed, UsageError } from "./flags.ts";
-import { terminal } from "./terminal.ts";
+import { deviceFlag, deviceOf, type Flags, given, type Parsed, UsageError } from "./flags.ts";
+import { checkFolder, machine, writeReport } from "./report.ts";
+import { type Terminal, terminal } from "./terminal.ts";
 
 export async function openModel(path: string): Promise<TrainedModel> {
   return modelFromTensors(await readSafetensorsFile(path), path);
@@ -35,9 +38,32 @@ export async function withPredictor<T>(
   }
 }
 
+/** Runs `work` with the model on the device that was asked for, and says which it is where that is open. */
+async function withHost<T>(
+  model: TrainedModel,
+  choice: ReturnType<typeof deviceOf>,
+  threads: number | undefined,
+  screen: Terminal,
+  work: (host: ModelHost) => Promise<T>,
+): Promise<T> {
+  const core = await createCore(given({ threads }));
+  try {
+    const host = await ModelHost.open(core, model, choice);
+    if (choice !== "wasm") screen.say(`predicting on ${host.about}`);
+    try {
+      return await work(host);
+    } finally {
+      host.dispose();
+    }
+  } finally {
+    core.dispose();
+  }
+}
+
 const predictFlags: Flags = {
   top: { kind: "number", help: "labels for each point (default: 5)" },
   threshold: { kind: "number", value: "P", help: "only labels at least this probable" },
+  device: deviceFlag("wasm"),
   threads: { kind: "number", help: "threads (default: one for each core)" },
   quiet: { kind: "switch", help: "say nothing unless something is wrong" },
   ...dataFlags,
@@ -52,12 +78,15 @@ async function predict(parsed: Parsed): Promise<void> {
     throw new UsageError(`--top: found ${top}, expected a whole number of at least 1`);
   const threshold = parsed.number("threshold") ?? 0;
   const reading = readOptions(parsed);
+  const [device, threads] = [deviceOf(parsed), parsed.number("threads")];
   const model = await openModel(path);
   const { stream, name } = await openInput(file);
-  await withPredictor(model, parsed.number("threads"), async (predictor) => {
+  const depth = Math.min(top, model.labels);
+  await withHost(model, device, threads, terminal(parsed.on("quiet")), async (host) => {
     const options = { file: name, requireLabels: false, ...reading, ...fromModel(model) };
     for await (const { features } of readBatches(stream, options)) {
-      for (const found of await predictRows(predictor, features, Math.min(top, model.labels), threshold)) {
+      const rows = await host.use((predictor) => predictRows(predictor, features, depth, threshold));
+      for (const found of rows) {
         const labels = found.map(({ label, probability, utility, deviation }) => ({
           label,
           probability: round(probability),
@@ -86,7 +115,9 @@ export const predictCommand: Command = {
 
 const evalFlags: Flags = {
   json: { kind: "switch", help: "print one JSON object" },
+  report: { kind: "text", value: "FILE", help: "write a report to look at (HTML, one file)" },
   calibration: { kind: "switch", help: "also measure how honest the probabilities are" },
+  device: deviceFlag("wasm"),
   threads: { kind: "number", help: "threads (default: one for each core)" },
   quiet: { kind: "switch", help: "say nothing unless something is wrong" },
   ...dataFlags,
@@ -96,11 +127,22 @@ async function evaluateCommand(parsed: Parsed): Promise<void> {
   const [path, file, ...more] = parsed.positional;
   if (path === undefined || file === undefined || more.length > 0)
     throw new UsageError("mlgpf eval takes a model and a data file");
+  const [device, threads] = [deviceOf(parsed), parsed.number("threads")];
+  const report = parsed.text("report");
+  checkFolder(report);
   const screen = terminal(parsed.on("quiet"));
   const model = await openModel(path);
   const { dataset } = await readData(file, parsed, screen, model);
-  const { ranking, calibration } = await withPredictor(model, parsed.number("threads"), (predictor) =>
-    evaluate(predictor, dataset, { calibration: parsed.on("calibration") }),
+  const { ranking, calibration } = await withHost(model, device, threads, screen, (host) =>
+    host.use(async (predictor) => {
+      if (report !== undefined) {
+        const { size: bytes } = await stat(path);
+        const run = { machine: machine(), notes: [] };
+        const job = { model, bytes, title: path, run, validation: { data: dataset, file } };
+        await writeReport(report, job, predictor, screen);
+      }
+      return await evaluate(predictor, dataset, { calibration: parsed.on("calibration") });
+    }),
   );
   screen.done();
   const figures: Record<string, number> = { ...ranking.metrics, points: ranking.points };

@@ -2,22 +2,25 @@
 
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
-import { dirname } from "node:path";
 import process from "node:process";
-import { FileError } from "../io/errors.ts";
 import { readWhole, writeAtomically } from "../io/files.ts";
 import { modelToBytes } from "../io/modelfile.ts";
+import type { TrainedModel } from "../predict/model.ts";
+import { recordHistory } from "../report/history.ts";
 import type { TrainOptions } from "../train/options.ts";
 import type { TrainProgress } from "../train/progress.ts";
 import { train } from "../train/train.ts";
 import type { Command } from "./command.ts";
 import { dataFlags, readData, textFlags } from "./data.ts";
-import { type Flags, given, type Parsed, UsageError } from "./flags.ts";
+import { deviceFlag, deviceOf, type Flags, given, type Parsed, UsageError } from "./flags.ts";
+import { withPredictor } from "./predict.ts";
+import { checkFolder, machine, writeReport } from "./report.ts";
 import { duration, type Terminal, terminal } from "./terminal.ts";
 
 const flags: Flags = {
   out: { kind: "text", value: "MODEL", help: "where the model goes (required)" },
   valid: { kind: "text", value: "FILE", help: "measure on this file while training" },
+  report: { kind: "text", value: "FILE", help: "write a report to look at (HTML, one file)" },
   kernel: { kind: "text", value: "NAME", help: "linear, se or linear+se (default: linear)" },
   inducing: { kind: "text", value: "NAME", help: "subspace or free (default: subspace)" },
   "fixed-inducing": { kind: "switch", help: "keep inducing inputs where k-means put them" },
@@ -48,6 +51,12 @@ const flags: Flags = {
   quadrature: { kind: "text", value: "N", help: "Gauss-Hermite nodes, or closed (default: closed)" },
   precision: { kind: "text", value: "NAME", help: "f32 or f64 (default: f32)" },
   seed: { kind: "number", help: "of all random numbers (default: 0)" },
+  "early-stop": {
+    kind: "number",
+    bare: "3",
+    help: "stop after N validations without a better log-loss, and keep the best (default: 3); needs --valid",
+  },
+  device: deviceFlag("wasm"),
   threads: { kind: "number", help: "threads (default: one for each core)" },
   relaxed: { kind: "switch", help: "fused multiply-add where there is one; bytes may differ between CPUs" },
   "memory-budget": {
@@ -73,6 +82,9 @@ function trainOptions(parsed: Parsed): TrainOptions {
   if (idf !== undefined && !["yes", "no", "auto"].includes(idf))
     throw new UsageError(`--idf: found ${idf}, expected yes, no or auto`);
   const budget = parsed.number("memory-budget");
+  const patience = parsed.number("early-stop");
+  if (patience !== undefined && parsed.text("valid") === undefined)
+    throw new UsageError("--early-stop: found no validation data, expected --valid FILE");
   return given({
     kernel: parsed.text("kernel") as TrainOptions["kernel"],
     inducing: parsed.text("inducing") as TrainOptions["inducing"],
@@ -97,6 +109,7 @@ function trainOptions(parsed: Parsed): TrainOptions {
     precision: parsed.text("precision") as TrainOptions["precision"],
     seed: parsed.number("seed"),
     memoryBudget: budget === undefined ? undefined : budget * 2 ** 20,
+    earlyStopping: patience === undefined ? undefined : { patience },
   }) as TrainOptions;
 }
 
@@ -129,9 +142,10 @@ async function run(parsed: Parsed): Promise<void> {
   const out = parsed.text("out");
   if (file === undefined || more.length > 0) throw new UsageError("mlgpf train takes one data file");
   if (out === undefined) throw new UsageError("mlgpf train needs --out MODEL");
-  // Said now and not after hours of training.
-  if (!existsSync(dirname(out))) throw new FileError("write", out, "there is no such folder", "ENOENT");
-  const options = trainOptions(parsed);
+  const report = parsed.text("report");
+  checkFolder(out);
+  checkFolder(report);
+  const options = { ...trainOptions(parsed), device: deviceOf(parsed) };
   const screen = terminal(parsed.on("quiet"));
   const checkpoint = parsed.text("checkpoint") ?? `${out}.checkpoint`;
   const begin = performance.now();
@@ -142,21 +156,30 @@ async function run(parsed: Parsed): Promise<void> {
   const { features, labels } = dataset;
   screen.say(`${features.rows} points, ${features.columns} features, ${labels.labels} labels`);
 
+  const begun = performance.now();
+  const watched = recordHistory(() => (performance.now() - begun) / 1000);
+  const show = showProgress(screen);
+  let model: TrainedModel;
+  let bytes: Uint8Array;
   const abort = new AbortController();
   const interrupt = (): void => abort.abort();
   process.once("SIGINT", interrupt);
   process.once("SIGTERM", interrupt);
   try {
-    const model = await train(dataset, {
+    model = await train(dataset, {
       ...options,
       ...given({ threads: parsed.number("threads"), relaxed: parsed.on("relaxed") || undefined, validation }),
       ...(parsed.on("resume") ? { resume: await readWhole(checkpoint) } : {}),
       signal: abort.signal,
-      onProgress: showProgress(screen),
+      onProgress: (progress) => {
+        watched.record(progress);
+        show(progress);
+      },
       onCheckpoint: (bytes) => writeAtomically(checkpoint, bytes),
     });
     screen.done();
-    await writeAtomically(out, modelToBytes(model));
+    bytes = modelToBytes(model);
+    await writeAtomically(out, bytes);
     await rm(checkpoint, { force: true });
     screen.say(`${out} written after ${duration((performance.now() - begin) / 1000)}`);
     if (parsed.on("json")) console.log(JSON.stringify(model.summary));
@@ -171,6 +194,21 @@ async function run(parsed: Parsed): Promise<void> {
     process.removeListener("SIGINT", interrupt);
     process.removeListener("SIGTERM", interrupt);
   }
+  if (report === undefined) return;
+  const history = watched.history();
+  // Of a training that was resumed only the last part was watched.
+  const seconds = parsed.on("resume") ? undefined : history.seconds;
+  const job = {
+    model,
+    bytes: bytes.length,
+    title: file,
+    run: { ...given({ seconds }), machine: machine(), notes: watched.notes },
+    history,
+    ...(validation ? { validation: { data: validation, file: valid as string } } : {}),
+  };
+  await withPredictor(model, parsed.number("threads"), (predictor) =>
+    writeReport(report, job, predictor, screen),
+  );
 }
 
 /** The validation file is read as the training file was: its names and vocabulary stand. */
@@ -192,6 +230,7 @@ export const trainCommand: Command = {
   examples: [
     "mlgpf train docs.jsonl --out tagger.safetensors",
     "mlgpf train train.txt.gz --out model.safetensors --valid test.txt.gz --factors 200",
+    "mlgpf train train.txt.gz --out model.safetensors --valid test.txt.gz --report report.html",
     "mlgpf train train.txt.gz --out model.safetensors --resume",
   ],
   flags,

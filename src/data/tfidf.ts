@@ -3,9 +3,8 @@
 
 import { SparseRowsBuilder } from "./builders.ts";
 import { documentFrequencies, type SparseRows } from "./dataset.ts";
-import { deterministicLog } from "./elementary.ts";
 import { DataError } from "./errors.ts";
-import { characterNgrams, tokenise, wordNgrams } from "./text.ts";
+import { addCounts, forEachTerm, inverseFrequency, termWeights } from "./terms.ts";
 
 export interface TfidfOptions {
   /** Longest run of words that is a term; 0 for no words. Default 1. */
@@ -37,6 +36,11 @@ export interface TfidfState {
 
 type Settings = Required<Omit<TfidfOptions, "charNgrams" | "maxFeatures">> &
   Pick<TfidfOptions, "charNgrams" | "maxFeatures">;
+
+/** A value from a file for a sentence; a list or an object may be too deep to be written. */
+function shown(value: unknown): string | undefined {
+  return typeof value === "object" && value !== null ? "(a list or an object)" : JSON.stringify(value);
+}
 
 function demand(right: boolean, name: string, found: unknown, expected: string): void {
   if (!right) throw new RangeError(`found ${name} = ${JSON.stringify(found)}, expected ${expected}`);
@@ -88,22 +92,6 @@ function settle(options: TfidfOptions): Settings {
   return settings;
 }
 
-function forEachTerm(text: string, settings: Settings, emit: (term: string) => void): void {
-  const tokens = tokenise(text);
-  wordNgrams(tokens, settings.wordNgrams, emit);
-  if (settings.charNgrams) characterNgrams(tokens, ...settings.charNgrams, emit);
-}
-
-/** Adds (column, how often) for each different column of an unordered list, columns rising. */
-function addCounts(columns: number[], add: (column: number, count: number) => void): void {
-  const sorted = Int32Array.from(columns).sort();
-  for (let i = 0; i < sorted.length; ) {
-    const first = i;
-    while (i < sorted.length && sorted[i] === sorted[first]) i++;
-    add(sorted[first] as number, i - first);
-  }
-}
-
 /** A fitted vocabulary that turns texts into rows. */
 export class TfidfVectoriser {
   readonly terms: readonly string[];
@@ -122,7 +110,7 @@ export class TfidfVectoriser {
     this.documentFrequency = Int32Array.from(state.documentFrequency);
     this.#column = new Map(state.terms.map((term, column) => [term, column]));
     this.#idf = Float64Array.from(this.documentFrequency, (df) =>
-      this.#settings.idf ? deterministicLog((1 + state.documents) / (1 + df)) + 1 : 1,
+      inverseFrequency(this.#settings, state.documents, df),
     );
   }
 
@@ -166,17 +154,8 @@ export class TfidfVectoriser {
    * Counts of columns, in rising order of columns, as the next row: (1 + ln count) idf, scaled to length 1.
    */
   appendCounts(columns: ArrayLike<number>, counts: ArrayLike<number>, builder: SparseRowsBuilder): void {
-    const { sublinear, normalise } = this.#settings;
-    const weights = new Float64Array(columns.length);
-    let squares = 0;
-    for (let i = 0; i < columns.length; i++) {
-      const count = counts[i] as number;
-      const frequency = sublinear ? 1 + deterministicLog(count) : count;
-      const weight = frequency * (this.#idf[columns[i] as number] as number);
-      weights[i] = weight;
-      squares += weight * weight;
-    }
-    const length = normalise ? Math.sqrt(squares) : 1;
+    const idf = (i: number): number => this.#idf[columns[i] as number] as number;
+    const { weights, length } = termWeights(this.#settings, counts, idf);
     for (let i = 0; i < columns.length; i++)
       builder.add(columns[i] as number, (weights[i] as number) / length);
     builder.endRow();
@@ -194,7 +173,7 @@ export class TfidfVectoriser {
       throw new DataError({ file, line: 0, found, expected });
     };
     const { version, options, documents, terms, documentFrequency } = (state ?? {}) as Partial<TfidfState>;
-    if (version !== 1) return refuse(`vocabulary version ${JSON.stringify(version)}`, "version 1");
+    if (version !== 1) return refuse(`vocabulary version ${shown(version)}`, "version 1");
     if (
       !Array.isArray(terms) ||
       !terms.every((term, i) => typeof term === "string" && (i === 0 || terms[i - 1] < term))
@@ -204,7 +183,7 @@ export class TfidfVectoriser {
         "terms in the order of their code units",
       );
     }
-    if (!isCount(documents, 0)) return refuse(`${JSON.stringify(documents)} documents`, "a whole number");
+    if (!isCount(documents, 0)) return refuse(`${shown(documents)} documents`, "a whole number");
     const right =
       Array.isArray(documentFrequency) &&
       documentFrequency.length === terms.length &&

@@ -255,7 +255,11 @@ function checkTensor(
   const unknown = Object.keys(fields).find((key) => !["dtype", "shape", "data_offsets"].includes(key));
   if (unknown !== undefined) return refuse(`a field ${excerpt(unknown)}`, "dtype, shape and data_offsets");
   const dtype = TYPES.find((type) => type === fields.dtype);
-  if (!dtype) return refuse(`dtype ${excerpt(String(fields.dtype))}`, `one of ${TYPES.join(", ")}`);
+  if (!dtype) {
+    // A list may be of any depth, and an object need not turn into a text.
+    const found = typeof fields.dtype === "object" ? "that is no text" : excerpt(String(fields.dtype));
+    return refuse(`dtype ${found}`, `one of ${TYPES.join(", ")}`);
+  }
   const { shape, data_offsets: offsets } = fields;
   const areSizes = (list: unknown): list is number[] =>
     Array.isArray(list) && list.every((size) => Number.isSafeInteger(size) && size >= 0);

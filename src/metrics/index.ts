@@ -8,6 +8,7 @@ export {
   type CalibrationReport,
   type FrequencyGroup,
 } from "./calibration.ts";
+export { type LabelFigures, LabelMeter } from "./perlabel.ts";
 export { inversePropensities, type PropensityOptions } from "./propensity.ts";
 export { RankingMeter, type RankingOptions, type RankingReport, rankingMetrics } from "./ranking.ts";
 export { topLabels } from "./top.ts";

@@ -56,14 +56,20 @@ export class Bound {
     this.#dkxx = backend.tensor(1, shape.batch);
   }
 
+  /** Kz, Kx and kxx of this batch, in `kernel`. */
+  covariances({ inducing, hyper }: Parameters, batch: Batch): void {
+    const { kernel } = this;
+    this.#inputs.innerProducts(inducing, batch, kernel.lz, kernel.lx);
+    kernel.forward(batch.squares, hyper);
+  }
+
   /** Computes everything for this batch; `gradient` and `value()` hold the outcome. */
   evaluate(parameters: Parameters, batch: Batch, options: BoundOptions): void {
     const { kernel, posterior, likelihood, gradient } = this;
-    const { inducing, mu, logSigma, hyper } = parameters;
+    const { mu, logSigma } = parameters;
     const scale = -this.#shape.points / this.#shape.batch;
 
-    this.#inputs.innerProducts(inducing, batch, kernel.lz, kernel.lx);
-    kernel.forward(batch.squares, hyper);
+    this.covariances(parameters, batch);
     posterior.forward(kernel.kz, kernel.kx, kernel.kxx, logSigma);
     posterior.divergence();
     this.#mean.forward(mu, batch, likelihood.mean);

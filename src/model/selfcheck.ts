@@ -189,6 +189,20 @@ export async function selfcheckCase(
   return errors;
 }
 
+/** The worst error of each quantity over several cases. */
+export async function worstErrors(
+  backend: Backend,
+  cases: readonly SelfcheckCase[],
+  quadrature: ModelShape["quadrature"],
+): Promise<SelfcheckErrors> {
+  const worst: SelfcheckErrors = {};
+  for (const problem of cases) {
+    const errors = await selfcheckCase(backend, problem, quadrature);
+    for (const [name, error] of Object.entries(errors)) worst[name] = Math.max(worst[name] ?? 0, error);
+  }
+  return worst;
+}
+
 async function answersOf(
   backend: Backend,
   problem: SelfcheckCase,

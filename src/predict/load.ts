@@ -1,6 +1,6 @@
 // A model ready to use: predict labels for texts or features, measure it, save it.
 
-import { WasmBackend } from "../backend/wasm.ts";
+import type { DeviceChoice } from "../backend/devices.ts";
 import { type CoreOptions, createCore } from "../core/core.ts";
 import { ArgumentError } from "../core/errors.ts";
 import type { Dataset, SparseRows } from "../data/dataset.ts";
@@ -8,8 +8,14 @@ import { TfidfVectoriser } from "../data/tfidf.ts";
 import { modelFromBytes, modelToBytes } from "../io/modelfile.ts";
 import { topLabels } from "../metrics/top.ts";
 import { type Evaluation, evaluate } from "./evaluate.ts";
+import { ModelHost } from "./host.ts";
 import type { TrainedModel } from "./model.ts";
-import { Predictor } from "./predictor.ts";
+import type { Predictor } from "./predictor.ts";
+
+export interface LoadOptions extends CoreOptions {
+  /** What computes (default wasm). */
+  device?: DeviceChoice;
+}
 
 export interface PredictOptions {
   /** Most labels for a point (default 5). */
@@ -30,6 +36,8 @@ export interface PredictedLabel {
 
 export interface LoadedModel {
   readonly model: TrainedModel;
+  /** What computes and, where there was a choice, why; another device when a GPU was lost. */
+  readonly device: string;
   /** Labels of each text, or of each row of features, best first. */
   predict(input: readonly string[] | SparseRows, options?: PredictOptions): Promise<PredictedLabel[][]>;
   evaluate(data: Dataset, options?: { calibration?: boolean }): Promise<Evaluation>;
@@ -41,19 +49,24 @@ export interface LoadedModel {
 /** Gets a model (just trained, or the bytes of a file) ready to predict. Dispose of it when done. */
 export async function loadModel(
   source: TrainedModel | Uint8Array,
-  options: CoreOptions = {},
+  options: LoadOptions = {},
 ): Promise<LoadedModel> {
   const model = source instanceof Uint8Array ? modelFromBytes(source) : source;
   const core = await createCore(options);
-  const backend = new WasmBackend(core, model.phi instanceof Float32Array ? "f32" : "f64");
-  const predictor = new Predictor(backend, model);
+  const host = await ModelHost.open(core, model, options.device).catch((error) => {
+    core.dispose();
+    throw error;
+  });
   const vectoriser = model.vectoriser && TfidfVectoriser.fromJSON(model.vectoriser);
   const dispose = (): void => {
-    backend.dispose();
+    host.dispose();
     core.dispose();
   };
   return {
     model,
+    get device() {
+      return host.about;
+    },
     async predict(input, { topK = 5, threshold = 0 } = {}) {
       if (!("columns" in input) && vectoriser === undefined) {
         throw new ArgumentError(
@@ -62,9 +75,10 @@ export async function loadModel(
         );
       }
       const features = "columns" in input ? input : (vectoriser as TfidfVectoriser).transform(input);
-      return await predictRows(predictor, features, Math.min(topK, model.labels), threshold);
+      const depth = Math.min(topK, model.labels);
+      return await host.use((predictor) => predictRows(predictor, features, depth, threshold));
     },
-    evaluate: (data, more) => evaluate(predictor, data, more),
+    evaluate: (data, more) => host.use((predictor) => evaluate(predictor, data, more)),
     save: () => modelToBytes(model),
     dispose,
     [Symbol.dispose]: dispose,

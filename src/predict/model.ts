@@ -19,6 +19,16 @@ export interface TrainingSummary {
   raisedFactorisations: number;
   /** Figures on the validation part, where there was one. */
   validation?: Record<string, number>;
+  /** What it was trained on at the end, where that was not WASM. */
+  device?: string;
+  /** With early stopping: the parameters are those of step `steps`, the best of all that were measured. */
+  earlyStopping?: {
+    metric: string;
+    best: number;
+    /** The last step taken, and how many were planned. */
+    lastStep: number;
+    plannedSteps: number;
+  };
 }
 
 export interface TrainedModel {

@@ -7,10 +7,16 @@ import { readSafetensors, type Tensor, writeSafetensors } from "../io/safetensor
 export const CHECKPOINT_FORMAT = "mlgpf-checkpoint";
 const VERSION = "1";
 
+export interface SavedTensor {
+  rows: number;
+  columns: number;
+  values: Float32Array | Float64Array;
+}
+
 export interface TrainingState {
   step: number;
   /** Every tensor of the trainer by name. */
-  tensors: Map<string, { rows: number; columns: number; values: Float32Array | Float64Array }>;
+  tensors: Map<string, SavedTensor>;
   /** What else decides how it goes on. */
   extra: Record<string, unknown>;
 }
@@ -19,6 +25,7 @@ export interface TrainingState {
 export function dataDigest({ features, labels }: Dataset): string {
   let hash = 0x811c9dc5;
   const arrays = [
+    Int32Array.of(features.columns, labels.labels),
     features.rowStart,
     features.columnIndex,
     features.values,
@@ -84,11 +91,7 @@ export function checkpointFromBytes(
   const step = Number(metadata.step);
   if (!Number.isSafeInteger(step) || step < 0)
     throw new FormatError(file, `step ${JSON.stringify(metadata.step)}`, "a whole number");
-  const state: TrainingState = {
-    step,
-    tensors: new Map(),
-    extra: JSON.parse(metadata.extra ?? "{}"),
-  };
+  const state: TrainingState = { step, tensors: new Map(), extra: extraOf(metadata.extra, file) };
   for (const [name, { dtype, shape, data }] of tensors) {
     if ((dtype !== "F32" && dtype !== "F64") || shape.length !== 2)
       throw new FormatError(file, `tensor ${name} of type ${dtype}`, "F32 or F64 matrices");
@@ -99,4 +102,14 @@ export function checkpointFromBytes(
     });
   }
   return state;
+}
+
+function extraOf(text: string | undefined, file: string): TrainingState["extra"] {
+  try {
+    const extra: unknown = JSON.parse(text ?? "{}");
+    if (typeof extra === "object" && extra !== null) return extra as TrainingState["extra"];
+  } catch {
+    // said below
+  }
+  throw new FormatError(file, "metadata extra that is not a JSON object", "one");
 }

@@ -50,10 +50,22 @@ export interface TrainOptions {
   quadrature?: "closed" | number;
   precision?: "f32" | "f64";
   seed?: number;
+  /** Stop when the validation data say that it gets no better; needs `validation`. */
+  earlyStopping?: false | EarlyStopping;
 }
 
+export interface EarlyStopping {
+  /** Validations in a row without a new best, of twenty in a whole training (default 3). */
+  patience?: number;
+  /** What is to get better (default logLoss, which is the least noisy: it counts every label of every point). */
+  metric?: StoppingMetric;
+}
+
+export const stoppingMetrics = ["logLoss", "P@1", "P@3", "P@5", "nDCG@3", "nDCG@5"] as const;
+export type StoppingMetric = (typeof stoppingMetrics)[number];
+
 /** The same with nothing left open. */
-export type FullTrainOptions = Required<TrainOptions>;
+export type FullTrainOptions = Required<TrainOptions> & { earlyStopping: false | Required<EarlyStopping> };
 
 export interface DataSizes {
   points: number;
@@ -87,8 +99,8 @@ export function completeOptions(
   const options: FullTrainOptions = {
     kernel,
     inducing: oneOf("inducing", given.inducing ?? "subspace", ["subspace", "free"]),
-    fixedInducing: given.fixedInducing ?? false,
-    fixedKernel: given.fixedKernel ?? kernel === "linear",
+    fixedInducing: yesOrNo("fixedInducing", given.fixedInducing ?? false),
+    fixedKernel: yesOrNo("fixedKernel", given.fixedKernel ?? kernel === "linear"),
     basis: given.basis ?? "svd",
     covariance: oneOf("covariance", given.covariance ?? "shared", ["shared", "perFactor"]),
     mean,
@@ -107,23 +119,51 @@ export function completeOptions(
     rank: wholeNumber("rank", given.rank ?? Math.min(rankWanted, most), 1, most),
     batch,
     epochs: finiteNumber("epochs", given.epochs ?? Math.max(3, (DEFAULT_STEPS * batch) / points)),
-    learningRate: finiteNumber("learningRate", given.learningRate ?? (mean === "features" ? 0.03 : 0.02)),
-    klWeight: finiteNumber("klWeight", given.klWeight ?? 1),
-    klWarmup: finiteNumber("klWarmup", given.klWarmup ?? 0.6),
-    klStart: finiteNumber("klStart", given.klStart ?? 0.02),
-    idf: given.idf ?? "auto",
-    normalise: given.normalise ?? true,
+    learningRate: notNegative("learningRate", given.learningRate ?? (mean === "features" ? 0.03 : 0.02)),
+    klWeight: notNegative("klWeight", given.klWeight ?? 1),
+    klWarmup: notNegative("klWarmup", given.klWarmup ?? 0.6),
+    klStart: notNegative("klStart", given.klStart ?? 0.02),
+    idf: (given.idf ?? "auto") === "auto" ? "auto" : yesOrNo("idf", given.idf),
+    normalise: yesOrNo("normalise", given.normalise ?? true),
     floor: finiteNumber("floor", given.floor ?? 1e-6),
     quadrature: given.quadrature ?? "closed",
     precision: oneOf("precision", given.precision ?? "f32", ["f32", "f64"]),
     seed: wholeNumber("seed", given.seed ?? 0, 0, Number.MAX_SAFE_INTEGER),
+    earlyStopping: fullEarlyStopping(given.earlyStopping ?? false),
   };
   if (typeof options.basis === "string") oneOf("basis", options.basis, ["svd", "kmeans"]);
   if (options.negatives !== "all") wholeNumber("negatives", options.negatives, 1, labels);
   if (options.quadrature !== "closed") wholeNumber("quadrature", options.quadrature, 1, 256);
+  if (options.klWarmup > 1)
+    throw new ArgumentError("klWarmup", `found ${options.klWarmup}, expected a number from 0 to 1`);
   if (!(options.epochs > 0))
     throw new ArgumentError("epochs", `found ${options.epochs}, expected a number above 0`);
   if (!(options.floor > 0))
     throw new ArgumentError("floor", `found ${options.floor}, expected a number above 0`);
   return options;
+}
+
+function notNegative(name: string, value: number): number {
+  if (finiteNumber(name, value) < 0)
+    throw new ArgumentError(name, `found ${value}, expected a number of at least 0`);
+  return value;
+}
+
+function yesOrNo(name: string, value: unknown): boolean {
+  if (typeof value !== "boolean")
+    throw new ArgumentError(name, `found ${String(value)}, expected true or false`);
+  return value;
+}
+
+function fullEarlyStopping(given: false | EarlyStopping): FullTrainOptions["earlyStopping"] {
+  if (given === false) return false;
+  if (typeof given !== "object" || given === null)
+    throw new ArgumentError(
+      "earlyStopping",
+      `found ${String(given)}, expected false or { patience, metric }`,
+    );
+  return {
+    patience: wholeNumber("earlyStopping.patience", given.patience ?? 3, 1),
+    metric: oneOf("earlyStopping.metric", given.metric ?? "logLoss", stoppingMetrics),
+  };
 }

@@ -1,6 +1,6 @@
 // Where a training starts: the basis, the inducing inputs and the first parameters.
 
-import type { Backend } from "../backend/backend.ts";
+import type { Backend, KernelName } from "../backend/backend.ts";
 import type { Core } from "../core/core.ts";
 import { type Csr, sparseTimes } from "../core/csr.ts";
 import { gemm, transpose } from "../core/dense.ts";
@@ -105,6 +105,9 @@ function normalNumbers(
   return values;
 }
 
+/** log a, log v, log l. A squared exponential starts wide, with the slope of the linear kernel: v = l^2. */
+const hyperStart = (kernel: KernelName): number[] => (kernel === "linear" ? [0, 0, 0] : [0, 2, 1]);
+
 /** Phi ~ N(0, 1/P), mu ~ 0.01 N(0, 1), sigma = 1, b at the labels' frequencies. */
 export function startParameters(
   backend: Backend,
@@ -125,5 +128,5 @@ export function startParameters(
   backend.write(parameters.mu, normalNumbers(core, count("mu"), 0.01, seed, MU_STREAM));
   backend.fill(parameters.logSigma, deterministicLog(1 - shape.floor));
   backend.write(parameters.bias, biasStart(labels));
-  backend.fill(parameters.hyper, 0);
+  backend.write(parameters.hyper, hyperStart(shape.kernel));
 }

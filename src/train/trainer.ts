@@ -4,6 +4,7 @@ import type { Backend, IndexTensor, PatternTensor, SparseTensor, Tensor } from "
 import type { Core } from "../core/core.ts";
 import { NotFiniteError } from "../core/errors.ts";
 import type { LabelSets } from "../data/dataset.ts";
+import { FormatError } from "../io/errors.ts";
 import type { Batch } from "../model/batch.ts";
 import { Bound, type BoundValue } from "../model/bound.ts";
 import {
@@ -15,7 +16,8 @@ import {
 } from "../model/parameters.ts";
 import type { ModelShape } from "../model/shape.ts";
 import { BatchOrder, presentLabels, sampledLabels } from "./batches.ts";
-import type { TrainingState } from "./checkpoint.ts";
+import type { SavedTensor, TrainingState } from "./checkpoint.ts";
+import { CoordinateSteps, inverseRoot, needsCoordinates } from "./coordinates.ts";
 import type { FullTrainOptions } from "./options.ts";
 import { cosineDecay, warmUp } from "./schedule.ts";
 
@@ -32,6 +34,12 @@ export interface TrainingData {
   projected?: Tensor;
 }
 
+/** Batches whose second moments stand for those of all points. */
+const COORDINATE_BATCHES = 8;
+
+const named = (kind: string, parameters: Parameters): [string, Tensor][] =>
+  parameterNames.map((name) => [`${kind}.${name}`, parameters[name]]);
+
 export class Trainer {
   readonly parameters: Parameters;
   readonly steps: number;
@@ -41,6 +49,7 @@ export class Trainer {
   readonly #first: Parameters;
   readonly #second: Parameters;
   readonly #bound: Bound;
+  readonly #coordinates: CoordinateSteps | undefined;
   readonly #order: BatchOrder;
   readonly #learned: ParameterName[];
   readonly #rows: IndexTensor;
@@ -68,6 +77,7 @@ export class Trainer {
     this.#first = allocateParameters(backend, shape);
     this.#second = allocateParameters(backend, shape);
     this.#bound = new Bound(backend, shape, data.basisGram);
+    this.#coordinates = needsCoordinates(shape) ? new CoordinateSteps(backend, shape) : undefined;
     this.#order = new BatchOrder(core, shape.points, shape.batch, options.seed);
     this.steps = Math.max(1, Math.round((options.epochs * shape.points) / shape.batch));
     this.#learned = parameterNames.filter(
@@ -79,18 +89,36 @@ export class Trainer {
       shape.inducingInputs === "subspace" ? backend.tensor(shape.batch, shape.rank) : undefined;
   }
 
+  /** Chooses the coordinates of the mean, where the kernel needs some, by what the first batches show. */
+  async chooseCoordinates(): Promise<void> {
+    const { inducing, batch: size, points } = this.#shape;
+    const backend = this.#backend;
+    if (this.#coordinates === undefined) return;
+    const moments = backend.tensor(inducing, inducing);
+    const batches = Math.min(COORDINATE_BATCHES, Math.ceil(points / size));
+    for (let at = 0; at < batches; at++) {
+      const { batch, extras } = this.#batch(at);
+      this.#bound.covariances(this.parameters, batch);
+      backend.syrk(this.#bound.kernel.kx, moments, { transpose: true, alpha: 1 / (batches * size), beta: 1 });
+      backend.free(...extras);
+    }
+    backend.blend(1, moments, 1 / points, this.#bound.kernel.kz, moments);
+    const root = inverseRoot(this.#core, await backend.read(moments), inducing);
+    backend.write(this.#coordinates.turn, root);
+    backend.free(moments);
+  }
+
   /** One step up the bound. */
   advance(): void {
     const backend = this.#backend;
     const { learningRate } = this.#options;
-    const { batch, extras } = this.#batch();
+    const { batch, extras } = this.#batch(this.step);
     this.#evaluate(batch);
-    const rate = learningRate * cosineDecay(this.step, this.steps);
+    const step = { rate: learningRate * cosineDecay(this.step, this.steps), step: this.step + 1 };
     for (const name of this.#learned) {
-      backend.adam(this.parameters[name], this.#bound.gradient[name], this.#first[name], this.#second[name], {
-        rate,
-        step: this.step + 1,
-      });
+      const way = name === "mu" && this.#coordinates ? this.#coordinates : backend;
+      const move = [this.parameters, this.#bound.gradient, this.#first, this.#second].map((of) => of[name]);
+      way.adam(...(move as [Tensor, Tensor, Tensor, Tensor]), step);
     }
     backend.free(...extras);
     this.step++;
@@ -115,10 +143,10 @@ export class Trainer {
     );
   }
 
-  #batch(): { batch: Batch; extras: (PatternTensor | Tensor)[] } {
+  #batch(step: number): { batch: Batch; extras: (PatternTensor | Tensor)[] } {
     const backend = this.#backend;
     const { x, basis, projected, squares, labels } = this.#data;
-    const rows = this.#order.rows(this.step);
+    const rows = this.#order.rows(step);
     backend.writeIndices(this.#rows, rows);
     backend.gatherRows(squares, this.#rows, this.#squares);
     const batch: Batch = {
@@ -139,7 +167,7 @@ export class Trainer {
       rows,
       this.#options.negatives,
       this.#options.seed,
-      this.step,
+      step,
     );
     const pattern = backend.pattern(labels.labels, lists);
     const weights = backend.tensor(1, pattern.entries, signedWeight);
@@ -147,33 +175,60 @@ export class Trainer {
     return { batch, extras: [pattern, weights] };
   }
 
-  #states(): Record<string, Parameters> {
-    return { parameters: this.parameters, first: this.#first, second: this.#second };
+  /** Every tensor that decides how the training goes on, by name. */
+  #tensors(): [string, Tensor][] {
+    return [
+      ...named("parameters", this.parameters),
+      ...named("first", this.#first),
+      ...named("second", this.#second),
+      ...(this.#coordinates ? ([["coordinates.mu", this.#coordinates.turn]] as [string, Tensor][]) : []),
+    ];
   }
 
-  /** Everything that decides how the training goes on. */
+  /**
+   * Everything that decides how the training goes on. All reads are enqueued before the first is waited for: what comes
+   * is this step's state, even if other steps are taken meanwhile.
+   */
   async state(): Promise<TrainingState> {
-    const tensors: TrainingState["tensors"] = new Map();
-    for (const [kind, parameters] of Object.entries(this.#states())) {
-      for (const name of parameterNames) {
-        const { rows, columns } = parameters[name];
-        tensors.set(`${kind}.${name}`, { rows, columns, values: await this.#backend.read(parameters[name]) });
-      }
-    }
-    return { step: this.step, tensors, extra: { raised: this.raised } };
+    const { step, raised } = this;
+    return { step, tensors: await this.#read(this.#tensors()), extra: { raised } };
+  }
+
+  /** The parameters alone, saved as `kind`. */
+  async readParameters(kind: string): Promise<TrainingState["tensors"]> {
+    return await this.#read(named(kind, this.parameters));
+  }
+
+  async #read(entries: [string, Tensor][]): Promise<TrainingState["tensors"]> {
+    const reading = entries.map(async ([name, tensor]): Promise<[string, SavedTensor]> => {
+      const { rows, columns } = tensor;
+      return [name, { rows, columns, values: await this.#backend.read(tensor) }];
+    });
+    return new Map(await Promise.all(reading));
   }
 
   /** Goes back to a state. */
   restore(state: TrainingState): void {
-    for (const [kind, parameters] of Object.entries(this.#states())) {
-      for (const name of parameterNames) {
-        const saved = state.tensors.get(`${kind}.${name}`);
-        if (saved === undefined) throw new Error(`the checkpoint has no ${kind}.${name}`);
-        this.#backend.write(parameters[name], saved.values);
-      }
-    }
+    this.#write(this.#tensors(), state.tensors);
     this.step = state.step;
     this.raised = Number(state.extra.raised ?? 0);
+  }
+
+  /** Sets the parameters alone to those saved as `kind`. */
+  setParameters(tensors: TrainingState["tensors"], kind: string): void {
+    this.#write(named(kind, this.parameters), tensors);
+  }
+
+  #write(entries: [string, Tensor][], saved: TrainingState["tensors"]): void {
+    for (const [name, tensor] of entries) {
+      const { rows, columns } = tensor;
+      const values = saved.get(name);
+      if (values?.rows !== rows || values.columns !== columns) {
+        const found = values ? `a tensor ${name} of another shape` : `no tensor ${name}`;
+        throw new FormatError("the checkpoint", found, `one of ${rows} x ${columns}`);
+      }
+      this.#backend.write(tensor, values.values);
+    }
   }
 
   /** Terms of the bound at the last step's batch. Refuses numbers that have gone wrong, so that none is ever saved. */
@@ -190,6 +245,7 @@ export class Trainer {
   free(): void {
     const backend = this.#backend;
     this.#bound.free();
+    this.#coordinates?.free();
     for (const parameters of [this.parameters, this.#first, this.#second])
       freeParameters(backend, parameters);
     backend.free(this.#rows, this.#squares, ...(this.#projected ? [this.#projected] : []));

@@ -1,0 +1,146 @@
+// A training step on the GPU beside the same step on WASM: what it takes, what it sends and what it starts.
+
+import { type FoundAdapter, findAdapter, NoGpu, requestDevice } from "../src/backend/adapter.ts";
+import type { Backend } from "../src/backend/backend.ts";
+import { WasmBackend } from "../src/backend/wasm.ts";
+import { WebGpuBackend } from "../src/backend/webgpu/backend.ts";
+import { createCore } from "../src/core/index.ts";
+import type { Batch } from "../src/model/batch.ts";
+import { Bound } from "../src/model/bound.ts";
+import { allocateParameters, parameterNames } from "../src/model/parameters.ts";
+import type { ModelShape } from "../src/model/shape.ts";
+import { type BenchOptions, clocked, clockedAsync, report } from "./harness.ts";
+import { randomMatrix, textLikeCsr } from "./problems.ts";
+
+const POSITIVES = 5;
+const WORDS_A_ROW = 60;
+
+const forms = [
+  { covariance: "shared", mean: "features", inducingInputs: "free", sampled: 0 },
+  { covariance: "shared", mean: "inducing", inducingInputs: "subspace", sampled: 0 },
+  { covariance: "perFactor", mean: "inducing", inducingInputs: "subspace", sampled: 0 },
+  { covariance: "shared", mean: "features", inducingInputs: "free", sampled: 20 },
+] as const;
+
+/** A software adapter does about a GFLOP/s. */
+const sizesOf = (software: boolean): Omit<ModelShape, "covariance" | "mean" | "inducingInputs"> => ({
+  points: software ? 1000 : 10_000,
+  features: software ? 1000 : 5000,
+  labels: software ? 400 : 4000,
+  factors: software ? 10 : 30,
+  inducing: software ? 64 : 500,
+  rank: software ? 100 : 1000,
+  batch: software ? 64 : 500,
+  kernel: "linear",
+  floor: 1e-6,
+  quadrature: "closed",
+});
+
+/** One step: a batch goes up, the bound's gradient, Adam for every parameter. */
+function makeStep(backend: Backend, shape: ModelShape, sampled: number): () => void {
+  const { points, batch: size, labels, rank } = shape;
+  const parameters = allocateParameters(backend, shape);
+  const moments = [allocateParameters(backend, shape), allocateParameters(backend, shape)] as const;
+  parameterNames.forEach((name, i) => {
+    const { rows, columns } = parameters[name];
+    const values = randomMatrix(rows, columns, i + 1).map((value) => value / 20);
+    if (name !== "logSigma" && name !== "hyper") backend.write(parameters[name], values);
+  });
+  backend.fill(parameters.bias, -5);
+  const data = textLikeCsr(points, shape.features, WORDS_A_ROW);
+  const x = backend.sparse(points, shape.features, data.rowStart, data.columnIndex, data.values);
+  const rows = backend.indices(size);
+  const squares = backend.tensor(1, size);
+  backend.fill(squares, 1);
+  const projected = backend.tensor(
+    size,
+    rank,
+    randomMatrix(size, rank, 9).map((value) => value / Math.sqrt(rank)),
+  );
+  const bound = new Bound(backend, shape);
+  let step = 0;
+  return () => {
+    const first = (step * size) % (points - size + 1);
+    backend.writeIndices(
+      rows,
+      Int32Array.from({ length: size }, (_, i) => first + i),
+    );
+    const perRow = POSITIVES + sampled;
+    const lists = {
+      rowStart: Int32Array.from({ length: size + 1 }, (_, i) => i * perRow),
+      labelIndex: Int32Array.from({ length: size * perRow }, (_, e) => (e * 7 + step) % labels),
+    };
+    const batch: Batch = { x, rows, projected, squares, labels: lists };
+    const listed = sampled > 0 ? backend.pattern(labels, lists) : undefined;
+    const weights = listed && backend.tensor(1, listed.entries, randomMatrix(1, listed.entries, 5));
+    if (listed && weights) batch.labels = { pattern: listed, signedWeight: weights };
+    bound.evaluate(parameters, batch, { klWeight: 1, learnInducing: true, learnHyper: false });
+    step++;
+    for (const name of parameterNames) {
+      const rate = { rate: 1e-3, step };
+      if (name !== "hyper")
+        backend.adam(parameters[name], bound.gradient[name], moments[0][name], moments[1][name], rate);
+    }
+    if (listed && weights) backend.free(listed, weights);
+    backend.flush?.();
+  };
+}
+
+/** What one step adds to the statistics, once everything that can be kept is there. */
+function stepCosts(backend: WebGpuBackend, run: () => void): Record<string, number> {
+  for (let i = 0; i < 3; i++) run();
+  const before = { ...backend.statistics };
+  const rounds = 10;
+  for (let i = 0; i < rounds; i++) run();
+  const each = (name: keyof typeof before): number => (backend.statistics[name] - before[name]) / rounds;
+  return {
+    dispatches: each("dispatches"),
+    submits: each("submits"),
+    uploadedBytes: each("uploadedBytes"),
+    readBytes: each("readBytes"),
+    newBuffers: each("buffers"),
+  };
+}
+
+export async function gpuBench(options: BenchOptions): Promise<void> {
+  const found = await findAdapter();
+  if (found instanceof NoGpu) {
+    console.log(`nothing to measure: ${found.why}`);
+    return;
+  }
+  console.log(
+    `adapter: ${found.name}${found.software ? " (software: these times say nothing about a GPU; sizes are small)" : ""}`,
+  );
+  for (const { sampled, ...form } of forms) {
+    const shape: ModelShape = { ...sizesOf(found.software), ...form };
+    // An adapter gives one device only.
+    const device = await requestDevice((await findAdapter()) as FoundAdapter);
+    const backend = await WebGpuBackend.create(device);
+    const core = await createCore({ threads: 1 });
+    const run = makeStep(backend, shape, sampled);
+    const onWasm = makeStep(new WasmBackend(core, "f32"), shape, sampled);
+    const costs = stepCosts(backend, run);
+    await report(
+      {
+        name:
+          `step, ${form.covariance}, mean through ${form.mean}, ${sampled > 0 ? `${sampled} sampled labels` : "all labels"}, ` +
+          `M = ${shape.inducing}, B = ${shape.batch}, P = ${shape.factors}, K = ${shape.labels}`,
+        contenders: [
+          {
+            name: "webgpu",
+            run: clockedAsync(async () => {
+              run();
+              await device.queue.onSubmittedWorkDone();
+            }),
+          },
+          { name: "wasm, one thread", run: clocked(onWasm) },
+        ],
+        note: () => ({ ...costs, buffers: backend.statistics.buffers, bytes: backend.statistics.bytes }),
+      },
+      options,
+    );
+    backend.dispose();
+    device.destroy();
+    core.dispose();
+  }
+}

@@ -1,0 +1,32 @@
+// The options form, read.
+
+import type { DeviceChoice, TrainSettings } from "../worker/messages.ts";
+import { byId } from "./dom.ts";
+
+/** A number that was typed, or undefined; refuses what the field does not take. */
+function typedNumber(id: string): number | undefined {
+  const field = byId(id, HTMLInputElement);
+  if (!field.validity.valid) {
+    const name = field.labels?.[0]?.textContent ?? id;
+    const range = field.max === "" ? `from ${field.min}` : `from ${field.min} to ${field.max}`;
+    const kind = field.step === "1" ? "a whole number" : "a number";
+    throw new Error(`${name}: found ${field.value || "no number"}, expected ${kind} ${range}`);
+  }
+  return field.value === "" ? undefined : field.valueAsNumber;
+}
+
+const given = <T>(name: string, value: T | undefined | ""): Record<string, T> =>
+  value === undefined || value === "" ? {} : { [name]: value };
+
+export function readSettings(): TrainSettings {
+  return {
+    device: byId("device", HTMLSelectElement).value as DeviceChoice,
+    heldOut: (typedNumber("held-out") ?? 0) / 100,
+    lenient: byId("lenient", HTMLInputElement).checked,
+    ...given("epochs", typedNumber("epochs")),
+    ...given("factors", typedNumber("factors")),
+    ...given("seed", typedNumber("seed")),
+    ...given("textName", byId("text-name", HTMLInputElement).value.trim()),
+    ...given("labelsName", byId("labels-name", HTMLInputElement).value.trim()),
+  };
+}

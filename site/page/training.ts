@@ -1,0 +1,236 @@
+// The training part of the page: buttons, status, figures and plots around the worker that trains.
+
+import type { StepProgress, TrainProgress } from "../../src/train/progress.ts";
+import type { DataSummary, TrainerReply, TrainerRequest, TrainSettings } from "../worker/messages.ts";
+import { Curves } from "./curves.ts";
+import { byId, make, say, show } from "./dom.ts";
+import { count, duration, several } from "./words.ts";
+
+type State = "idle" | "reading" | "running" | "pausing" | "paused";
+
+/** What the stages of a training's preparation are to a visitor. */
+const STAGES: Record<string, string> = {
+  "singular vectors": "Getting ready: finding the main directions of the data",
+  "Rayleigh-Ritz": "Getting ready: finding the main directions of the data",
+  "k-means++": "Getting ready: placing the inducing points",
+  "k-means": "Getting ready: placing the inducing points",
+};
+
+export interface TrainedFile {
+  name: string;
+  model: Blob;
+}
+
+export class Training {
+  readonly #status = byId("status", HTMLElement);
+  readonly #problem = byId("problem", HTMLElement);
+  readonly #progress = byId("progress", HTMLProgressElement);
+  readonly #sample = byId("train-sample", HTMLButtonElement);
+  readonly #pause = byId("pause", HTMLButtonElement);
+  readonly #stop = byId("stop", HTMLButtonElement);
+  readonly #save = byId("save", HTMLButtonElement);
+  readonly #onTrained: (file: TrainedFile) => void;
+  #state: State = "idle";
+  #worker: Worker | undefined;
+  #curves: Curves | undefined;
+  #name = "model";
+  #points = 0;
+  /** Milliseconds of work so far, and when the present stretch began. */
+  #worked = 0;
+  #since = 0;
+  #last: StepProgress | undefined;
+  #trained: TrainedFile | undefined;
+
+  constructor(onTrained: (file: TrainedFile) => void) {
+    this.#onTrained = onTrained;
+    this.#pause.addEventListener("click", () => {
+      if (this.#state === "paused") this.#resume();
+      else if (this.#state === "running") this.#hold();
+    });
+    this.#save.addEventListener("click", () => this.#trained && download(this.#trained));
+    this.#stop.addEventListener("click", () => this.#end("Stopped."));
+  }
+
+  get busy(): boolean {
+    return this.#state !== "idle";
+  }
+
+  complain(message: string): void {
+    show(this.#problem, message);
+  }
+
+  start(source: "sample" | File, settings: TrainSettings): void {
+    this.#name =
+      source === "sample" ? "sample" : source.name.replace(/(\.(jsonl?|ndjson|csv|tsv|txt|svm|gz))+$/i, "");
+    this.complain("");
+    this.#clear();
+    this.#worker = this.#open();
+    this.#send({ kind: "train", source, settings });
+    this.#enter("reading");
+    say(this.#status, `Reading ${source === "sample" ? "the sample" : source.name}`);
+  }
+
+  #open(): Worker {
+    const worker = new Worker(new URL("./train.js", import.meta.url), { type: "module" });
+    worker.onmessage = ({ data }: MessageEvent<TrainerReply>) => this.#hear(data);
+    worker.onerror = (event) => this.#fail(event.message || "the worker that trains could not be started");
+    return worker;
+  }
+
+  #send(request: TrainerRequest): void {
+    this.#worker?.postMessage(request);
+  }
+
+  #enter(state: State): void {
+    const wasWorking = this.#state === "running" || this.#state === "pausing";
+    const works = state === "running" || state === "pausing";
+    if (works && !wasWorking) this.#since = performance.now();
+    if (wasWorking && !works) this.#worked += performance.now() - this.#since;
+    this.#state = state;
+    disable(this.#sample, state !== "idle");
+    disable(this.#pause, state !== "running" && state !== "paused");
+    // A button that goes away hands the focus on.
+    if (state === "idle" && [this.#pause, this.#stop].some((button) => button === document.activeElement))
+      this.#sample.focus();
+    this.#pause.hidden = state === "idle";
+    this.#stop.hidden = state === "idle";
+    say(this.#pause, state === "paused" ? "Resume" : "Pause");
+  }
+
+  #clear(): void {
+    this.#curves?.destroy();
+    this.#curves = undefined;
+    this.#last = undefined;
+    this.#worked = 0;
+    this.#progress.value = 0;
+    this.#save.hidden = true;
+    byId("figures", HTMLElement).replaceChildren();
+    byId("notes", HTMLElement).replaceChildren();
+    say(byId("data", HTMLElement), "");
+    byId("run", HTMLElement).hidden = false;
+  }
+
+  #hear(reply: TrainerReply): void {
+    if (reply.kind === "reading") this.#progress.value = reply.total > 0 ? reply.bytes / reply.total : 0;
+    else if (reply.kind === "data") this.#describe(reply.summary);
+    else if (reply.kind === "progress") this.#report(reply.progress);
+    else if (reply.kind === "paused") {
+      this.#enter("paused");
+      say(this.#status, "Paused. Resume goes on as if nothing had happened.");
+    } else if (reply.kind === "trained") this.#finish(reply.bytes);
+    else this.#fail(reply.message);
+  }
+
+  #describe(summary: DataSummary): void {
+    const { file, format, points, heldPoints, features, labels, skipped, notes } = summary;
+    const held = heldPoints > 0 ? `${count(heldPoints)} held out to measure on, ` : "";
+    say(
+      byId("data", HTMLElement),
+      `${file} (${format}): ${several(points, "point")} to learn from, ${held}` +
+        `${several(features, "feature")}, ${several(labels, "label")}.`,
+    );
+    const more = skipped > 0 ? [`${several(skipped, "broken line")} skipped`, ...notes] : notes;
+    for (const text of more) this.#note(text);
+    this.#points = points;
+    this.#progress.value = 0;
+    this.#enter("running");
+    say(this.#status, "Getting ready");
+  }
+
+  /** Each note once: a training that was paused says them again. */
+  #note(text: string): void {
+    const list = byId("notes", HTMLElement);
+    const known = [...list.children].some((item) => item.textContent === text);
+    if (!known) list.append(make("li", "", text));
+  }
+
+  #report(progress: TrainProgress): void {
+    if (progress.stage === "note") this.#note(progress.text);
+    else if (progress.stage === "training") this.#reportStep(progress);
+    else {
+      if (this.#state === "running") say(this.#status, STAGES[progress.stage] ?? progress.stage);
+      if (this.#last === undefined) this.#progress.value = progress.fraction;
+    }
+  }
+
+  #reportStep(progress: StepProgress): void {
+    if (this.#state === "running") say(this.#status, "Training");
+    this.#last = progress;
+    this.#progress.value = progress.step / progress.steps;
+    this.#curves ??= new Curves(byId("curves", HTMLElement), this.#points, progress.steps);
+    this.#curves.add(progress);
+    this.#show(progress);
+  }
+
+  #show({ step, steps, epoch, pointsPerSecond, secondsLeft, validation }: StepProgress): void {
+    const rows: [string, string][] = [
+      ["Step", `${count(step)} of ${count(steps)}`],
+      ["Passes", epoch.toFixed(1)],
+      ["Points a second", count(pointsPerSecond)],
+      ["Time left", step === steps ? "0 s" : duration(secondsLeft)],
+    ];
+    for (const name of ["P@1", "P@3", "P@5"]) {
+      const value = validation?.[name];
+      if (value !== undefined) rows.push([`${name} held out`, `${value.toFixed(1)} %`]);
+    }
+    byId("figures", HTMLElement).replaceChildren(
+      ...rows.map(([name, value]) => make("div", "", make("dt", "", name), make("dd", "", value))),
+    );
+  }
+
+  #hold(): void {
+    this.#enter("pausing");
+    this.#send({ kind: "pause" });
+    say(this.#status, "Pausing");
+  }
+
+  #resume(): void {
+    this.complain("");
+    this.#enter("running");
+    this.#send({ kind: "resume" });
+    say(this.#status, "Getting ready to go on");
+  }
+
+  #finish(bytes: Uint8Array<ArrayBuffer>): void {
+    const precision = this.#last?.validation?.["P@1"];
+    const right =
+      precision === undefined
+        ? ""
+        : ` The label named first is right for ${precision.toFixed(1)} % of held-out points.`;
+    this.#end("");
+    say(this.#status, `Trained in ${duration(this.#worked / 1000)}.${right}`);
+    this.#trained = { name: `${this.#name}.safetensors`, model: new Blob([bytes]) };
+    this.#save.hidden = false;
+    this.#onTrained(this.#trained);
+  }
+
+  #fail(message: string): void {
+    this.#end("");
+    this.complain(message);
+    if (this.#last === undefined) byId("run", HTMLElement).hidden = true;
+  }
+
+  /** Ends the worker, and with it whatever it was at. */
+  #end(words: string): void {
+    this.#worker?.terminate();
+    this.#worker = undefined;
+    this.complain("");
+    this.#enter("idle");
+    say(this.#status, words);
+  }
+}
+
+/** A button that would do nothing now. It keeps the focus, which a disabled one loses. */
+function disable(button: HTMLButtonElement, off: boolean): void {
+  button.setAttribute("aria-disabled", String(off));
+}
+
+/** Hands a file to the browser to keep. */
+function download({ name, model }: TrainedFile): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(model);
+  link.download = name;
+  link.click();
+  // The browser has taken it by then.
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}

@@ -1,0 +1,101 @@
+// What the page and its two workers say to each other. One worker trains, the other predicts, so that an answer
+// never waits for a training step.
+
+import type { TrainProgress } from "../../src/train/progress.ts";
+
+export type DeviceChoice = "auto" | "wasm" | "webgpu";
+
+/** What a visitor may choose about a training; what is left out is chosen by the size of the data. */
+export interface TrainSettings {
+  device: DeviceChoice;
+  epochs?: number;
+  factors?: number;
+  seed?: number;
+  /** Part of the points that is kept for measuring, 0 to 1. */
+  heldOut: number;
+  /** Keys or columns of the texts and the labels, where they have other names than text and labels. */
+  textName?: string;
+  labelsName?: string;
+  /** Skip broken lines and count them. */
+  lenient: boolean;
+}
+
+export type TrainerRequest =
+  | { kind: "train"; source: "sample" | File; settings: TrainSettings }
+  | { kind: "pause" }
+  | { kind: "resume" };
+
+/** What was found in a data file. */
+export interface DataSummary {
+  file: string;
+  format: string;
+  points: number;
+  heldPoints: number;
+  features: number;
+  labels: number;
+  skipped: number;
+  /** Each one sentence. */
+  notes: readonly string[];
+}
+
+export type TrainerReply =
+  | { kind: "reading"; bytes: number; total: number; rows: number }
+  | { kind: "data"; summary: DataSummary }
+  | { kind: "progress"; progress: TrainProgress }
+  | { kind: "paused" }
+  | { kind: "trained"; bytes: Uint8Array<ArrayBuffer> }
+  | { kind: "failed"; message: string };
+
+export type PredictorRequest =
+  | { kind: "load"; file: string; source: Blob }
+  | { kind: "predict"; number: number; text: string };
+
+export interface ModelInfo {
+  file: string;
+  kernel: string;
+  /** What it reads: texts, or features by name or number. */
+  input: "text" | "names" | "numbers";
+  /** Something to begin with, for a model that does not read texts. */
+  example: string;
+  points: number;
+  features: number;
+  labels: number;
+  /** Whether it can say which words speak for a label. */
+  explains: boolean;
+}
+
+/** A word and what it adds to the utility of a label. */
+export interface WordShare {
+  word: string;
+  share: number;
+}
+
+export interface Answer {
+  label: string;
+  probability: number;
+  /** The probability one standard deviation of the utility below and above its mean. */
+  low: number;
+  high: number;
+  words: readonly WordShare[];
+}
+
+export type PredictorReply =
+  | { kind: "loaded"; info: ModelInfo }
+  | { kind: "refused"; message: string }
+  | {
+      kind: "predicted";
+      number: number;
+      answers: readonly Answer[];
+      known: number;
+      unknown: readonly string[];
+    }
+  | { kind: "failed"; message: string };
+
+/** A worker's own side of the channel; the page's types do not know it. */
+export interface WorkerScope<Request, Reply> {
+  onmessage: ((event: MessageEvent<Request>) => void) | null;
+  postMessage(reply: Reply, transfer?: Transferable[]): void;
+}
+
+/** What went wrong, as a sentence. */
+export const inWords = (error: unknown): string => (error instanceof Error ? error.message : String(error));

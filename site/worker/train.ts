@@ -1,0 +1,115 @@
+// The worker that reads data and trains. Stopping is ending the worker; pausing is cancelling with a checkpoint, from
+// which the training goes on to the same bytes.
+
+import { type Dataset, readDataset, selectRows, splitRows } from "../../src/data/index.ts";
+import { modelToBytes } from "../../src/io/modelfile.ts";
+import { type RunOptions, train } from "../../src/train/train.ts";
+import {
+  inWords,
+  type TrainerReply,
+  type TrainerRequest,
+  type TrainSettings,
+  type WorkerScope,
+} from "./messages.ts";
+
+const scope = globalThis as unknown as WorkerScope<TrainerRequest, TrainerReply>;
+const SAMPLE = "sample.jsonl.gz";
+/** The sample is small: what helps the ranking is learned by then. */
+const SAMPLE_EPOCHS = 20;
+/** With fewer points there is nothing to measure on. */
+const LEAST_HELD = 5;
+
+interface Task {
+  training: Dataset;
+  validation?: Dataset;
+  settings: TrainSettings;
+}
+
+let task: Task | undefined;
+let checkpoint: Uint8Array | undefined;
+let running = new AbortController();
+
+async function openSample(): Promise<Blob> {
+  const response = await fetch(new URL(SAMPLE, import.meta.url));
+  if (!response.ok)
+    throw new Error(`${SAMPLE}: found status ${response.status}, expected the sample beside the page`);
+  return await response.blob();
+}
+
+async function read(source: "sample" | File, settings: TrainSettings): Promise<Task> {
+  const blob = source === "sample" ? await openSample() : source;
+  const file = source === "sample" ? "The sample" : source.name;
+  const { dataset, format, skipped, notes } = await readDataset(blob, {
+    file: source === "sample" ? SAMPLE : file,
+    lenient: settings.lenient,
+    ...(settings.textName ? { text: settings.textName } : {}),
+    ...(settings.labelsName ? { labels: settings.labelsName } : {}),
+    onProgress: ({ bytes, rows }) => scope.postMessage({ kind: "reading", bytes, total: blob.size, rows }),
+  });
+  const rows = dataset.features.rows;
+  const { kept, held } = splitRows(rows, settings.heldOut);
+  const measured = held.length >= LEAST_HELD;
+  scope.postMessage({
+    kind: "data",
+    summary: {
+      file,
+      format,
+      points: measured ? kept.length : rows,
+      heldPoints: measured ? held.length : 0,
+      features: dataset.features.columns,
+      labels: dataset.labels.labels,
+      skipped: skipped.total,
+      notes,
+    },
+  });
+  const epochs = settings.epochs ?? (source === "sample" ? SAMPLE_EPOCHS : undefined);
+  return {
+    settings: { ...settings, ...(epochs === undefined ? {} : { epochs }) },
+    ...(measured
+      ? { training: selectRows(dataset, kept), validation: selectRows(dataset, held) }
+      : { training: dataset }),
+  };
+}
+
+/** Trains from the start or from the checkpoint, to the end or to the next pause. */
+async function run({ training, validation, settings }: Task): Promise<void> {
+  const { device, epochs, factors, seed } = settings;
+  running = new AbortController();
+  const { signal } = running;
+  const how: RunOptions = {
+    device,
+    signal,
+    checkpointSeconds: Number.POSITIVE_INFINITY,
+    onCheckpoint: (bytes) => {
+      checkpoint = bytes;
+    },
+    onProgress: (progress) => scope.postMessage({ kind: "progress", progress }),
+    ...(validation ? { validation } : {}),
+    ...(checkpoint ? { resume: checkpoint } : {}),
+  };
+  const what = {
+    ...(epochs === undefined ? {} : { epochs }),
+    ...(factors === undefined ? {} : { factors }),
+    ...(seed === undefined ? {} : { seed }),
+  };
+  try {
+    const bytes = modelToBytes(await train(training, { ...what, ...how }));
+    scope.postMessage({ kind: "trained", bytes }, [bytes.buffer]);
+  } catch (error) {
+    if (!signal.aborted || error !== signal.reason) throw error;
+    scope.postMessage({ kind: "paused" });
+  }
+}
+
+async function answer(request: TrainerRequest): Promise<void> {
+  if (request.kind === "pause") return running.abort();
+  if (request.kind === "train") {
+    checkpoint = undefined;
+    task = await read(request.source, request.settings);
+  }
+  if (task) await run(task);
+}
+
+scope.onmessage = ({ data }) => {
+  answer(data).catch((error: unknown) => scope.postMessage({ kind: "failed", message: inWords(error) }));
+};

@@ -1,0 +1,275 @@
+// Dense algebra: products, maps, reductions, the steps of Adam.
+
+import { finiteNumber, wholeNumber } from "../../core/check.ts";
+import { ArgumentError } from "../../core/errors.ts";
+import type { AdamStep, ProductOptions } from "../backend.ts";
+import type { Recorder } from "./recorder.ts";
+import { apart, hasShape, isSquare, isVector } from "./shapes.ts";
+import type { GpuIndices, GpuTensor } from "./tensors.ts";
+
+/** What a product is made of; strides are those of A and B as they are multiplied. */
+interface Product {
+  rows: number;
+  columns: number;
+  depth: number;
+  alpha: number;
+  beta: number;
+  aRow: number;
+  aColumn: number;
+  bRow: number;
+  bColumn: number;
+  symmetric?: boolean;
+  weights?: GpuTensor | undefined;
+  /** Problems one behind the other in the same tensors, and whether A' A is of a lower triangle. */
+  stack?: { count: number; a: number; b: number; out: number };
+  triangle?: boolean;
+}
+
+export function product(recorder: Recorder, a: GpuTensor, b: GpuTensor, out: GpuTensor, of: Product): void {
+  const {
+    symmetric = false,
+    weights,
+    stack = { count: 1, a: 0, b: 0, out: 0 },
+    triangle = false,
+    ...sizes
+  } = of;
+  const tile = recorder.constant("gemm", "TILE");
+  recorder.run(
+    "gemm",
+    [Math.ceil(of.columns / tile), Math.ceil(of.rows / tile), stack.count],
+    { a, b, weights, out },
+    {
+      ...sizes,
+      aStack: stack.a,
+      bStack: stack.b,
+      outStack: stack.out,
+      weighted: weights ? 1 : 0,
+      symmetric: symmetric ? 1 : 0,
+      fromRow: triangle ? 1 : 0,
+    },
+  );
+}
+
+/** out = beta out + alpha A B, each transposed on request. */
+export function gemm(
+  recorder: Recorder,
+  a: GpuTensor,
+  b: GpuTensor,
+  out: GpuTensor,
+  options: ProductOptions,
+): void {
+  const { transposeA = false, transposeB = false } = options;
+  const alpha = finiteNumber("alpha", options.alpha ?? 1);
+  const beta = finiteNumber("beta", options.beta ?? 0);
+  const [rows, depth] = transposeA ? [a.columns, a.rows] : [a.rows, a.columns];
+  const [found, columns] = transposeB ? [b.columns, b.rows] : [b.rows, b.columns];
+  if (found !== depth)
+    throw new ArgumentError("b", `found ${found} ${transposeB ? "columns" : "rows"}, expected ${depth}`);
+  hasShape("out", out, rows, columns);
+  apart("out", out, { a, b });
+  const [aRow, aColumn] = transposeA ? [1, a.columns] : [a.columns, 1];
+  const [bRow, bColumn] = transposeB ? [1, b.columns] : [b.columns, 1];
+  product(recorder, a, b, out, { rows, columns, depth, alpha, beta, aRow, aColumn, bRow, bColumn });
+}
+
+/** out = beta out + alpha A diag(w) A', or A' diag(w) A. */
+export function syrk(
+  recorder: Recorder,
+  a: GpuTensor,
+  out: GpuTensor,
+  options: { transpose?: boolean; alpha?: number; beta?: number; weights: GpuTensor | undefined },
+): void {
+  const { transpose = false, weights } = options;
+  const alpha = finiteNumber("alpha", options.alpha ?? 1);
+  const beta = finiteNumber("beta", options.beta ?? 0);
+  const [size, depth] = transpose ? [a.columns, a.rows] : [a.rows, a.columns];
+  hasShape("out", out, size, size);
+  if (weights) isVector("weights", weights, depth);
+  apart("out", out, { a, weights });
+  const [row, column] = transpose ? [1, a.columns] : [a.columns, 1];
+  const strides = { aRow: row, aColumn: column, bRow: column, bColumn: row };
+  product(recorder, a, a, out, {
+    rows: size,
+    columns: size,
+    depth,
+    alpha,
+    beta,
+    ...strides,
+    symmetric: true,
+    weights,
+  });
+}
+
+const COMBINATIONS = { add: 0, subtract: 1, multiply: 2, divide: 3 } as const;
+
+/** out = x op y; y may be a row, a column or one value for all. */
+export function combine(
+  recorder: Recorder,
+  op: keyof typeof COMBINATIONS,
+  x: GpuTensor,
+  y: GpuTensor,
+  out: GpuTensor,
+): void {
+  const { rows, columns } = x;
+  hasShape("out", out, rows, columns);
+  const fits = (y.rows === rows || y.rows === 1) && (y.columns === columns || y.columns === 1);
+  if (!fits)
+    throw new ArgumentError(
+      "y",
+      `found ${y.rows} x ${y.columns}, expected ${rows} x ${columns}, a row, a column or one value`,
+    );
+  recorder.run(
+    "combine",
+    recorder.grid(out.length, recorder.constant("combine", "SIZE")),
+    { x, y, out },
+    {
+      rows,
+      columns,
+      operation: COMBINATIONS[op],
+      yRow: y.rows === 1 && rows !== 1 ? 0 : y.columns,
+      yColumn: y.columns === 1 && columns !== 1 ? 0 : 1,
+    },
+  );
+}
+
+/** out = alpha x + beta y */
+export function blend(
+  recorder: Recorder,
+  alpha: number,
+  x: GpuTensor,
+  beta: number,
+  y: GpuTensor,
+  out: GpuTensor,
+): void {
+  finiteNumber("alpha", alpha);
+  finiteNumber("beta", beta);
+  hasShape("y", y, x.rows, x.columns);
+  hasShape("out", out, x.rows, x.columns);
+  const grid = recorder.grid(out.length, recorder.constant("blend", "SIZE"));
+  recorder.run("blend", grid, { x, y, out }, { count: out.length, alpha, beta });
+}
+
+const MAPS = { exp: 0, log: 1, square: 2, reciprocal: 3 } as const;
+
+/** out = f(x) */
+export function map(recorder: Recorder, op: keyof typeof MAPS, x: GpuTensor, out: GpuTensor): void {
+  hasShape("out", out, x.rows, x.columns);
+  const grid = recorder.grid(out.length, recorder.constant("map", "SIZE"));
+  recorder.run("map", grid, { x, out }, { count: out.length, operation: MAPS[op] });
+}
+
+export function fill(recorder: Recorder, out: GpuTensor, value: number): void {
+  finiteNumber("value", value);
+  const grid = recorder.grid(out.length, recorder.constant("fill", "SIZE"));
+  recorder.run("fill", grid, { out }, { count: out.length, value });
+}
+
+/** Terms that are worth an invocation of their own. */
+const TERMS_A_LANE = 8;
+
+/** out_i = sum_j x_ij y_ij; y may be a row. */
+export function rowSums(recorder: Recorder, x: GpuTensor, out: GpuTensor, y: GpuTensor | undefined): void {
+  if (y) hasShape("y", y, y.rows === 1 ? 1 : x.rows, x.columns);
+  isVector("out", out, x.rows);
+  const size = recorder.constant("rowSums", "SIZE");
+  let lanes = 1;
+  while (lanes < size && lanes * TERMS_A_LANE < x.columns) lanes *= 2;
+  recorder.run(
+    "rowSums",
+    recorder.grid(x.rows, size / lanes),
+    { x, y, out },
+    {
+      rows: x.rows,
+      columns: x.columns,
+      lanes,
+      weighted: y ? 1 : 0,
+      yRow: y === undefined || y.rows === 1 ? 0 : y.columns,
+    },
+  );
+}
+
+/** out_j = sum_i x_ij y_ij; y may be a column. */
+export function columnSums(recorder: Recorder, x: GpuTensor, out: GpuTensor, y: GpuTensor | undefined): void {
+  if (y) hasShape("y", y, x.rows, y.columns === 1 ? 1 : x.columns);
+  isVector("out", out, x.columns);
+  recorder.run(
+    "columnSums",
+    recorder.grid(x.columns, recorder.constant("columnSums", "STRIP")),
+    { x, y, out },
+    {
+      rows: x.rows,
+      columns: x.columns,
+      weighted: y ? 1 : 0,
+      yRow: y?.columns ?? 0,
+      yColumn: y?.columns === 1 ? 0 : 1,
+    },
+  );
+}
+
+/** out = x' */
+export function transpose(recorder: Recorder, x: GpuTensor, out: GpuTensor): void {
+  hasShape("out", out, x.columns, x.rows);
+  apart("out", out, { x });
+  const tile = recorder.constant("transpose", "TILE");
+  const grid = [Math.ceil(x.columns / tile), Math.ceil(x.rows / tile), 1] as const;
+  recorder.run("transpose", grid, { x, out }, { rows: x.rows, columns: x.columns });
+}
+
+export function diagonal(recorder: Recorder, x: GpuTensor, out: GpuTensor): void {
+  const size = isSquare("x", x);
+  isVector("out", out, size);
+  const grid = recorder.grid(size, recorder.constant("diagonal", "SIZE"));
+  recorder.run("diagonal", grid, { x, out }, { size });
+}
+
+export function addDiagonal(recorder: Recorder, out: GpuTensor, values: GpuTensor): void {
+  const size = isSquare("x", out);
+  isVector("values", values, size);
+  const grid = recorder.grid(size, recorder.constant("addDiagonal", "SIZE"));
+  recorder.run("addDiagonal", grid, { x: values, out }, { size });
+}
+
+/** out_i = x[rows[i]] */
+export function gatherRows(recorder: Recorder, x: GpuTensor, rows: GpuIndices, out: GpuTensor): void {
+  hasShape("out", out, rows.length, x.columns);
+  apart("out", out, { x });
+  wholeNumber("rows", rows.greatest, 0, x.rows - 1);
+  const grid = recorder.grid(out.length, recorder.constant("gatherRows", "SIZE"));
+  recorder.run("gatherRows", grid, { x, chosen: rows, out }, { rows: rows.length, columns: x.columns });
+}
+
+/** beta^n by repeated squaring, as the numeric core does it. */
+function power(beta: number, n: number): number {
+  let result = 1;
+  for (let square = beta, rest = n; rest > 0; rest = Math.floor(rest / 2), square *= square) {
+    if (rest % 2 === 1) result *= square;
+  }
+  return result;
+}
+
+/** One step up the gradient. Where the gradient is not finite nothing moves. */
+export function adam(
+  recorder: Recorder,
+  tensors: { parameter: GpuTensor; gradient: GpuTensor; first: GpuTensor; second: GpuTensor },
+  { rate, step, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8 }: AdamStep,
+): void {
+  finiteNumber("rate", rate);
+  wholeNumber("step", step, 1);
+  const { rows, columns, length } = tensors.parameter;
+  for (const [name, value] of Object.entries(tensors)) hasShape(name, value, rows, columns);
+  const correction = Math.sqrt(1 - power(beta2, step));
+  recorder.run(
+    "adam",
+    recorder.grid(length, recorder.constant("adam", "SIZE")),
+    { ...tensors },
+    {
+      count: length,
+      rate: (rate * correction) / (1 - power(beta1, step)),
+      beta1,
+      beta2,
+      rest1: 1 - beta1,
+      rest2: 1 - beta2,
+      epsilon: epsilon * correction,
+    },
+  );
+}

@@ -1,0 +1,95 @@
+// Names and counts as bytes: front-coded vocabularies, lists of names, variable-length integers (src/edge reads them).
+
+import { ArgumentError } from "../core/errors.ts";
+import { BLOCK } from "../edge/vocabulary.ts";
+
+class ByteWriter {
+  #bytes = new Uint8Array(1024);
+  #length = 0;
+
+  #make(room: number): void {
+    if (this.#length + room <= this.#bytes.length) return;
+    const larger = new Uint8Array(2 * (this.#length + room));
+    larger.set(this.#bytes.subarray(0, this.#length));
+    this.#bytes = larger;
+  }
+
+  integer(value: number): void {
+    this.#make(4);
+    let rest = value;
+    for (; rest > 127; rest >>>= 7) this.#bytes[this.#length++] = (rest & 127) | 128;
+    this.#bytes[this.#length++] = rest;
+  }
+
+  bytes(bytes: Uint8Array): void {
+    this.#make(bytes.length);
+    this.#bytes.set(bytes, this.#length);
+    this.#length += bytes.length;
+  }
+
+  finish(): Uint8Array {
+    return this.#bytes.slice(0, this.#length);
+  }
+}
+
+const encoder = new TextEncoder();
+
+function encode(name: string, what: string): Uint8Array {
+  // A unit that is half of a pair has no UTF-8: it would come back as another name.
+  if (/\p{Surrogate}/u.test(name))
+    throw new ArgumentError(what, `found ${JSON.stringify(name)}, expected whole Unicode characters`);
+  return encoder.encode(name);
+}
+
+/** Length and UTF-8 of each name. */
+export function nameBytes(names: readonly string[]): Uint8Array {
+  const writer = new ByteWriter();
+  for (const name of names) {
+    const bytes = encode(name, "labelNames");
+    writer.integer(bytes.length);
+    writer.bytes(bytes);
+  }
+  return writer.finish();
+}
+
+/** Each count as a variable-length integer. */
+export function countBytes(counts: ArrayLike<number>): Uint8Array {
+  const writer = new ByteWriter();
+  for (let i = 0; i < counts.length; i++) writer.integer(counts[i] as number);
+  return writer.finish();
+}
+
+function compareBytes(a: Uint8Array, b: Uint8Array): number {
+  const common = commonStart(a, b);
+  return (a[common] ?? -1) - (b[common] ?? -1);
+}
+
+function commonStart(a: Uint8Array, b: Uint8Array): number {
+  let common = 0;
+  while (common < a.length && common < b.length && a[common] === b[common]) common++;
+  return common;
+}
+
+/** The names sorted and front-coded; `order` is the feature of each sorted name where it is not its position. */
+export function vocabularyBytes(names: readonly string[]): { bytes: Uint8Array; order?: Int32Array } {
+  const encoded = names.map((name) => encode(name, "featureNames"));
+  const order = Int32Array.from(names, (_, i) => i);
+  order.sort((a, b) => compareBytes(encoded[a] as Uint8Array, encoded[b] as Uint8Array));
+  const writer = new ByteWriter();
+  let previous: Uint8Array | undefined;
+  order.forEach((feature, i) => {
+    const name = encoded[feature] as Uint8Array;
+    if (previous !== undefined && compareBytes(previous, name) === 0)
+      throw new ArgumentError(
+        "featureNames",
+        `found ${JSON.stringify(names[feature])} twice, expected each once`,
+      );
+    const shared = i % BLOCK === 0 || previous === undefined ? 0 : commonStart(previous, name);
+    writer.integer(shared);
+    writer.integer(name.length - shared);
+    writer.bytes(name.subarray(shared));
+    previous = name;
+  });
+  const bytes = writer.finish();
+  return order.every((feature, i) => feature === i) ? { bytes } : { bytes, order };
+}

@@ -1,0 +1,58 @@
+// How a model is made small.
+
+import { ArgumentError } from "../core/errors.ts";
+import type { TrainedModel } from "../predict/model.ts";
+
+/** Of an element of a matrix; intN is a whole number of N bits with a scale for each row. */
+export const NUMBER_TYPES = ["f32", "f16", "int8", "int7", "int6", "int5", "int4", "int3", "int2"] as const;
+export type NumberType = (typeof NUMBER_TYPES)[number];
+
+export const VARIANCE_FORMS = ["exact", "low-rank", "diagonal", "none"] as const;
+/**
+ * What probabilities integrate. The latent variance is s(x) = k(x,x) - |x V|^2 with a matrix V of M columns.
+ * - exact: V itself, in the type of the weights (for covariance "perFactor": one for each factor).
+ * - low-rank: the `rank` directions of V that carry most, and the diagonal of what is left: a text of one word is exact.
+ * - diagonal: rank 0, one number for each feature. What it neglects is how words of one text go together.
+ * - none: probabilities are those of the mean utility.
+ * All but exact take a covariance "perFactor" as one, with the mean of Sigma over the factors.
+ */
+export type VarianceForm = (typeof VARIANCE_FORMS)[number];
+
+export interface CompactOptions {
+  /** Of the large matrices (default int5). The labels' matrix is at least int8. */
+  type?: NumberType;
+  /** Default: diagonal for the linear kernel, else exact or, for covariance "perFactor", low-rank. */
+  variance?: VarianceForm;
+  /** Of the low-rank variance (default 32). */
+  rank?: number;
+  /** Keep labels without a training point, which are left out otherwise. */
+  allLabels?: boolean;
+}
+
+export type FullCompactOptions = Required<CompactOptions>;
+
+const DEFAULT_RANK = 32;
+
+export function completeCompactOptions(model: TrainedModel, given: CompactOptions): FullCompactOptions {
+  const linear = model.kernel === "linear";
+  const standard = linear ? "diagonal" : model.groups === 1 ? "exact" : "low-rank";
+  const options: FullCompactOptions = {
+    type: given.type ?? "int5",
+    variance: given.variance ?? standard,
+    rank: Math.min(model.inducing, given.rank ?? DEFAULT_RANK),
+    allLabels: given.allLabels ?? false,
+  };
+  if (!NUMBER_TYPES.includes(options.type))
+    throw new ArgumentError("type", `found ${options.type}, expected ${NUMBER_TYPES.join(", ")}`);
+  if (!VARIANCE_FORMS.includes(options.variance))
+    throw new ArgumentError("variance", `found ${options.variance}, expected ${VARIANCE_FORMS.join(", ")}`);
+  if (options.variance === "diagonal" && !linear) {
+    throw new ArgumentError(
+      "variance",
+      `found diagonal with the kernel ${model.kernel}, expected exact, low-rank or none`,
+    );
+  }
+  if (!Number.isInteger(options.rank) || options.rank < 1)
+    throw new ArgumentError("rank", `found ${given.rank}, expected a whole number of at least 1`);
+  return options;
+}

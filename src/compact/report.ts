@@ -1,0 +1,136 @@
+// What a choice of types and variance costs: bytes, rankings and calibration on data with known labels, beside the
+// original model.
+
+import { type Core, createCore } from "../core/core.ts";
+import { matrix, scoped } from "../core/matrix.ts";
+import { predictiveProbability } from "../core/quadrature.ts";
+import type { Dataset } from "../data/dataset.ts";
+import { load, type Tagger } from "../edge/index.ts";
+import { CalibrationMeter } from "../metrics/calibration.ts";
+import { inversePropensities } from "../metrics/propensity.ts";
+import { RankingMeter } from "../metrics/ranking.ts";
+import { topLabels } from "../metrics/top.ts";
+import type { Evaluation } from "../predict/evaluate.ts";
+import type { TrainedModel } from "../predict/model.ts";
+import { compactModel, keptLabels } from "./index.ts";
+import { edgeModule } from "./module.ts";
+import { type CompactOptions, completeCompactOptions, NUMBER_TYPES, type NumberType } from "./options.ts";
+
+export interface CompactFigures {
+  name: string;
+  bytes: number;
+  "P@1": number;
+  "P@3": number;
+  "P@5": number;
+  ece: number;
+  logLoss: number;
+}
+
+/** The figures of an evaluation, beside a name and a size. */
+export function figuresOf(name: string, bytes: number, { ranking, calibration }: Evaluation): CompactFigures {
+  const at = (k: number): number => ranking.metrics[`P@${k}`] as number;
+  return {
+    name,
+    bytes,
+    "P@1": at(1),
+    "P@3": at(3),
+    "P@5": at(5),
+    ece: calibration?.ece ?? Number.NaN,
+    logLoss: calibration?.logLoss ?? Number.NaN,
+  };
+}
+
+/** What a choice is called: "int5, diagonal variance". */
+export function choiceName(model: TrainedModel, given: CompactOptions): string {
+  const { type, variance, rank } = completeCompactOptions(model, given);
+  return `${type}, ${variance === "low-rank" ? `rank-${rank}` : variance === "none" ? "no" : variance} variance`;
+}
+
+/** The choices worth knowing beside one: other types with its variance, other variances with its type. */
+export function otherChoices(model: TrainedModel, given: CompactOptions): CompactOptions[] {
+  const chosen = completeCompactOptions(model, given);
+  const types: NumberType[] = NUMBER_TYPES.filter((type) =>
+    ["f32", "f16", "int8", "int6", "int5", "int4"].includes(type),
+  );
+  const variances = (["exact", "low-rank", "diagonal", "none"] as const).filter(
+    (form) => form !== "diagonal" || model.kernel === "linear",
+  );
+  return [
+    ...types.map((type) => ({ ...chosen, type })),
+    ...variances.map((variance) => ({ ...chosen, variance })),
+  ].filter(({ type, variance }) => type !== chosen.type || variance !== chosen.variance);
+}
+
+/** Rows whose probabilities are computed together. */
+const BLOCK = 128;
+
+/** Measures a compact model made with these options; labels it left out have probability 0. */
+export async function evaluateCompact(
+  model: TrainedModel,
+  options: CompactOptions,
+  data: Dataset,
+  onProgress: (fraction: number) => void = () => {},
+): Promise<CompactFigures> {
+  const bytes = await compactModel(model, options);
+  const tagger = await load(bytes, { wasm: await edgeModule() });
+  const core = await createCore({ threads: 1 });
+  try {
+    const evaluation = evaluateTagger(
+      core,
+      tagger,
+      keptLabels(model, options.allLabels ?? false),
+      model,
+      data,
+      onProgress,
+    );
+    return figuresOf(choiceName(model, options), bytes.length, evaluation);
+  } finally {
+    core.dispose();
+  }
+}
+
+function evaluateTagger(
+  core: Core,
+  tagger: Tagger,
+  labels: number[],
+  model: TrainedModel,
+  { features, labels: truth }: Dataset,
+  onProgress: (fraction: number) => void,
+): Evaluation {
+  const k = model.labels;
+  const counts = Array.from(
+    { length: Math.max(k, truth.labels) },
+    (_, label) => model.labelCounts[label] ?? 0,
+  );
+  const inversePropensity = inversePropensities(counts, model.summary.points);
+  const ranking = new RankingMeter({ depth: 5, inversePropensity });
+  const calibration = new CalibrationMeter(k, { trainingCounts: model.labelCounts });
+  for (let first = 0; first < features.rows; first += BLOCK) {
+    const rows = Math.min(BLOCK, features.rows - first);
+    scoped((scope) => {
+      const mean = scope.keep(matrix(core, rows, k, "f64"));
+      const variance = scope.keep(matrix(core, rows, k, "f64"));
+      const utility = new Float64Array(rows * k).fill(Number.NEGATIVE_INFINITY);
+      const [means, variances] = [mean.view(), variance.view()];
+      means.fill(-1000);
+      for (let i = 0; i < rows; i++) {
+        const [from, to] = [features.rowStart[first + i], features.rowStart[first + i + 1]];
+        const scores = tagger.score({
+          indices: features.columnIndex.subarray(from, to),
+          values: features.values.subarray(from, to),
+        });
+        labels.forEach((label, position) => {
+          const at = i * k + label;
+          utility[at] = scores.utilities[position] as number;
+          means[at] = utility[at] as number;
+          variances[at] = scores.variance(position);
+        });
+      }
+      ranking.update(topLabels(utility, rows, k, 5), 5, truth, first);
+      predictiveProbability(mean, variance, mean);
+      calibration.update(mean.view(), truth, first);
+    });
+    onProgress((first + rows) / features.rows);
+  }
+  return { ranking: ranking.report(), calibration: calibration.report() };
+}

@@ -1,0 +1,53 @@
+// From a text to weighted terms, shared by whoever has a vocabulary: the vectoriser and the edge's tagger. Nothing here
+// holds a vocabulary itself, so that it stays small in a bundle.
+
+import { deterministicLog } from "./elementary.ts";
+import { characterNgrams, tokenise, wordNgrams } from "./text.ts";
+
+/** How terms are made and weighed. */
+export interface TermRules {
+  readonly wordNgrams: number;
+  readonly charNgrams?: readonly [least: number, most: number];
+  readonly sublinear: boolean;
+  readonly idf: boolean;
+  readonly normalise: boolean;
+}
+
+export function forEachTerm(text: string, rules: TermRules, emit: (term: string) => void): void {
+  const tokens = tokenise(text);
+  wordNgrams(tokens, rules.wordNgrams, emit);
+  if (rules.charNgrams) characterNgrams(tokens, ...rules.charNgrams, emit);
+}
+
+/** Adds (column, how often) for each different column of an unordered list, columns rising. */
+export function addCounts(columns: number[], add: (column: number, count: number) => void): void {
+  const sorted = Int32Array.from(columns).sort();
+  for (let i = 0; i < sorted.length; ) {
+    const first = i;
+    while (i < sorted.length && sorted[i] === sorted[first]) i++;
+    add(sorted[first] as number, i - first);
+  }
+}
+
+/** ln((1 + N) / (1 + df)) + 1, or 1 where the rules have no idf. */
+export function inverseFrequency(rules: TermRules, documents: number, documentFrequency: number): number {
+  return rules.idf ? deterministicLog((1 + documents) / (1 + documentFrequency)) + 1 : 1;
+}
+
+/** (1 + ln count) idf of each term, and what to divide them by. */
+export function termWeights(
+  rules: TermRules,
+  counts: ArrayLike<number>,
+  idf: (i: number) => number,
+): { weights: Float64Array; length: number } {
+  const weights = new Float64Array(counts.length);
+  let squares = 0;
+  for (let i = 0; i < counts.length; i++) {
+    const count = counts[i] as number;
+    const frequency = rules.sublinear ? 1 + deterministicLog(count) : count;
+    const weight = frequency * idf(i);
+    weights[i] = weight;
+    squares += weight * weight;
+  }
+  return { weights, length: rules.normalise ? Math.sqrt(squares) : 1 };
+}

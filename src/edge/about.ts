@@ -1,0 +1,78 @@
+// Checks the metadata of a compact model, field by field.
+
+import type { TermRules } from "../data/terms.ts";
+import { FormatError } from "../io/errors.ts";
+import type { CompactAbout } from "./format.ts";
+
+/** A size that an array of the file can have; what the file really holds is checked by its tensors' shapes. */
+const MOST = 2 ** 31 - 1;
+
+export function checkAbout(json: string | undefined, file: string): CompactAbout {
+  const refuse = (name: string, found: unknown, expected: string): never => {
+    // Lists and objects can be of any depth: they are not shown.
+    const shown = typeof found === "object" ? "(a list or an object)" : JSON.stringify(found);
+    throw new FormatError(file, `${name} ${shown?.slice(0, 60)} in its metadata`, expected);
+  };
+  let about: Record<string, unknown> = {};
+  try {
+    about = Object(JSON.parse(json ?? ""));
+  } catch {
+    refuse("about", json, "JSON");
+  }
+  const count = (from: Record<string, unknown>, name: string, least = 1, most = MOST): number => {
+    const value = from[name];
+    const right = Number.isInteger(value) && (value as number) >= least && (value as number) <= most;
+    return right ? (value as number) : refuse(name, value, `a whole number from ${least} to ${most}`);
+  };
+  const truth = (from: Record<string, unknown>, name: string): boolean =>
+    typeof from[name] === "boolean" ? from[name] : refuse(name, from[name], "true or false");
+
+  const kernel = ["linear", "se", "linear+se"].find((name) => name === about.kernel);
+  const { hyper, text, bits } = about;
+  const positive =
+    Array.isArray(hyper) &&
+    hyper.length === 3 &&
+    hyper.every((value) => typeof value === "number" && value > 1e-36 && value < 1e36);
+  const factors = count(about, "factors");
+  const groups = count(about, "groups");
+  if (groups !== 1 && groups !== factors) refuse("groups", groups, `1 or ${factors}`);
+  const packed: Record<string, number> = {};
+  for (const name of Object.keys(Object(bits))) packed[name] = count(Object(bits), name, 2, 8);
+  return {
+    kernel: (kernel ?? refuse("kernel", about.kernel, "linear, se or linear+se")) as CompactAbout["kernel"],
+    features: count(about, "features"),
+    rows: count(about, "rows"),
+    labels: count(about, "labels"),
+    factors,
+    groups,
+    inducing: count(about, "inducing", 0),
+    rank: count(about, "rank", 0),
+    hyper: positive ? (hyper as CompactAbout["hyper"]) : refuse("hyper", hyper, "three positive numbers"),
+    normalise: truth(about, "normalise"),
+    bits: packed,
+    variance:
+      typeof about.variance === "string" ? about.variance : refuse("variance", about.variance, "a text"),
+    ...(text === undefined ? {} : { text: rules(Object(text)) }),
+  };
+
+  function rules(of: Record<string, unknown>): TermRules & { documents: number } {
+    const wordNgrams = count(of, "wordNgrams", 0, 9);
+    const { charNgrams: range } = of;
+    const right =
+      Array.isArray(range) &&
+      range.length === 2 &&
+      range.every(Number.isInteger) &&
+      1 <= range[0] &&
+      range[0] <= range[1] &&
+      range[1] <= 9;
+    if (range !== undefined && !right) refuse("charNgrams", range, "two whole numbers from 1 to 9");
+    return {
+      wordNgrams,
+      ...(range === undefined ? {} : { charNgrams: range as [number, number] }),
+      sublinear: truth(of, "sublinear"),
+      idf: truth(of, "idf"),
+      normalise: truth(of, "normalise"),
+      documents: count(of, "documents", 0),
+    };
+  }
+}

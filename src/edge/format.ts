@@ -1,0 +1,51 @@
+// The compact model: one safetensors file with what predicting needs, each matrix in the type that was chosen for it.
+//
+//   tensor         shape          what it is
+//   weights        [R,P]          the mean of the latent functions is x weights (linear kernels)
+//   inducing       [R,M]          Z', with inducingSquares [M] = |z|^2 and mu [M,P]: the mean is k(x,Z) mu
+//   phi, bias      [K,P], [K]     utilities are mean phi' + bias
+//   spread         [K]            variance of a utility for each unit of latent variance, |phi_k|^2
+//   own, cover     [D,1], [R,r]   latent variance s = sum_j own_j x_j^2 - |x cover|^2 (linear kernels)
+//   root           [G M,r]        latent variance of group g is k(x,x) - |k(x,Z) root_g|^2
+//   rows           [D]            where some features have no weights: the row of each, or -1
+//   columnWeights  [D]            factor of each feature
+//   vocabulary     bytes          names of the features, sorted and front-coded (vocabulary.ts)
+//   order          [D]            feature of each name, where that is not its position
+//   frequency      bytes          number of training texts with each term, as variable-length integers
+//   names          bytes          names of the labels: length, then UTF-8
+//
+// weights, inducing and cover have R rows: D, or as many as `rows` counts. A feature without a row still counts for the
+// length of a text and in `own`.
+//
+// A matrix of whole numbers (I8, or U8 with the bits that the metadata states, low bits first, rows of whole bytes) has
+// a tensor `<name>.scale` [rows]: the element is scale times (the number - 2^(bits-1)); I8 is signed already.
+
+import type { TermRules } from "../data/terms.ts";
+
+export const COMPACT_FORMAT = "mlgpf-compact";
+export const COMPACT_VERSION = "1";
+
+/** The metadata "about", as JSON. */
+export interface CompactAbout {
+  kernel: "linear" | "se" | "linear+se";
+  /** R */
+  rows: number;
+  /** D, K, P, and G: 1, or P where every factor has a variance of its own */
+  features: number;
+  labels: number;
+  factors: number;
+  groups: number;
+  /** M and r, 0 where there are none. */
+  inducing: number;
+  rank: number;
+  /** a, v, l of the kernel a x.z + v exp(-|x - z|^2 / 2 l^2) */
+  hyper: [number, number, number];
+  /** Whether rows are scaled to unit length. */
+  normalise: boolean;
+  /** Bits of an element, for matrices packed into U8. */
+  bits: Record<string, number>;
+  /** How texts become features; `documents` is how many texts the frequencies count. */
+  text?: TermRules & { documents: number };
+  /** What the variance is: "exact", "low-rank", "diagonal" or "none". */
+  variance: string;
+}

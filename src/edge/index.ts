@@ -1,0 +1,30 @@
+// mlgpf/edge: predicting with a compact model, in a few kB. No training, no GPU, no eval, nothing compiled from bytes,
+// no file system, no fetch of its own.
+
+import { readCompact } from "./read.ts";
+import { type ModelSource, readSource } from "./source.ts";
+import { Tagger } from "./tagger.ts";
+import { plainLayer } from "./utilities.ts";
+import { wasmLayer } from "./wasm.ts";
+
+export { ArgumentError } from "../core/errors.ts";
+export { FormatError } from "../io/errors.ts";
+export type { IndexedFeatures, Input } from "./input.ts";
+export type { ModelSource } from "./source.ts";
+export type { Prediction, PredictOptions, RawScores, Tagger, TaggerInfo } from "./tagger.ts";
+
+export interface LoadOptions {
+  /** mlgpf/edge.wasm, imported by the bundler or compiled by the caller: several times faster, the same numbers. */
+  wasm?: WebAssembly.Module;
+  signal?: AbortSignal;
+  /** What errors call the model: its path or address. */
+  name?: string;
+}
+
+/** Gets a compact model (made by `mlgpf compact`) ready to predict. */
+export async function load(source: ModelSource, { wasm, signal, name }: LoadOptions = {}): Promise<Tagger> {
+  const model = readCompact(await readSource(source, signal, name), name);
+  return wasm
+    ? new Tagger(model, wasmLayer(model, wasm), "wasm")
+    : new Tagger(model, plainLayer(model), "plain");
+}

@@ -1,0 +1,127 @@
+// What a caller gives (a text, features by name, or indices and values) as the row the model wants: terms weighed as in
+// training, columns weighted, rows scaled. Single precision where training has it, so that the numbers are the same.
+
+import { ArgumentError } from "../core/errors.ts";
+import { addCounts, forEachTerm, inverseFrequency, termWeights } from "../data/terms.ts";
+import type { Row } from "./latent.ts";
+import type { CompactModel } from "./read.ts";
+
+/** Features by number, as they stood in the training data. */
+export interface IndexedFeatures {
+  indices: ArrayLike<number>;
+  values: ArrayLike<number>;
+}
+
+/** A text; features by name or number; or features by number in two lists. */
+export type Input = string | Readonly<Record<string, number>> | IndexedFeatures;
+
+export class InputReader {
+  readonly #model: CompactModel;
+
+  constructor(model: CompactModel) {
+    this.#model = model;
+  }
+
+  row(input: Input): Row {
+    if (typeof input === "string") return this.#transform(this.#fromText(input));
+    if (typeof input !== "object" || input === null)
+      throw new ArgumentError(
+        "input",
+        `found ${input === null ? "null" : typeof input}, expected a text or features`,
+      );
+    const { indices, values } = input as Partial<IndexedFeatures>;
+    const listed = typeof indices === "object" && typeof values === "object";
+    const pairs: [number, number][] = listed
+      ? Array.from({ length: indices.length }, (_, i) => [this.#index(indices[i]), values[i] as number])
+      : Object.entries(input).map(([name, value]) => [this.#feature(name), value as number]);
+    if (listed && indices.length !== values.length)
+      throw new ArgumentError(
+        "values",
+        `found ${values.length}, expected ${indices.length}, one for each index`,
+      );
+    return this.#transform(sortedRow(pairs));
+  }
+
+  #fromText(text: string): { columns: Int32Array; values: Float32Array } {
+    const { about, vocabulary, order, frequency } = this.#model;
+    const { text: rules } = about;
+    if (!rules || !vocabulary || !frequency)
+      throw new ArgumentError(
+        "input",
+        "found a text, expected features: this model was not trained on texts",
+      );
+    const found: number[] = [];
+    forEachTerm(text, rules, (term) => {
+      const position = vocabulary.find(term);
+      if (position >= 0) found.push(order ? (order[position] as number) : position);
+    });
+    const columns: number[] = [];
+    const counts: number[] = [];
+    addCounts(found, (column, count) => {
+      columns.push(column);
+      counts.push(count);
+    });
+    const idf = (i: number): number =>
+      inverseFrequency(rules, rules.documents, frequency[columns[i] as number] as number);
+    const { weights, length } = termWeights(rules, counts, idf);
+    return {
+      columns: Int32Array.from(columns),
+      values: Float32Array.from(weights, (weight) => weight / length),
+    };
+  }
+
+  /** A feature by its name, or by its number. */
+  #feature(name: string): number {
+    const { vocabulary, order } = this.#model;
+    const position = vocabulary?.find(name) ?? -1;
+    if (position >= 0) return order ? (order[position] as number) : position;
+    if (/^(0|[1-9]\d*)$/.test(name)) return this.#index(Number(name));
+    if (vocabulary) return -1; // a word nobody knew at training time
+    throw new ArgumentError(
+      "input",
+      `found feature ${JSON.stringify(name)}, expected a number: this model has no names`,
+    );
+  }
+
+  #index(index: unknown): number {
+    const { features } = this.#model.about;
+    if (Number.isInteger(index) && (index as number) >= 0 && (index as number) < features)
+      return index as number;
+    throw new ArgumentError(
+      "input",
+      `found feature ${index}, expected a whole number from 0 to ${features - 1}`,
+    );
+  }
+
+  /** Weights columns and scales the row, as training did. */
+  #transform({ columns, values }: { columns: Int32Array; values: Float32Array }): Row {
+    const { about, columnWeights } = this.#model;
+    let squares = 0;
+    for (let e = 0; e < values.length; e++) {
+      const value = (values[e] as number) * (columnWeights?.[columns[e] as number] ?? 1);
+      values[e] = value;
+      squares += value * value;
+    }
+    const factor = about.normalise && squares > 0 ? 1 / Math.sqrt(squares) : 1;
+    for (let e = 0; e < values.length; e++) values[e] = (values[e] as number) * factor;
+    return { columns, values };
+  }
+}
+
+/** Sorted by column; unknown features and zeros are left out. */
+function sortedRow(pairs: [column: number, value: number][]): { columns: Int32Array; values: Float32Array } {
+  const kept = pairs.filter(([column, value]) => {
+    if (!Number.isFinite(Math.fround(value)))
+      throw new ArgumentError("input", `found the value ${value} of a feature, expected a finite number`);
+    return column >= 0 && value !== 0;
+  });
+  kept.sort(([a], [b]) => a - b);
+  kept.forEach(([column], i) => {
+    if (column === kept[i - 1]?.[0])
+      throw new ArgumentError("input", `found feature ${column} twice, expected each once`);
+  });
+  return {
+    columns: Int32Array.from(kept, ([column]) => column),
+    values: Float32Array.from(kept, ([, value]) => value),
+  };
+}

@@ -1,0 +1,112 @@
+// From a row of features to the latent functions: their means and their variance, decoded row by row from the file's
+// bytes. Sums run over features in rising order, in double precision: the same bits everywhere.
+
+import { deterministicExp } from "../data/elementary.ts";
+import type { RowMatrix } from "./matrix.ts";
+import type { CompactModel } from "./read.ts";
+
+/** A sparse row, columns rising, as the model wants it: weighted and scaled. */
+export interface Row {
+  readonly columns: ArrayLike<number>;
+  readonly values: ArrayLike<number>;
+}
+
+export class Latent {
+  readonly #model: CompactModel;
+  /** The means h [P]. */
+  readonly mean: Float64Array;
+  /** The variance s [G], or empty where the model has none. */
+  readonly variance: Float64Array;
+  /** k(x,Z) [M] and what the variance's matrix gives [r]. */
+  readonly #kernelRow: Float64Array;
+  readonly #covered: Float64Array;
+
+  constructor(model: CompactModel) {
+    const { about, own, cover, root } = model;
+    this.#model = model;
+    this.mean = new Float64Array(about.factors);
+    this.variance = new Float64Array(own || root ? about.groups : 0);
+    this.#kernelRow = new Float64Array(model.inducing ? about.inducing : 0);
+    this.#covered = new Float64Array(cover || root ? about.rank : 0);
+  }
+
+  /** Computes mean and variance for a row. */
+  compute(x: Row): void {
+    const { inducing, weights, mu, own, root } = this.#model;
+    const squares = squareSum(x.values);
+    if (inducing) this.#computeKernelRow(x, squares);
+    if (weights) this.#rowTimes(x, weights, this.mean);
+    else denseTimes(this.#kernelRow, mu as RowMatrix, 0, this.mean);
+    if (own) this.#throughFeatures(x, own);
+    else if (root) this.#throughInducing(squares, root);
+  }
+
+  /** out = x matrix; features without a row add nothing. */
+  #rowTimes(x: Row, matrix: RowMatrix, out: Float64Array): void {
+    const { rows } = this.#model;
+    out.fill(0);
+    for (let e = 0; e < x.columns.length; e++) {
+      const column = x.columns[e] as number;
+      const row = rows ? (rows[column] as number) : column;
+      if (row >= 0) matrix.add(row, x.values[e] as number, out);
+    }
+  }
+
+  /** k(x, z) = a x.z + v exp(-|x - z|^2 / 2 l^2) */
+  #computeKernelRow(x: Row, squares: number): void {
+    const { about, inducing } = this.#model;
+    const [a, v, l] = about.hyper;
+    const out = this.#kernelRow;
+    const { z, squares: zSquares } = inducing as NonNullable<CompactModel["inducing"]>;
+    this.#rowTimes(x, z, out);
+    for (let j = 0; j < out.length; j++) {
+      const product = out[j] as number;
+      const distance = Math.max(0, squares + (zSquares[j] as number) - 2 * product);
+      const linear = about.kernel === "se" ? 0 : a * product;
+      const near = about.kernel === "linear" ? 0 : v * deterministicExp(-distance / (2 * l * l));
+      out[j] = linear + near;
+    }
+  }
+
+  /** s = sum_j own_j x_j^2 - |x cover|^2 */
+  #throughFeatures(x: Row, own: RowMatrix): void {
+    const { cover } = this.#model;
+    this.variance[0] = 0;
+    for (let e = 0; e < x.columns.length; e++) {
+      const value = x.values[e] as number;
+      own.add(x.columns[e] as number, value * value, this.variance);
+    }
+    if (cover) {
+      this.#rowTimes(x, cover, this.#covered);
+      this.variance[0] = (this.variance[0] as number) - squareSum(this.#covered);
+    }
+    this.variance[0] = notNegative(this.variance[0] as number);
+  }
+
+  /** s_g = k(x,x) - |k(x,Z) root_g|^2 */
+  #throughInducing(squares: number, root: RowMatrix): void {
+    const { kernel, hyper, groups, inducing } = this.#model.about;
+    const own = (kernel === "se" ? 0 : hyper[0] * squares) + (kernel === "linear" ? 0 : hyper[1]);
+    for (let group = 0; group < groups; group++) {
+      denseTimes(this.#kernelRow, root, group * inducing, this.#covered);
+      this.variance[group] = notNegative(own - squareSum(this.#covered));
+    }
+  }
+}
+
+/** Rounding, or numbers of few bits, can take a variance below 0. */
+function notNegative(value: number): number {
+  return value > 0 ? value : 0;
+}
+
+function squareSum(values: ArrayLike<number>): number {
+  let sum = 0;
+  for (let i = 0; i < values.length; i++) sum += (values[i] as number) * (values[i] as number);
+  return sum;
+}
+
+/** out = x times the rows of the matrix from `first` on */
+function denseTimes(x: Float64Array, matrix: RowMatrix, first: number, out: Float64Array): void {
+  out.fill(0);
+  for (let i = 0; i < x.length; i++) matrix.add(first + i, x[i] as number, out);
+}

@@ -1,0 +1,225 @@
+// Reads a compact model: every tensor is checked against the sizes the metadata states, nothing is copied. The bytes are
+// anybody's: whatever is wrong is one FormatError.
+
+import { FormatError } from "../io/errors.ts";
+import { readSafetensors, type Tensor, type TensorFile } from "../io/safetensors.ts";
+import { checkAbout } from "./about.ts";
+import { ByteReader } from "./bytes.ts";
+import { COMPACT_FORMAT, COMPACT_VERSION, type CompactAbout } from "./format.ts";
+import { allHalvesFinite } from "./half.ts";
+import { packedBytes, type RowMatrix, rowMatrix } from "./matrix.ts";
+import { Vocabulary } from "./vocabulary.ts";
+
+/** What the label layer multiplies with. */
+export interface LabelMatrix {
+  readonly dtype: "F32" | "F16" | "I8";
+  readonly data: Float32Array | Uint16Array | Int8Array;
+  readonly scale: Float32Array | undefined;
+}
+
+export interface CompactModel {
+  readonly about: CompactAbout;
+  readonly bytes: number;
+  readonly weights: RowMatrix | undefined;
+  readonly inducing: { z: RowMatrix; squares: Float32Array } | undefined;
+  readonly mu: RowMatrix | undefined;
+  readonly phi: LabelMatrix;
+  readonly bias: Float32Array;
+  readonly spread: Float32Array | undefined;
+  readonly own: RowMatrix | undefined;
+  readonly cover: RowMatrix | undefined;
+  readonly root: RowMatrix | undefined;
+  readonly rows: Int32Array | undefined;
+  readonly columnWeights: Float32Array | undefined;
+  readonly vocabulary: Vocabulary | undefined;
+  readonly order: Int32Array | undefined;
+  readonly frequency: Int32Array | undefined;
+  readonly labelName: (label: number) => string;
+}
+
+/** The parts of a file, each checked as it is taken. */
+class Parts {
+  readonly #tensors: TensorFile["tensors"];
+  readonly about: CompactAbout;
+  readonly file: string;
+
+  constructor({ tensors, metadata }: TensorFile, file: string) {
+    this.file = file;
+    if (metadata.format !== COMPACT_FORMAT)
+      this.refuse(`format ${JSON.stringify(metadata.format)}`, "a model made by mlgpf compact");
+    if (metadata.version !== COMPACT_VERSION)
+      this.refuse(`compact version ${JSON.stringify(metadata.version)}`, `version ${COMPACT_VERSION}`);
+    this.about = checkAbout(metadata.about, file);
+    this.#tensors = tensors;
+  }
+
+  refuse(found: string, expected: string): never {
+    throw new FormatError(this.file, found, expected);
+  }
+
+  has(name: string): boolean {
+    return this.#tensors.has(name);
+  }
+
+  /** A tensor of one of these types; a size of -1 may be anything from 1. */
+  #tensor<T extends Tensor["dtype"]>(
+    name: string,
+    types: readonly T[],
+    shape: number[],
+  ): Tensor & { dtype: T } {
+    const tensor = this.#tensors.get(name);
+    if (tensor === undefined) return this.refuse(`no tensor ${name}`, "one");
+    const fits =
+      tensor.shape.length === shape.length &&
+      shape.every((size, i) => (size === -1 ? (tensor.shape[i] as number) >= 1 : tensor.shape[i] === size));
+    if (!fits)
+      this.refuse(
+        `tensor ${name} of shape [${tensor.shape}]`,
+        `[${shape.join().replaceAll("-1", "1 or more")}]`,
+      );
+    if (!types.some((type) => type === tensor.dtype))
+      this.refuse(`tensor ${name} of type ${tensor.dtype}`, types.join(" or "));
+    const finite =
+      tensor.dtype === "F32"
+        ? allFinite(tensor.data)
+        : tensor.dtype !== "F16" || allHalvesFinite(tensor.data);
+    if (!finite) this.refuse(`a number in ${name} that is not finite`, "finite numbers");
+    return tensor as Tensor & { dtype: T };
+  }
+
+  reals(name: string, size: number): Float32Array {
+    return this.#tensor(name, ["F32"], [size]).data as Float32Array;
+  }
+
+  integers(name: string, size: number): Int32Array {
+    return this.#tensor(name, ["I32"], [size]).data as Int32Array;
+  }
+
+  bytes(name: string): Uint8Array {
+    return this.#tensor(name, ["U8"], [-1]).data as Uint8Array;
+  }
+
+  /** Scales of the rows of whole numbers. */
+  #scale(name: string, dtype: string, rows: number): Float32Array | undefined {
+    return dtype === "I8" || dtype === "U8" ? this.reals(`${name}.scale`, rows) : undefined;
+  }
+
+  labelMatrix(name: string, rows: number, columns: number): LabelMatrix {
+    const { dtype, data } = this.#tensor(name, ["F32", "F16", "I8"], [rows, columns]);
+    return { dtype, data: data as LabelMatrix["data"], scale: this.#scale(name, dtype, rows) };
+  }
+
+  /** columns = -1 takes them from the shape. */
+  matrix(name: string, rows: number, columns: number): RowMatrix {
+    const bits = Object.hasOwn(this.about.bits, name) ? (this.about.bits[name] as number) : 0;
+    const stored = bits === 0 ? columns : packedBytes(columns, bits);
+    const tensor = this.#tensor(name, bits === 0 ? ["F32", "F16", "I8"] : ["U8"], [rows, stored]);
+    const width = columns === -1 ? (tensor.shape[1] as number) : columns;
+    return rowMatrix(tensor, width, this.#scale(name, tensor.dtype, rows), bits);
+  }
+}
+
+/** The model in these bytes, which must stay as they are while it is used. */
+export function readCompact(bytes: Uint8Array, file = "the model"): CompactModel {
+  const parts = new Parts(readSafetensors(bytes, file), file);
+  const { about } = parts;
+  const { features: d, rows: r, labels: k, factors: p, groups, kernel } = about;
+  const phi = parts.labelMatrix("phi", k, p);
+  const bias = parts.reals("bias", k);
+  const z = parts.has("inducing") ? parts.matrix("inducing", r, about.inducing) : undefined;
+  const inducing = z && { z, squares: parts.reals("inducingSquares", about.inducing) };
+  if (inducing === undefined && kernel !== "linear")
+    parts.refuse(`kernel ${kernel} without inducing`, "its inducing inputs");
+  const throughFeatures = parts.has("weights");
+  if (throughFeatures && kernel !== "linear") parts.refuse(`kernel ${kernel} with weights`, "mu");
+  const ofRank = (name: string, rows: number): RowMatrix | undefined =>
+    parts.has(name) ? parts.matrix(name, rows, about.rank) : undefined;
+  const root = inducing && ofRank("root", groups * about.inducing);
+  const own = root === undefined && parts.has("own") ? parts.matrix("own", d, 1) : undefined;
+  const hasVariance = own !== undefined || root !== undefined;
+  return {
+    about,
+    bytes: bytes.length,
+    inducing,
+    weights: throughFeatures ? parts.matrix("weights", r, p) : undefined,
+    mu: throughFeatures ? undefined : parts.matrix("mu", about.inducing, p),
+    phi,
+    bias,
+    root,
+    own,
+    cover: own && ofRank("cover", r),
+    spread: hasVariance && groups === 1 ? spreads(parts, k) : undefined,
+    rows: rowsOf(parts, d, r),
+    columnWeights: parts.has("columnWeights") ? parts.reals("columnWeights", d) : undefined,
+    labelName: labelNames(parts.bytes("names"), k, parts.file),
+    ...vocabularyOf(parts, d),
+  };
+}
+
+/** Loops over every weight at load: a zero times anything finite is zero, which is quicker than a call for each. */
+function allFinite(values: Float32Array): boolean {
+  let sum = 0;
+  for (let i = 0; i < values.length; i++) sum += 0 * (values[i] as number);
+  return sum === 0;
+}
+
+/** The row of each feature, -1 for none; without the tensor each has its own. */
+function rowsOf(parts: Parts, features: number, count: number): Int32Array | undefined {
+  if (!parts.has("rows")) {
+    if (count !== features)
+      parts.refuse(`${count} rows for ${features} features`, "which features have rows");
+    return undefined;
+  }
+  const rows = parts.integers("rows", features);
+  if (rows.some((row) => row < -1 || row >= count))
+    parts.refuse("a number in rows beyond the rows", `numbers from -1 to ${count - 1}`);
+  return rows;
+}
+
+function spreads(parts: Parts, labels: number): Float32Array {
+  const spread = parts.reals("spread", labels);
+  if (spread.some((value) => value < 0)) parts.refuse("a spread below 0", "numbers from 0");
+  return spread;
+}
+
+function vocabularyOf(
+  parts: Parts,
+  features: number,
+): Pick<CompactModel, "vocabulary" | "order" | "frequency"> {
+  const { text } = parts.about;
+  if (!parts.has("vocabulary")) {
+    if (text) parts.refuse("rules for texts without a vocabulary", "both or none");
+    return { vocabulary: undefined, order: undefined, frequency: undefined };
+  }
+  const vocabulary = new Vocabulary(parts.bytes("vocabulary"), features, parts.file);
+  const order = parts.has("order") ? parts.integers("order", features) : undefined;
+  if (order?.some((column) => column < 0 || column >= features))
+    parts.refuse("a column in order beyond the features", `numbers from 0 to ${features - 1}`);
+  let frequency: Int32Array | undefined;
+  if (text) {
+    const reader = new ByteReader(parts.bytes("frequency"), "the document frequencies", parts.file);
+    frequency = new Int32Array(features);
+    for (let i = 0; i < features; i++) {
+      frequency[i] = reader.integer();
+      if ((frequency[i] as number) > text.documents)
+        reader.refuse(`${frequency[i]} documents`, `at most ${text.documents}`);
+    }
+    reader.finish();
+  }
+  return { vocabulary, order, frequency };
+}
+
+/** Checks the list of names and gives a function that decodes one. */
+function labelNames(bytes: Uint8Array, labels: number, file: string): (label: number) => string {
+  const reader = new ByteReader(bytes, "the label names", file);
+  const ends = new Int32Array(labels);
+  const starts = new Int32Array(labels);
+  for (let label = 0; label < labels; label++) {
+    const length = reader.integer();
+    starts[label] = reader.skip(length);
+    ends[label] = reader.at;
+  }
+  reader.finish();
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  return (label) => decoder.decode(bytes.subarray(starts[label], ends[label]));
+}

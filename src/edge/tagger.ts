@@ -1,0 +1,147 @@
+// A loaded compact model: texts or features in, labels with probabilities out, synchronously.
+
+import { ArgumentError } from "../core/errors.ts";
+import { topLabels } from "../metrics/top.ts";
+import { fromHalf } from "./half.ts";
+import { type Input, InputReader } from "./input.ts";
+import { Latent } from "./latent.ts";
+import { labelProbability } from "./probability.ts";
+import type { CompactModel } from "./read.ts";
+import type { LabelLayer } from "./utilities.ts";
+
+export interface PredictOptions {
+  /** Most labels for an input (default 5). */
+  topK?: number;
+  /** Only labels at least this probable. */
+  threshold?: number;
+}
+
+export interface Prediction {
+  label: string;
+  /** E sigmoid(f): integrates the variance, where the model has one. */
+  probability: number;
+  /** Standard deviation of the utility f, where the model has variances. */
+  sd?: number;
+}
+
+export interface TaggerInfo {
+  kernel: string;
+  features: number;
+  labels: number;
+  factors: number;
+  /** "exact", "low-rank", "diagonal" or "none" */
+  variance: string;
+  fromText: boolean;
+  /** Of the model file. */
+  bytes: number;
+  /** What computes the label scores; both give the same numbers. */
+  path: "wasm" | "plain";
+}
+
+/** Scores of one input, in arrays that the next one uses again. */
+export interface RawScores {
+  /** Mean utilities [K]. */
+  utilities: Float64Array;
+  /** Variance of the utility of a label. */
+  variance(label: number): number;
+}
+
+export class Tagger {
+  readonly info: TaggerInfo;
+  #model: CompactModel | undefined;
+  #input: InputReader | undefined;
+  #latent: Latent | undefined;
+  #layer: LabelLayer | undefined;
+  #labels: readonly string[] | undefined;
+
+  /** Use load(). */
+  constructor(model: CompactModel, layer: LabelLayer, path: "wasm" | "plain") {
+    const { kernel, features, labels, factors, variance, text } = model.about;
+    this.#model = model;
+    this.#input = new InputReader(model);
+    this.#latent = new Latent(model);
+    this.#layer = layer;
+    const fromText = text !== undefined;
+    this.info = { kernel, features, labels, factors, variance, fromText, bytes: model.bytes, path };
+  }
+
+  /** Names of all labels. */
+  get labels(): readonly string[] {
+    const { labelName, about } = this.#alive();
+    this.#labels ??= Array.from({ length: about.labels }, (_, label) => labelName(label));
+    return this.#labels;
+  }
+
+  /** The best labels of an input, best first: ranked by mean utility. */
+  predict(input: Input, { topK = 5, threshold = 0 }: PredictOptions = {}): Prediction[] {
+    const { about, labelName } = this.#alive();
+    if (!Number.isInteger(topK) || topK < 1)
+      throw new ArgumentError("topK", `found ${topK}, expected a whole number of at least 1`);
+    if (Number.isNaN(Number(threshold)))
+      throw new ArgumentError("threshold", `found ${threshold}, expected a number`);
+    const { utilities, variance } = this.score(input);
+    const found: Prediction[] = [];
+    for (const label of topLabels(utilities, 1, about.labels, Math.min(topK, about.labels))) {
+      const spread = variance(label);
+      const probability = labelProbability(utilities[label] as number, spread);
+      if (probability < threshold) continue;
+      const name = this.#labels?.[label] ?? labelName(label);
+      found.push(
+        about.variance === "none"
+          ? { label: name, probability }
+          : { label: name, probability, sd: Math.sqrt(spread) },
+      );
+    }
+    return found;
+  }
+
+  predictMany(inputs: Iterable<Input>, options?: PredictOptions): Prediction[][] {
+    return Array.from(inputs, (input) => this.predict(input, options));
+  }
+
+  /** Utilities of every label; for evaluation. */
+  score(input: Input): RawScores {
+    const model = this.#alive();
+    const latent = this.#latent as Latent;
+    latent.compute((this.#input as InputReader).row(input));
+    const { variance } = latent;
+    return {
+      utilities: (this.#layer as LabelLayer).utilities(latent.mean),
+      variance: (label) => {
+        if (variance.length === 0) return 0;
+        const { spread } = model;
+        return spread
+          ? (variance[0] as number) * (spread[label] as number)
+          : ownVariance(model, variance, label);
+      },
+    };
+  }
+
+  /** Lets go of the model's memory. */
+  [Symbol.dispose](): void {
+    this.#model = undefined;
+    this.#input = undefined;
+    this.#latent = undefined;
+    this.#layer = undefined;
+    this.#labels = undefined;
+  }
+
+  #alive(): CompactModel {
+    if (!this.#model)
+      throw new ArgumentError("tagger", "found one that was disposed of, expected a live one");
+    return this.#model;
+  }
+}
+
+/** sum_p phi_kp^2 s_p, where every factor has a variance of its own. */
+function ownVariance({ phi }: CompactModel, variance: Float64Array, label: number): number {
+  const { dtype, data, scale } = phi;
+  const unit = scale?.[label] ?? 1;
+  let sum = 0;
+  for (let p = 0; p < variance.length; p++) {
+    const stored = data[label * variance.length + p] as number;
+    const value = unit * (dtype === "F16" ? fromHalf(stored) : stored);
+    sum += value * value * (variance[p] as number);
+  }
+  return sum;
+}

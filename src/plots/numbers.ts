@@ -1,0 +1,30 @@
+// Numbers as people read them, and the round numbers on an axis. No locale and no logarithm: the same text everywhere.
+
+/** 1234567 -> "1,234,567" */
+export function grouped(value: number): string {
+  const [whole, rest] = String(value).split(".") as [string, string?];
+  const spaced = whole.replace(/\B(?=(\d{3})+$)/g, ",");
+  return rest === undefined ? spaced : `${spaced}.${rest}`;
+}
+
+/** Four digits that count: 12,346 and 0.01235 and 1.2e-9; a dash for what is no number. */
+export function readable(value: number | null | undefined): string {
+  if (value === null || value === undefined || !Number.isFinite(value)) return "–";
+  const size = Math.abs(value);
+  if (size >= 1e12 || (size > 0 && size < 1e-4)) return value.toExponential(1);
+  return size >= 1000 ? grouped(Math.round(value)) : String(Number(value.toPrecision(4)));
+}
+
+/** The power of ten at or below a positive number. */
+const powerBelow = (value: number): number => Number(`1e${value.toExponential().split("e")[1]}`);
+
+/** At most `most` round numbers from `from` to `to`: steps of 1, 2 or 5 times a power of ten. */
+export function roundNumbers(from: number, to: number, most = 6): number[] {
+  if (!(to > from)) return [from];
+  const least = (to - from) / most;
+  const power = powerBelow(least);
+  const step = ([1, 2, 5, 10].find((factor) => factor * power >= least) as number) * power;
+  const first = Math.ceil(from / step - 1e-9);
+  const last = Math.floor(to / step + 1e-9);
+  return Array.from({ length: last - first + 1 }, (_, i) => Number(((first + i) * step).toPrecision(12)));
+}

@@ -1,0 +1,131 @@
+// Measures a trained model for its report: everything that needs the model's scores or parameters.
+
+import type { Dataset } from "../data/dataset.ts";
+import { rowsWithLabels, selectFeatures } from "../data/dataset.ts";
+import { LabelMeter } from "../metrics/perlabel.ts";
+import { topLabels } from "../metrics/top.ts";
+import { evaluate } from "../predict/evaluate.ts";
+import type { TrainedModel } from "../predict/model.ts";
+import type { Predictor } from "../predict/predictor.ts";
+import { applyTransform } from "../train/features.ts";
+import { labelGroups } from "./groups.ts";
+import type { TrainingHistory } from "./history.ts";
+import type { Measured, ReportInput, ReportModel, ReportRun, Sample } from "./input.ts";
+
+/** What a reader sees of a point. */
+export interface PointText {
+  title: string;
+  text: string;
+}
+
+export interface ReportSource {
+  model: TrainedModel;
+  /** Size of the model file. */
+  bytes: number;
+  title: string;
+  run: ReportRun;
+  history?: TrainingHistory;
+  /** Data with known labels that was not trained on, and the model ready to score it. */
+  measure?: { predictor: Predictor; data: Dataset; file: string; textOf?: (row: number) => PointText };
+  onProgress?: (fraction: number) => void;
+}
+
+const SAMPLES = 8;
+const SAMPLE_LABELS = 5;
+const SAMPLE_WORDS = 12;
+
+export async function collectReport(source: ReportSource): Promise<ReportInput> {
+  const { model, bytes, title, run, history, measure } = source;
+  const measured = measure && (await measureModel(measure, source.onProgress));
+  return {
+    title,
+    model: aboutModel(model, bytes),
+    summary: model.summary,
+    run,
+    ...(history ? { history } : {}),
+    ...(measured ? { measured } : {}),
+    groups: await labelGroups(model),
+  };
+}
+
+function aboutModel(model: TrainedModel, bytes: number): ReportModel {
+  const { kernel, mean, features, labels, factors, inducing, labelCounts, labelNames, phi } = model;
+  return {
+    kernel,
+    mean,
+    precision: phi instanceof Float32Array ? "f32" : "f64",
+    features,
+    labels,
+    factors,
+    inducing,
+    bytes,
+    labelCounts,
+    ...(labelNames ? { labelNames } : {}),
+    fromText: model.vectoriser !== undefined,
+  };
+}
+
+type Measure = NonNullable<ReportSource["measure"]>;
+
+async function measureModel(measure: Measure, onProgress?: (fraction: number) => void): Promise<Measured> {
+  const { predictor, data, file } = measure;
+  onProgress?.(0);
+  const { ranking, calibration } = await evaluate(predictor, data, { calibration: true });
+  const meter = new LabelMeter(predictor.model.labels);
+  for (const pass of ["collect", "count"] as const) {
+    for await (const { firstRow, rows, utility } of predictor.score(data.features)) {
+      meter[pass](utility, data.labels, firstRow);
+      onProgress?.(((pass === "collect" ? 1 : 2) + (firstRow + rows) / data.features.rows) / 3);
+    }
+  }
+  if (calibration === undefined)
+    throw new Error("evaluate: found no calibration, expected the one asked for");
+  return { file, ranking, calibration, perLabel: meter.report(), samples: await samplesOf(measure) };
+}
+
+/** A few points, evenly spread over those that have labels. */
+async function samplesOf({ predictor, data, textOf }: Measure): Promise<Sample[]> {
+  const labelled = rowsWithLabels(data.labels);
+  const count = Math.min(SAMPLES, labelled.length);
+  const rows = Array.from(
+    { length: count },
+    (_, i) => labelled[Math.floor(((i + 0.5) * labelled.length) / count)] as number,
+  );
+  const { labels: k } = predictor.model;
+  const depth = Math.min(SAMPLE_LABELS, k);
+  const describe = textOf ?? ((row: number) => strongestWords(predictor.model, data, row));
+  const samples: Sample[] = [];
+  for await (const { firstRow, rows: scored, utility, probability } of predictor.score(
+    selectFeatures(data.features, rows),
+    { probability: true },
+  )) {
+    const ranked = topLabels(utility, scored, k, depth);
+    for (let i = 0; i < scored; i++) {
+      const row = rows[firstRow + i] as number;
+      const truth = [
+        ...data.labels.labelIndex.subarray(data.labels.rowStart[row], data.labels.rowStart[row + 1]),
+      ];
+      const predicted = Array.from(ranked.subarray(i * depth, (i + 1) * depth), (label) => ({
+        label,
+        probability: probability?.[i * k + label] as number,
+        right: truth.includes(label),
+      }));
+      const missed = truth.filter((label) => !predicted.some((each) => each.label === label));
+      samples.push({ ...describe(row), predicted, missed });
+    }
+  }
+  return samples;
+}
+
+/** Stands for a text that was not kept: the words that weigh most in it, or how many features there are. */
+function strongestWords(model: TrainedModel, data: Dataset, row: number): PointText {
+  const title = `Point ${row + 1}`;
+  const names = model.vectoriser?.terms ?? model.featureNames;
+  const { columnIndex, values } = applyTransform(selectFeatures(data.features, [row]), model.transform);
+  if (names === undefined) return { title, text: `${columnIndex.length} features, without names` };
+  const words = Array.from(columnIndex, (column, i) => ({ column, weight: Math.abs(values[i] as number) }))
+    .sort((a, b) => b.weight - a.weight || a.column - b.column)
+    .slice(0, SAMPLE_WORDS)
+    .map(({ column }) => names[column] as string);
+  return { title, text: words.join(", ") };
+}

@@ -1,0 +1,68 @@
+// Watches a training: keeps what a report draws of it, never more than a few hundred values however long it runs.
+
+import type { TrainProgress } from "../train/progress.ts";
+
+export interface HistoryStep {
+  step: number;
+  seconds: number;
+  bound: number;
+  dataTerm: number;
+  divergence: number;
+}
+
+export interface HistoryValidation {
+  step: number;
+  metrics: Readonly<Record<string, number>>;
+}
+
+export interface TrainingHistory {
+  steps: readonly HistoryStep[];
+  validations: readonly HistoryValidation[];
+  /** At the last step: since the beginning, and the speed. */
+  seconds: number;
+  pointsPerSecond: number;
+}
+
+export interface HistoryRecorder {
+  /** To be called with every progress event. */
+  record(progress: TrainProgress): void;
+  readonly notes: readonly string[];
+  history(): TrainingHistory;
+}
+
+const MOST_STEPS = 400;
+
+/** `seconds` is a clock that starts with the training. */
+export function recordHistory(seconds: () => number, most: number = MOST_STEPS): HistoryRecorder {
+  const notes: string[] = [];
+  const validations: HistoryValidation[] = [];
+  let steps: HistoryStep[] = [];
+  let last: HistoryStep | undefined;
+  let every = 1;
+  let seen = 0;
+  let pointsPerSecond = 0;
+  return {
+    notes,
+    record(progress) {
+      if (progress.stage === "note") notes.push(progress.text);
+      if (progress.stage !== "training") return;
+      const { step, bound, dataTerm, divergence, validation } = progress;
+      pointsPerSecond = progress.pointsPerSecond;
+      last = { step, seconds: seconds(), bound, dataTerm, divergence };
+      if (seen++ % every === 0) steps.push(last);
+      if (steps.length > most) {
+        steps = steps.filter((_, i) => i % 2 === 0);
+        every *= 2;
+      }
+      // The figures of one validation come with every event until the next.
+      if (validation && JSON.stringify(validation) !== JSON.stringify(validations.at(-1)?.metrics))
+        validations.push({ step, metrics: validation });
+    },
+    history: () => ({
+      steps: last === undefined || steps.at(-1) === last ? steps : [...steps, last],
+      validations,
+      seconds: last?.seconds ?? 0,
+      pointsPerSecond,
+    }),
+  };
+}

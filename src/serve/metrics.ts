@@ -1,0 +1,89 @@
+// What GET /metrics says, in Prometheus' text format.
+
+const BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+interface Histogram {
+  /** How many took at most so long, by bucket; the last one has no bound. */
+  counts: number[];
+  sum: number;
+}
+
+/** The state of the server at the moment of asking. */
+export interface Gauges {
+  inFlight: number;
+  waiting: number;
+  labels: number;
+  /** What is known of the model. */
+  info: object;
+}
+
+/** `{name="value",...}` */
+function labelSet(values: object): string {
+  const escaped = (value: unknown): string =>
+    String(value).replace(/["\\\n]/g, (mark) => (mark === "\n" ? "\\n" : `\\${mark}`));
+  return `{${Object.entries(values)
+    .map(([name, value]) => `${name}="${escaped(value)}"`)
+    .join(",")}}`;
+}
+
+export class ServerMetrics {
+  readonly #begin = performance.now();
+  readonly #requests = new Map<string, Map<number, number>>();
+  readonly #latency = new Map<string, Histogram>();
+  #inputs = 0;
+
+  get uptimeSeconds(): number {
+    return (performance.now() - this.#begin) / 1000;
+  }
+
+  /** Counts an answered request. */
+  request(route: string, status: number, seconds: number): void {
+    const statuses = this.#requests.get(route) ?? new Map<number, number>();
+    this.#requests.set(route, statuses);
+    statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    const histogram = this.#latency.get(route) ?? { counts: new Array(BUCKETS.length + 1).fill(0), sum: 0 };
+    this.#latency.set(route, histogram);
+    const found = BUCKETS.findIndex((bound) => seconds <= bound);
+    const bucket = found < 0 ? BUCKETS.length : found;
+    histogram.counts[bucket] = (histogram.counts[bucket] as number) + 1;
+    histogram.sum += seconds;
+  }
+
+  /** Counts predicted inputs. */
+  predicted(inputs: number): void {
+    this.#inputs += inputs;
+  }
+
+  text({ inFlight, waiting, labels, info }: Gauges): string {
+    const lines: string[] = [];
+    const family = (name: string, type: string, help: string): number =>
+      lines.push(`# HELP mlgpf_${name} ${help}`, `# TYPE mlgpf_${name} ${type}`);
+    const single = (name: string, type: string, help: string, value: number): void => {
+      family(name, type, help);
+      lines.push(`mlgpf_${name} ${value}`);
+    };
+    family("requests_total", "counter", "Requests answered, by route and status.");
+    for (const [route, statuses] of this.#requests)
+      for (const [status, count] of statuses)
+        lines.push(`mlgpf_requests_total{route="${route}",status="${status}"} ${count}`);
+    family("request_duration_seconds", "histogram", "From the head of a request to its answer.");
+    for (const [route, { counts, sum }] of this.#latency) {
+      let total = 0;
+      counts.forEach((count, i) => {
+        total += count;
+        const bound = BUCKETS[i] ?? "+Inf";
+        lines.push(`mlgpf_request_duration_seconds_bucket{route="${route}",le="${bound}"} ${total}`);
+      });
+      lines.push(`mlgpf_request_duration_seconds_sum{route="${route}"} ${sum}`);
+      lines.push(`mlgpf_request_duration_seconds_count{route="${route}"} ${total}`);
+    }
+    single("inputs_total", "counter", "Texts and feature rows predicted.", this.#inputs);
+    single("requests_in_flight", "gauge", "Requests under way.", inFlight);
+    single("inputs_waiting", "gauge", "Inputs in the queue.", waiting);
+    single("uptime_seconds", "gauge", "Since the server started.", this.uptimeSeconds);
+    single("model_labels", "gauge", "Labels that the model knows.", labels);
+    family("model_info", "gauge", "What the model is.");
+    lines.push(`mlgpf_model_info${labelSet(info)} 1`);
+    return `${lines.join("\n")}\n`;
+  }
+}

@@ -1,0 +1,90 @@
+// The steps of a training on one device, with reports, validations, checkpoints and cancelling between them.
+
+import type { ModelShape } from "../model/shape.ts";
+import type { TrainedModel } from "../predict/model.ts";
+import { type CheckpointIdentity, checkpointToBytes } from "./checkpoint.ts";
+import type { StepProgress } from "./progress.ts";
+import type { RunOptions } from "./run.ts";
+import type { Session } from "./session.ts";
+import type { Trainer } from "./trainer.ts";
+
+const REPORT_MILLISECONDS = 400;
+const VALIDATIONS = 10;
+/** Where they decide when to stop. */
+const DECIDING_VALIDATIONS = 20;
+
+export async function runSteps(
+  session: Session,
+  shape: ModelShape,
+  identity: CheckpointIdentity,
+  run: RunOptions,
+): Promise<TrainedModel> {
+  const { trainer, early, device } = session;
+  const begin = performance.now();
+  const firstStep = trainer.step;
+  const validateEvery = Math.ceil(trainer.steps / (early ? DECIDING_VALIDATIONS : VALIDATIONS));
+  const saveEvery = 1000 * (run.checkpointSeconds ?? 30);
+  let reported = 0;
+  let saved = begin;
+  let validation: Record<string, number> | undefined;
+  const save = async (): Promise<void> => {
+    const state = await session.state();
+    device.check();
+    await run.onCheckpoint?.(checkpointToBytes(state, identity));
+  };
+  let last = trainer.step === trainer.steps;
+  while (!last) {
+    session.advance();
+    last = trainer.step === trainer.steps;
+    if (run.validation && (trainer.step % validateEvery === 0 || last)) {
+      validation = await session.validate(run.validation);
+      last ||= early?.done === true;
+    }
+    await session.keepUp();
+    const now = performance.now();
+    if (now - reported < REPORT_MILLISECONDS && !last) continue;
+    reported = now;
+    const progress = await stepProgress(trainer, shape, (now - begin) / 1000, firstStep, validation);
+    device.check();
+    run.onProgress?.(progress);
+    await new Promise<void>((resolve) => setTimeout(resolve, 0));
+    if (run.signal?.aborted && !last) {
+      if (run.onCheckpoint) await save();
+      run.signal.throwIfAborted();
+    }
+    if (run.onCheckpoint && now - saved > saveEvery && !last) {
+      saved = now;
+      await save();
+    }
+  }
+  if (early?.done && early.best) {
+    const text = `stopped at step ${trainer.step} of ${trainer.steps}: ${early.metric} on the validation data was best at step ${early.best.step}`;
+    run.onProgress?.({ stage: "note", text });
+  }
+  const model = await session.outcome();
+  if (validation) model.summary.validation ??= validation;
+  return model;
+}
+
+async function stepProgress(
+  trainer: Trainer,
+  shape: ModelShape,
+  seconds: number,
+  firstStep: number,
+  validation: Record<string, number> | undefined,
+): Promise<StepProgress> {
+  const { dataTerm, divergence } = await trainer.value();
+  const perSecond = (trainer.step - firstStep) / seconds;
+  return {
+    stage: "training",
+    step: trainer.step,
+    steps: trainer.steps,
+    epoch: (trainer.step * shape.batch) / shape.points,
+    dataTerm,
+    divergence,
+    bound: dataTerm - divergence,
+    pointsPerSecond: perSecond * shape.batch,
+    secondsLeft: (trainer.steps - trainer.step) / perSecond,
+    ...(validation ? { validation } : {}),
+  };
+}

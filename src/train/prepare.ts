@@ -1,0 +1,113 @@
+// What is made once before the first step, on the core: weighted rows, the basis, projections, start values.
+
+import { finiteNumber } from "../core/check.ts";
+import type { Core } from "../core/core.ts";
+import { type Csr, csr, rowSquares } from "../core/csr.ts";
+import { type Matrix, matrix } from "../core/matrix.ts";
+import type { WorkOptions } from "../core/progress.ts";
+import type { Dataset } from "../data/dataset.ts";
+import type { ModelShape } from "../model/shape.ts";
+import { applyTransform, type FeatureTransform, fitTransform } from "./features.ts";
+import type { FullTrainOptions } from "./options.ts";
+import type { TrainProgress } from "./progress.ts";
+import { type Basis, basisGram, makeBasis, projectAll } from "./start.ts";
+
+/** A problem ready to be trained on, in the core's memory. */
+export interface Prepared {
+  core: Core;
+  data: Dataset;
+  /** Points without labels, left out. */
+  dropped: number;
+  options: FullTrainOptions;
+  shape: ModelShape;
+  transform: FeatureTransform;
+  x: Csr;
+  /** |x_i|^2 [N,1] */
+  squares: Matrix;
+  /** Xtilde' and, where it is not orthonormal, Xtilde Xtilde'. */
+  basis?: Basis;
+  gram?: Matrix;
+  /** X Xtilde' [N,R], where it may be kept. */
+  projected?: Matrix;
+  /** For the long pieces of work that are still to come. */
+  work: WorkOptions;
+}
+
+export interface PrepareOptions {
+  memoryBudget?: number;
+  signal?: AbortSignal;
+  onProgress?: (progress: TrainProgress) => void;
+  /** Most bytes that one matrix may have on the device. */
+  largestTensor: number;
+}
+
+const MEMORY_BUDGET = 2 ** 30;
+
+export async function prepare(
+  core: Core,
+  data: Dataset,
+  dropped: number,
+  options: FullTrainOptions,
+  run: PrepareOptions,
+): Promise<Prepared> {
+  const transform = fitTransform(data.features, options.idf, options.normalise);
+  const x = csr(core, applyTransform(data.features, transform), options.precision);
+  const work = {
+    ...(run.signal ? { signal: run.signal } : {}),
+    onProgress: (p: { stage: string; fraction: number }) => run.onProgress?.(p as TrainProgress),
+  };
+  const basis = options.inducing === "subspace" ? await makeBasis(x, options, work) : undefined;
+  const projected = basis && keepProjections(x, basis, options, run);
+  return {
+    core,
+    data,
+    dropped,
+    options,
+    shape: shapeOf(data, options),
+    transform,
+    x,
+    squares: rowSquares(x, matrix(core, x.rows, 1, x.precision)),
+    ...(basis ? { basis } : {}),
+    ...(basis && !basis.orthonormal ? { gram: basisGram(basis) } : {}),
+    ...(projected ? { projected } : {}),
+    work,
+  };
+}
+
+/** X Xtilde' for all points, if it fits the memory budget; says which way it went. */
+function keepProjections(
+  x: Csr,
+  basis: Basis,
+  options: FullTrainOptions,
+  run: PrepareOptions,
+): Matrix | undefined {
+  const bytes = x.rows * options.rank * (options.precision === "f32" ? 4 : 8);
+  const budget = finiteNumber("memoryBudget", run.memoryBudget ?? MEMORY_BUDGET);
+  const kept = bytes <= Math.min(budget, run.largestTensor);
+  const size = `${(bytes / 2 ** 20).toFixed(0)} MB`;
+  run.onProgress?.({
+    stage: "note",
+    text: kept
+      ? `projections of all points are kept (${size})`
+      : `projections are made step by step (keeping them would take ${size})`,
+  });
+  return kept ? projectAll(x, basis) : undefined;
+}
+
+function shapeOf(data: Dataset, options: FullTrainOptions): ModelShape {
+  return {
+    points: data.features.rows,
+    features: data.features.columns,
+    labels: data.labels.labels,
+    factors: options.factors,
+    inducing: options.inducingPoints,
+    rank: options.rank,
+    batch: options.batch,
+    kernel: options.kernel,
+    inducingInputs: options.inducing,
+    covariance: options.covariance,
+    mean: options.mean,
+    floor: options.floor,
+    quadrature: options.quadrature,
+  };
+}

@@ -1,0 +1,151 @@
+// One training on one device: its trainer, its data there, and a copy of its state for when the device is lost.
+
+import type { OpenDevice } from "../backend/devices.ts";
+import type { Dataset } from "../data/dataset.ts";
+import { evaluate } from "../predict/evaluate.ts";
+import type { TrainedModel } from "../predict/model.ts";
+import { Predictor } from "../predict/predictor.ts";
+import type { TrainingState } from "./checkpoint.ts";
+import { BEST, EarlyStopping } from "./early.ts";
+import { modelOf } from "./outcome.ts";
+import type { Prepared } from "./prepare.ts";
+import { inducingStart, startParameters } from "./start.ts";
+import { Trainer, type TrainingData } from "./trainer.ts";
+import { freeData, uploadData } from "./upload.ts";
+
+/** Steps that the device may be behind by, once or twice. */
+const PACE_STEPS = 8;
+/**
+ * Milliseconds between two copies of the state: work that is lost with a device. Reading a megabyte back takes about
+ * 3 ms of this thread, so that copies cost at most a twentieth of its time.
+ */
+const KEEP_MILLISECONDS = 250;
+const KEEP_MILLISECONDS_PER_MEGABYTE = 60;
+
+export class Session {
+  readonly device: OpenDevice;
+  readonly trainer: Trainer;
+  readonly early: EarlyStopping | undefined;
+  /** The last state that is known to be whole; only on a device that can be lost. */
+  kept: TrainingState | undefined;
+  /** The end of what was enqueued when the steps were last counted; a state, if one was due. */
+  #mark: Promise<TrainingState | undefined> | undefined;
+  #keptAt = performance.now();
+  #keepEvery = 0;
+  readonly #prepared: Prepared;
+  readonly #data: TrainingData;
+
+  constructor(device: OpenDevice, prepared: Prepared) {
+    const { core, shape, options } = prepared;
+    this.device = device;
+    this.#prepared = prepared;
+    this.#data = uploadData(device.backend, prepared);
+    this.trainer = new Trainer(device.backend, core, shape, options, this.#data);
+    this.early = options.earlyStopping ? new EarlyStopping(options.earlyStopping) : undefined;
+  }
+
+  /** Goes to a state, or to the start. */
+  async start(state: TrainingState | undefined): Promise<void> {
+    const { core, x, projected, basis, options, shape, data, work } = this.#prepared;
+    const { backend } = this.device;
+    if (state) {
+      this.early?.restore(state);
+      // Refused now if they are not whole, and not at the end.
+      if (this.early?.parameters) this.trainer.setParameters(this.early.parameters, BEST);
+      this.trainer.restore(state);
+    } else {
+      const inducing = await inducingStart(x, projected, basis, options, work);
+      startParameters(
+        backend,
+        core,
+        shape,
+        this.trainer.parameters,
+        inducing.toArray(),
+        data.labels,
+        options.seed,
+      );
+      inducing.free();
+      await this.trainer.chooseCoordinates();
+    }
+    if (backend.name === "wasm") return;
+    const start = await this.state();
+    this.device.check();
+    this.kept = start;
+    const megabytes =
+      [...start.tensors.values()].reduce((sum, { values }) => sum + values.byteLength, 0) / 2 ** 20;
+    this.#keepEvery = Math.max(KEEP_MILLISECONDS, KEEP_MILLISECONDS_PER_MEGABYTE * megabytes);
+  }
+
+  /** Everything that decides how the training goes on. */
+  async state(): Promise<TrainingState> {
+    const state = this.trainer.state();
+    return this.early ? this.early.addTo(await state) : await state;
+  }
+
+  advance(): void {
+    this.trainer.advance();
+    this.device.backend.flush?.();
+  }
+
+  /**
+   * Waits until the device is behind by a few steps only, and keeps a copy of the state now and then. A copy is enqueued
+   * with one call and waited for with the next: the device goes on meanwhile.
+   */
+  async keepUp(): Promise<void> {
+    const { trainer, device } = this;
+    if (device.backend.name === "wasm" || trainer.step % PACE_STEPS !== 0) return;
+    const earlier = this.#mark;
+    const due = performance.now() - this.#keptAt > this.#keepEvery;
+    this.#mark = due ? this.state() : device.backend.read(trainer.parameters.hyper).then(() => undefined);
+    // A failure is met where it is waited for.
+    this.#mark.catch(() => {});
+    if (due) this.#keptAt = performance.now();
+    const state = await earlier;
+    device.check();
+    this.kept = state ?? this.kept;
+  }
+
+  async model(): Promise<TrainedModel> {
+    const value = await this.trainer.value();
+    const model = await modelOf(this.device.backend, this.trainer, this.#prepared, value);
+    this.device.check();
+    return model;
+  }
+
+  /** Figures of the model as it is now; with early stopping they decide. */
+  async validate(data: Dataset): Promise<Record<string, number>> {
+    const { early, trainer, device } = this;
+    const model = await this.model();
+    const predictor = new Predictor(device.backend, model);
+    const calibration = early?.metric === "logLoss";
+    const found = await evaluate(predictor, data, { calibration });
+    predictor.free();
+    device.check();
+    const figures = { ...found.ranking.metrics };
+    if (found.calibration) figures.logLoss = found.calibration.logLoss;
+    const { steps: step, dataTerm, divergence, raisedFactorisations: raised } = model.summary;
+    await early?.consider({ step, raised, value: { dataTerm, divergence }, figures }, () =>
+      trainer.readParameters(BEST),
+    );
+    return figures;
+  }
+
+  /** The model at the end: the last one or, with early stopping, the best. */
+  async outcome(): Promise<TrainedModel> {
+    const { trainer, early, device } = this;
+    if (early?.best === undefined || early.parameters === undefined) return await this.model();
+    const lastStep = trainer.step;
+    trainer.setParameters(early.parameters, BEST);
+    trainer.step = early.best.step;
+    trainer.raised = early.best.raised;
+    const model = await modelOf(device.backend, trainer, this.#prepared, early.best.value);
+    device.check();
+    Object.assign(model.summary, early.summary(lastStep, trainer.steps));
+    return model;
+  }
+
+  free(): void {
+    this.trainer.free();
+    freeData(this.device.backend, this.#data);
+  }
+}

@@ -1,0 +1,289 @@
+// Covariances, expected log-likelihoods and the bound itself, on every backend.
+
+import { describe, expect, test } from "vitest";
+import type { Backend, KernelName } from "../../src/backend/backend.ts";
+import { selfcheckCases } from "../../src/model/cases.ts";
+import { selfcheckCase } from "../../src/model/selfcheck.ts";
+import { backendKinds, valuesOf } from "../support/backends.ts";
+import { randomNumbers } from "../support/numbers.ts";
+import { at, fill, worst } from "../support/reference.ts";
+
+const softplus = (x: number): number => Math.max(x, 0) + Math.log1p(Math.exp(-Math.abs(x)));
+const sigmoid = (x: number): number => (x >= 0 ? 1 / (1 + Math.exp(-x)) : Math.exp(x) / (1 + Math.exp(x)));
+
+interface Expected {
+  value: number;
+  slope: number;
+  curve: number;
+}
+
+/** E log(1 + e^f), E sigmoid(f), E sigmoid'(f) / 2 by a trapezoid of 4,000 steps over 12 deviations: exact to 1e-14. */
+function reference(mean: number, deviation: number): Expected {
+  const out = { value: 0, slope: 0, curve: 0 };
+  let total = 0;
+  for (let i = 0; i <= 4000; i++) {
+    const t = -12 + (24 * i) / 4000;
+    const weight = Math.exp((-t * t) / 2);
+    const f = mean + deviation * t;
+    out.value += weight * softplus(f);
+    out.slope += weight * sigmoid(f);
+    out.curve += (weight * sigmoid(f) * sigmoid(-f)) / 2;
+    total += weight;
+  }
+  return { value: out.value / total, slope: out.slope / total, curve: out.curve / total };
+}
+
+const means = [-40, -15, -9, -6, -4, -2.5, -1, -0.3, 0, 0.3, 1, 2.5, 4, 6, 9, 15, 40].map(Math.fround);
+const variances = [0, 1e-4, 0.1, 0.5, 1, 2.25, 4, 9, 30, 100].map(Math.fround);
+const grid = means.map((mean) => variances.map((variance) => reference(mean, Math.sqrt(variance))));
+/** Of an absent label at the same place: E log(1 + e^f). Of a present one: value(-m), and the slope reversed. */
+const expectedAt = (i: number, j: number, present: boolean): Expected => {
+  const row = grid[present ? means.length - 1 - i : i] as Expected[];
+  const { value, slope, curve } = row[j] as Expected;
+  return { value, slope: present ? -slope : slope, curve };
+};
+
+/** Worst errors of the closed form: see assembly/quadrature.ts. */
+const tolerance = (epsilon: number): number => (epsilon > 1e-10 ? 1.5e-6 : 1e-9);
+
+for (const kind of backendKinds) {
+  describe(`the model's functions, ${kind.name}`, () => {
+    test("covariances and their gradients", async () => {
+      await kind.with(async (backend) => {
+        const [m, n] = [37, 70];
+        const hyperValues = [0.2, -0.3, 0.4].map(Math.fround);
+        const products = randomNumbers(m * n, 1);
+        const [rowSquares, columnSquares] = [randomNumbers(m, 2), randomNumbers(n, 3)].map((values) =>
+          values.map((value) => Math.fround(1.5 + value)),
+        ) as [Float64Array, Float64Array];
+        const given = randomNumbers(m * n, 4);
+        const [a, v, l] = hyperValues.map(Math.exp) as [number, number, number];
+        for (const kernel of ["linear", "se", "linear+se"] as KernelName[]) {
+          const [linear, squared] = [kernel !== "se" ? 1 : 0, kernel !== "linear" ? 1 : 0];
+          const inputs = {
+            kernel,
+            products: backend.tensor(m, n, products),
+            rowSquares: backend.tensor(1, m, rowSquares),
+            columnSquares: backend.tensor(1, n, columnSquares),
+            hyper: backend.tensor(1, 3, hyperValues),
+          };
+          const distance = (i: number, j: number): number =>
+            Math.max(
+              0,
+              (rowSquares[i] as number) + (columnSquares[j] as number) - 2 * at(products, n, i, j),
+            ) /
+            l ** 2;
+          const exponential = (i: number, j: number): number => squared * v * Math.exp(-distance(i, j) / 2);
+          const [out, d, part, sums] = [
+            backend.tensor(m, n),
+            backend.tensor(m, n, given),
+            backend.tensor(m, n),
+            backend.tensor(m, 3),
+          ];
+          backend.covariance(inputs, out);
+          const wanted = fill(m, n, (i, j) => linear * a * at(products, n, i, j) + exponential(i, j));
+          expect(worst(await valuesOf(backend, out), wanted), kernel).toBeLessThan(60 * kind.epsilon);
+          backend.covarianceGradient(inputs, d, part, sums);
+          const parts = fill(m, n, (i, j) => (at(given, n, i, j) * exponential(i, j)) / l ** 2);
+          const byProduct = fill(m, n, (i, j) => linear * a * at(given, n, i, j) + at(parts, n, i, j));
+          expect(worst(await valuesOf(backend, d), byProduct), kernel).toBeLessThan(60 * kind.epsilon);
+          if (squared) expect(worst(await valuesOf(backend, part), parts)).toBeLessThan(60 * kind.epsilon);
+          const shares = fill(m, 3, (i, k) => {
+            let sum = 0;
+            for (let j = 0; j < n; j++) {
+              const change = at(given, n, i, j) * exponential(i, j);
+              const terms = [
+                linear * a * at(given, n, i, j) * at(products, n, i, j),
+                change,
+                change * distance(i, j),
+              ];
+              sum += terms[k] as number;
+            }
+            return sum;
+          });
+          expect(worst(await valuesOf(backend, sums), shares), kernel).toBeLessThan(3000 * kind.epsilon);
+          backend.free(
+            ...Object.values(inputs).filter((value) => typeof value !== "string"),
+            out,
+            d,
+            part,
+            sums,
+          );
+        }
+      });
+    });
+
+    test("expected log-likelihood of all labels, the closed form, against a fine trapezoid", async () => {
+      await kind.with(async (backend) => {
+        for (const [outer, inPlace] of [
+          [false, false],
+          [true, true],
+          [false, true],
+        ] as const)
+          await checkGrid(backend, kind.epsilon, outer, inPlace);
+      });
+    });
+
+    test("the same for listed labels with weights, and probabilities", async () => {
+      await kind.with(async (backend) => {
+        const [m, n] = [means.length, variances.length];
+        const mean = backend.tensor(
+          1,
+          m * n,
+          fill(m, n, (i) => means[i] as number),
+        );
+        const variance = backend.tensor(
+          1,
+          m * n,
+          fill(m, n, (_, j) => variances[j] as number),
+        );
+        const weights = fill(m, n, (i, j) => ((i + j) % 2 === 0 ? 1 : -2.5));
+        const signedWeight = backend.tensor(1, m * n, weights);
+        const [value, out] = [backend.tensor(1, m * n), backend.tensor(1, m * n)];
+        backend.probability(mean, variance, out);
+        const probabilities = fill(m, n, (i, j) => expectedAt(i, j, false).slope);
+        expect(worst(await valuesOf(backend, out), probabilities)).toBeLessThan(tolerance(kind.epsilon));
+        backend.listedLogLikelihood(
+          { mean, variance, signedWeight, scale: -3, quadrature: "closed" },
+          { value, dMean: mean, dVariance: variance },
+        );
+        const wanted = (pick: (e: Expected) => number): Float64Array =>
+          fill(
+            m,
+            n,
+            (i, j) => Math.abs(at(weights, n, i, j)) * pick(expectedAt(i, j, at(weights, n, i, j) > 0)),
+          );
+        const found = await valuesOf(backend, value);
+        wanted((e) => e.value).forEach((w, i) => {
+          expect(Math.abs((found[i] as number) - w) / Math.max(1, w)).toBeLessThan(tolerance(kind.epsilon));
+        });
+        expect(
+          worst(
+            await valuesOf(backend, mean),
+            wanted((e) => -3 * e.slope),
+          ),
+        ).toBeLessThan(8 * tolerance(kind.epsilon));
+        expect(
+          worst(
+            await valuesOf(backend, variance),
+            wanted((e) => -3 * e.curve),
+          ),
+        ).toBeLessThan(8 * tolerance(kind.epsilon));
+        backend.free(mean, variance, signedWeight, value, out);
+      });
+    });
+
+    test("Gauss-Hermite nodes: odd, even, one and many", async () => {
+      await kind.with(async (backend) => {
+        const mean = Float64Array.from({ length: 41 }, (_, i) => Math.fround((i - 20) / 4));
+        for (const [nodes, limit] of [
+          [1, 0],
+          [7, 0],
+          [20, 2e-4],
+          [64, 2e-6],
+        ] as const) {
+          const deviation = limit === 0 ? 0 : 1;
+          const tensors = [mean, mean.map(() => deviation), undefined, undefined, undefined].map((values) =>
+            backend.tensor(41, 1, values),
+          );
+          const [m, v, value, dMean, dVariance] = tensors as [never, never, never, never, never];
+          backend.expectedLogLikelihood(
+            {
+              mean: m,
+              variance: v,
+              positives: { rowStart: new Int32Array(42), labelIndex: new Int32Array(0) },
+              scale: 1,
+              quadrature: nodes,
+            },
+            { rowValue: value, dMean, dVariance },
+          );
+          const found = [
+            await valuesOf(backend, value),
+            await valuesOf(backend, dMean),
+            await valuesOf(backend, dVariance),
+          ];
+          mean.forEach((x, i) => {
+            const wanted = reference(x, deviation);
+            // The reference itself is a sum of thousands.
+            const most = limit + 1e-13 + 8 * kind.epsilon * Math.max(1, wanted.value);
+            expect(Math.abs((found[0]?.[i] as number) - wanted.value), `${nodes} nodes at ${x}`).toBeLessThan(
+              most,
+            );
+            expect(Math.abs((found[1]?.[i] as number) - wanted.slope)).toBeLessThan(most);
+            expect(Math.abs((found[2]?.[i] as number) - wanted.curve)).toBeLessThan(most);
+          });
+          backend.free(...tensors);
+        }
+      });
+    });
+
+    test("the bound and every gradient, against known answers", async () => {
+      await kind.with(async (backend) => {
+        for (const problem of selfcheckCases) {
+          for (const [name, error] of Object.entries(await selfcheckCase(backend, problem, "closed")))
+            expect(error, `${name} of ${problem.name}`).toBeLessThan(kind.epsilon > 1e-10 ? 1e-4 : 1e-7);
+        }
+      });
+    });
+  });
+}
+
+/** The grid of means and variances, absent and present labels alternating. */
+async function checkGrid(backend: Backend, epsilon: number, outer: boolean, inPlace: boolean): Promise<void> {
+  const [m, n] = [means.length, variances.length];
+  const present = (i: number, j: number): boolean => (i + j) % 2 === 0;
+  const lists = means.map((_, i) => variances.map((_, j) => j).filter((j) => present(i, j)));
+  const positives = {
+    rowStart: Int32Array.from([0, ...lists.map((_, i) => lists.slice(0, i + 1).flat().length)]),
+    labelIndex: Int32Array.from(lists.flat()),
+  };
+  const mean = backend.tensor(
+    m,
+    n,
+    fill(m, n, (i) => means[i] as number),
+  );
+  const full = backend.tensor(
+    m,
+    n,
+    fill(m, n, (_, j) => variances[j] as number),
+  );
+  const ofRow = backend.tensor(
+    1,
+    m,
+    means.map(() => 0.5),
+  );
+  const ofLabel = backend.tensor(
+    1,
+    n,
+    variances.map((value) => 2 * value),
+  );
+  const [rowValue, dMean, dVariance] = [backend.tensor(1, m), backend.tensor(m, n), backend.tensor(m, n)];
+  const out = {
+    rowValue,
+    dMean: inPlace ? mean : dMean,
+    dVariance: inPlace && !outer ? full : dVariance,
+  };
+  const variance = outer ? { ofRow, ofLabel } : full;
+  backend.expectedLogLikelihood({ mean, variance, positives, scale: -2, quadrature: "closed" }, out);
+  const expected = (pick: (e: Expected) => number): Float64Array =>
+    fill(m, n, (i, j) => pick(expectedAt(i, j, present(i, j))));
+  const rows = await valuesOf(backend, rowValue);
+  means.forEach((_, i) => {
+    const wanted = variances.reduce((sum, _, j) => sum + expectedAt(i, j, present(i, j)).value, 0);
+    expect(Math.abs((rows[i] as number) - wanted) / Math.max(1, wanted)).toBeLessThan(tolerance(epsilon));
+  });
+  expect(
+    worst(
+      await valuesOf(backend, out.dMean),
+      expected((e) => -2 * e.slope),
+    ),
+  ).toBeLessThan(2 * tolerance(epsilon));
+  expect(
+    worst(
+      await valuesOf(backend, out.dVariance),
+      expected((e) => -2 * e.curve),
+    ),
+  ).toBeLessThan(2 * tolerance(epsilon));
+  if (!inPlace) expect(await valuesOf(backend, mean)).toEqual(fill(m, n, (i) => means[i] as number));
+  backend.free(mean, full, ofRow, ofLabel, rowValue, dMean, dVariance);
+}

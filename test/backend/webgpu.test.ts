@@ -1,0 +1,203 @@
+// What only the GPU backend has: shaders that are valid on any device, buffers that are kept and not lost, a start-up
+// check that finds a device which computes wrong.
+
+import { describe, expect, test } from "vitest";
+import type { Backend, Tensor } from "../../src/backend/backend.ts";
+import { WasmBackend } from "../../src/backend/wasm.ts";
+import { WebGpuBackend } from "../../src/backend/webgpu/backend.ts";
+import { checkShaders } from "../../src/backend/webgpu/check.ts";
+import { createCore } from "../../src/core/index.ts";
+import { type ShaderName, shaders } from "../../src/generated/shaders.ts";
+import { selfcheckCases } from "../../src/model/cases.ts";
+import { selfcheckCase } from "../../src/model/selfcheck.ts";
+import { hasGpu, sharedDevice, withGpu } from "../support/backends.ts";
+import { randomNumbers } from "../support/numbers.ts";
+
+const gpuTest = test.skipIf(!hasGpu);
+const names = Object.keys(shaders) as ShaderName[];
+
+/** One wrong number in each shader. */
+const faults: Record<ShaderName, [string, string]> = {
+  adam: ["p.beta1 * first", "0.99 * p.beta1 * first"],
+  addDiagonal: ["out[at] + x", "out[at] - x"],
+  blend: ["value += p.beta", "value -= p.beta"],
+  cholesky: ["sum -= left[local * WIDTH + j]", "sum += left[local * WIDTH + j]"],
+  columnSums: ["i += LANES", "i += LANES + 1u"],
+  combine: ["value = a - b", "value = b - a"],
+  covariance: ["value += squaredExponential", "value -= squaredExponential"],
+  covarianceGradient: ["change * distance", "change * change"],
+  diagonal: ["i * (p.size + 1u)", "i * p.size"],
+  fill: ["= p.value", "= p.value + 1e-3"],
+  gatherRows: ["i % p.columns", "(i + 1u) % p.columns"],
+  gemm: ["sum2 += l.z", "sum2 += l.w"],
+  likelihood: ["p.scale * e.slope", "p.scale * e.value"],
+  listedLikelihood: ["abs(weight) * e.value", "weight * e.value"],
+  logDeterminant: ["2.0 * partial[0]", "2.001 * partial[0]"],
+  map: ["value = logOf(a)", "value = logOf(a) + 1e-3"],
+  markRows: ["following[last] = j + 1u", "following[last] = 0u"],
+  patternTransposeTimes: ["out[at] + sum", "sum"],
+  probability: ["closedExpectation(m, v)", "closedExpectation(-m, v)"],
+  rowSums: ["partial[local + half]", "partial[local]"],
+  sampledProducts: ["j += LANES", "j += LANES + 1u"],
+  solveLower: ["sum -= left[r * WIDTH + j]", "sum -= right[r * WIDTH + j]"],
+  sparseTimes: ["sum += values", "sum = values"],
+  sparseTransposeTimes: ["sum += value[k]", "sum -= value[k]"],
+  topScores: ["return value > otherValue", "return value < otherValue"],
+  transpose: ["tile[local.x][local.y]", "tile[local.y][local.x]"],
+};
+
+async function withReference(body: (reference: WasmBackend) => Promise<void>): Promise<void> {
+  const core = await createCore({ threads: 1 });
+  await body(new WasmBackend(core, "f32"));
+  core.dispose();
+}
+
+describe("shaders", () => {
+  gpuTest("compile without a word on a device with default limits, and ask for no feature", async () => {
+    const device = await sharedDevice();
+    expect([
+      device.limits.maxStorageBuffersPerShaderStage,
+      device.limits.maxComputeWorkgroupStorageSize,
+    ]).toEqual([8, 16384]);
+    for (const name of names) {
+      const source = shaders[name];
+      expect(source, name).not.toContain("enable ");
+      expect(source, name).not.toContain("requires ");
+      device.pushErrorScope("validation");
+      const info = await device.createShaderModule({ code: source }).getCompilationInfo();
+      expect(
+        info.messages.map(({ message }) => message),
+        name,
+      ).toEqual([]);
+      expect(await device.popErrorScope(), name).toBe(null);
+    }
+  });
+
+  gpuTest("pass the start-up check", async () => {
+    await withGpu((backend) => withReference((reference) => checkShaders(backend, reference)));
+  });
+
+  gpuTest("a wrong one is refused by its name, whichever it is", async () => {
+    const device = await sharedDevice();
+    await withReference(async (reference) => {
+      for (const name of names) {
+        const [right, wrong] = faults[name];
+        expect(shaders[name], name).toContain(right);
+        const backend = await WebGpuBackend.create(device, { [name]: shaders[name].replace(right, wrong) });
+        let message = "";
+        await checkShaders(backend, reference).catch((error: Error) => {
+          message = error.message;
+        });
+        expect(message).toMatch(new RegExp(`^shader .*\\b${name}\\b.*: found `));
+        backend.dispose();
+      }
+    });
+  });
+
+  gpuTest("one that does not compile is refused by its name", async () => {
+    const device = await sharedDevice();
+    let message = "";
+    await WebGpuBackend.create(device, { gemm: `${shaders.gemm}\nnonsense` }).catch((error: Error) => {
+      message = error.message;
+    });
+    expect(message).toContain("shader gemm: found ");
+  });
+});
+
+/** A little of everything, with tensors that come and go. */
+function work(backend: Backend, length: number): Tensor {
+  const a = backend.tensor(length, 20, randomNumbers(20 * length, length));
+  const b = backend.tensor(20, length);
+  const out = backend.tensor(length, length);
+  backend.transpose(a, b);
+  backend.gemm(a, b, out);
+  backend.combine("multiply", out, backend.rowRange(out, 0, 1), out);
+  backend.free(a, b);
+  return out;
+}
+
+describe("the GPU's memory", () => {
+  gpuTest("repeated work makes no new buffer and uploads only its data", async () => {
+    await withGpu(async (backend) => {
+      const round = async (): Promise<void> => {
+        for (let i = 0; i < 30; i++) {
+          backend.free(work(backend, 20 + (i % 10)));
+          backend.flush();
+        }
+      };
+      await round();
+      const { buffers, bytes, uploadedBytes } = { ...backend.statistics };
+      await round();
+      await round();
+      expect([backend.statistics.buffers, backend.statistics.bytes]).toEqual([buffers, bytes]);
+      const data =
+        3 * 2 * Array.from({ length: 10 }, (_, i) => 4 * 20 * (20 + i)).reduce((sum, x) => sum + x, 0);
+      expect(backend.statistics.uploadedBytes - uploadedBytes).toBe(data);
+    });
+  });
+
+  gpuTest("the bound, over and over, makes no new buffer", async () => {
+    await withGpu(async (backend) => {
+      const evaluate = async (): Promise<void> => {
+        for (const problem of selfcheckCases) await selfcheckCase(backend, problem, "closed");
+      };
+      await evaluate();
+      const { buffers, bytes } = { ...backend.statistics };
+      await evaluate();
+      expect([backend.statistics.buffers, backend.statistics.bytes]).toEqual([buffers, bytes]);
+    });
+  });
+
+  gpuTest(
+    "what is written between operations is seen by those that follow, and by no earlier one",
+    async () => {
+      await withGpu(async (backend) => {
+        const x = backend.tensor(1, 1);
+        const sum = backend.tensor(1, 1);
+        for (let i = 1; i <= 5; i++) {
+          backend.write(x, [i]);
+          backend.blend(10, sum, 1, x, sum);
+        }
+        expect([...(await backend.read(sum))]).toEqual([12345]);
+        backend.free(x, sum);
+      });
+    },
+  );
+
+  gpuTest("a new tensor is zero, whatever its buffer held before", async () => {
+    await withGpu(async (backend) => {
+      for (let i = 0; i < 3; i++) {
+        const x = backend.tensor(5, 5);
+        expect((await backend.read(x)).every((value) => value === 0)).toBe(true);
+        backend.fill(x, 7);
+        backend.free(x);
+        const rows = backend.indices(25);
+        const table = backend.tensor(2, 1, [1, 2]);
+        const out = backend.tensor(25, 1);
+        backend.gatherRows(table, rows, out);
+        expect((await backend.read(out)).every((value) => value === 1)).toBe(true);
+        backend.free(rows, table, out);
+      }
+    });
+  });
+
+  gpuTest("a tensor larger than the device can hold is an error that says what would fit", async () => {
+    await withGpu(async (backend) => {
+      const { maxBufferSize } = backend.device.limits;
+      const rows = Math.floor(maxBufferSize / 4) + 1;
+      expect(() => backend.tensor(rows, 1)).toThrow(`expected at most ${maxBufferSize} bytes`);
+    });
+  });
+
+  gpuTest("dispose frees the buffers and leaves the device alone", async () => {
+    const device = await sharedDevice();
+    const backend = await WebGpuBackend.create(device);
+    work(backend, 30);
+    backend.dispose();
+    expect(backend.statistics.buffers).toBe(0);
+    const again = await WebGpuBackend.create(device);
+    const out = work(again, 3);
+    expect((await again.read(out)).length).toBe(9);
+    again.dispose();
+  });
+});

@@ -1,0 +1,34 @@
+// Compact models and what was recorded of them: SHA-256 of the file, and of the predictions for 1,000 texts.
+
+import type { CompactOptions } from "../../src/compact/index.ts";
+import type { TrainedModel } from "../../src/predict/model.ts";
+import { textModel } from "./support.ts";
+
+export function sameCases(): Record<string, { model: TrainedModel; options: CompactOptions }> {
+  return {
+    "linear, as by default": { model: textModel(), options: {} },
+    "linear, half precision, low rank": {
+      model: textModel({ mean: "inducing", seed: 2 }),
+      options: { type: "f16", variance: "low-rank", rank: 5 },
+    },
+    "linear+se, single precision, exact": {
+      model: textModel({ kernel: "linear+se", seed: 3 }),
+      options: { type: "f32", variance: "exact" },
+    },
+  };
+}
+
+export const edgeDigests: Record<string, [file: string, predictions: string]> = {
+  "linear, as by default": [
+    "a14484e40f3de4293bce2484ec3034333b1a5956c75bd1270f85f9048bd6b782",
+    "3d8e44dcd0d642d07e234ed17f365a1d47cfeb75f7f656d4be096faaaa4cb579",
+  ],
+  "linear, half precision, low rank": [
+    "8b8bd7ae72b4a9bc6c72e9f0d6a86b6319d9cf4a895398be64fd5a70fbeb9e43",
+    "368c6b104fdce1d410b42a35797a3d8eb9debaf4c692ada191d95b78f1e0fb31",
+  ],
+  "linear+se, single precision, exact": [
+    "dff64ce905397dcdfa4417a70e6a93f2cf0b20afa8d3b08913c4e9d55a663067",
+    "cbade146ad9aabde3db8ea97a4d9dbffc504729efb2bb560ccbef7a00ac44381",
+  ],
+};

@@ -1,0 +1,136 @@
+// Model files are anybody's. Thousands of altered ones: each is refused in one sentence or is a model that predicts, and
+// none makes its reader allocate more than twice the file. MLGPF_FUZZ=200000 tries more, MLGPF_FUZZ_SEED others.
+
+import process from "node:process";
+import { describe, expect, test } from "vitest";
+import { compactModel } from "../../src/compact/index.ts";
+import { DataError } from "../../src/data/errors.ts";
+import { readCompact } from "../../src/edge/read.ts";
+import { Tagger } from "../../src/edge/tagger.ts";
+import { plainLayer } from "../../src/edge/utilities.ts";
+import { FormatError } from "../../src/io/errors.ts";
+import { modelFromBytes, modelToBytes } from "../../src/io/modelfile.ts";
+import type { TrainedModel } from "../../src/predict/model.ts";
+import { generator } from "../support/numbers.ts";
+import { altered } from "./alter.ts";
+import { textModel } from "./support.ts";
+
+const runs = Number(process.env.MLGPF_FUZZ ?? 20_000);
+const seed = Number(process.env.MLGPF_FUZZ_SEED ?? 1);
+
+const sizes = { features: 20, labels: 7, factors: 3, inducing: 4 };
+const linear = textModel(sizes);
+const squared = textModel({ ...sizes, kernel: "linear+se", groups: "perFactor" });
+const { vectoriser, ...rest } = textModel({ ...sizes, mean: "inducing" });
+const named: TrainedModel = {
+  ...rest,
+  featureNames: [...(vectoriser?.terms ?? [])].reverse(),
+  transform: { normalise: true, columnWeights: new Float32Array(20).fill(2) },
+};
+
+const ARRAYS = [
+  "Uint8Array",
+  "Int8Array",
+  "Uint16Array",
+  "Int32Array",
+  "Float32Array",
+  "Float64Array",
+  "ArrayBuffer",
+] as const;
+
+/** Runs the body while every array that is made anew is measured; returns the greatest, in bytes. */
+function greatestAllocation(body: () => void): number {
+  let greatest = 0;
+  const originals = ARRAYS.map((name) => globalThis[name]);
+  for (const original of originals) {
+    const watched: typeof Uint8Array = new Proxy(original as typeof Uint8Array, {
+      construct(target, args, newTarget): Uint8Array {
+        const made: Uint8Array = Reflect.construct(target, args, newTarget === watched ? target : newTarget);
+        // A view of a buffer that is there already makes nothing.
+        if (!(args[0] instanceof (originals.at(-1) as typeof ArrayBuffer)))
+          greatest = Math.max(greatest, made.byteLength);
+        return made;
+      },
+    });
+    Object.assign(globalThis, { [original.name]: watched });
+  }
+  try {
+    body();
+  } finally {
+    for (const original of originals) Object.assign(globalThis, { [original.name]: original });
+  }
+  return greatest;
+}
+
+/** Reads altered files; counts those that are refused. */
+function fuzz(
+  files: Uint8Array[],
+  read: (bytes: Uint8Array) => void,
+  errors: (new (...args: never[]) => Error)[],
+): number {
+  let refused = 0;
+  for (let i = 0; i < runs; i++) {
+    const next = generator(seed * 1_000_003 + i);
+    const bytes = altered(files[i % files.length] as Uint8Array, next);
+    const where = `file ${i} of seed ${seed}`;
+    let problem: unknown;
+    const most = greatestAllocation(() => {
+      try {
+        read(bytes);
+      } catch (error) {
+        problem = error;
+      }
+    });
+    if (most > 2 * bytes.length + 256)
+      throw new Error(`${where}: allocated ${most} bytes for ${bytes.length}`);
+    if (problem === undefined) continue;
+    refused++;
+    const known = errors.some((type) => problem instanceof type);
+    if (!known) throw new Error(`${where}: threw ${(problem as Error).stack}`);
+    if (!/^small: found [^\n]+, expected [^\n]+$/.test((problem as Error).message))
+      throw new Error(`${where}: said ${(problem as Error).message}`);
+  }
+  return refused;
+}
+
+describe(`${runs} altered files`, () => {
+  test("of a compact model are refused or predict", async () => {
+    const files = [
+      await compactModel(linear),
+      await compactModel(squared, { type: "f32", variance: "exact" }),
+      await compactModel(squared, { type: "int8" }),
+      await compactModel(named, { type: "f16", variance: "low-rank", rank: 2 }),
+    ];
+    const text = linear.vectoriser?.terms.slice(0, 6).join(" ") ?? "";
+    let predicted = 0;
+    const read = (bytes: Uint8Array): void => {
+      const model = readCompact(bytes, "small");
+      const tagger = new Tagger(model, plainLayer(model), "plain");
+      const input = tagger.info.fromText ? text : { indices: [0], values: [1] };
+      for (const { label, probability, sd = 0 } of tagger.predict(input, { topK: 3 })) {
+        if (typeof label !== "string" || !(probability >= 0 && probability <= 1) || !(sd >= 0))
+          throw new Error(`predicted ${label}, ${probability}, ${sd}`);
+        predicted++;
+      }
+    };
+    const refused = fuzz(files, read, [FormatError]);
+    // Neither all nor nothing: both outcomes are met often.
+    expect(refused).toBeGreaterThan(runs / 2);
+    expect(predicted).toBeGreaterThan(runs / 10);
+  });
+
+  test("of a full model are refused or whole", () => {
+    const files = [linear, squared, named].map(modelToBytes);
+    let whole = 0;
+    const read = (bytes: Uint8Array): void => {
+      const model = modelFromBytes(bytes, "small");
+      for (const values of [model.inducingInputs, model.mu, model.sigma, model.phi, model.bias, model.hyper])
+        if (!values.every(Number.isFinite)) throw new Error("read a number that is not finite");
+      if ((model.labelNames?.length ?? model.labels) !== model.labels) throw new Error("read too few names");
+      whole++;
+    };
+    const refused = fuzz(files, read, [FormatError, DataError]);
+    expect(refused).toBeGreaterThan(runs / 2);
+    expect(whole).toBeGreaterThan(runs / 20);
+  });
+});

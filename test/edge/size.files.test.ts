@@ -1,0 +1,48 @@
+// What a bundle with mlgpf/edge weighs, and what is in it.
+
+import { readFileSync } from "node:fs";
+import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
+import { describe, expect, test } from "vitest";
+
+const MOST = 12_000;
+
+const { outputFiles, metafile } = await build({
+  stdin: { contents: `export { load } from "./src/edge/index.ts";`, resolveDir: ".", loader: "ts" },
+  bundle: true,
+  minify: true,
+  format: "esm",
+  target: "es2022",
+  metafile: true,
+  write: false,
+  logLevel: "error",
+});
+const text = outputFiles[0]?.text ?? "";
+const files = Object.keys(metafile.inputs);
+
+describe("a bundle that imports mlgpf/edge", () => {
+  test(`is below ${MOST} bytes of gzip`, () => {
+    expect(gzipSync(text, { level: 9 }).length).toBeLessThan(MOST);
+  });
+
+  test("has nothing of training, of the devices or of the numeric core's module in it", () => {
+    expect(files).toContain("src/edge/tagger.ts");
+    expect(
+      files.filter((file) => /^src\/(train|backend|generated|model|compact|predict|cli)\//.test(file)),
+    ).toEqual([]);
+    expect(files.filter((file) => /node_modules|^node:|\.wgsl$/.test(file))).toEqual([]);
+  });
+
+  test("compiles nothing, fetches nothing and reads no file", () => {
+    expect(text).not.toMatch(
+      /\beval\(|new Function|WebAssembly\.(compile|Module\()|\bfetch\(|import\(|node:/,
+    );
+    expect(text).toContain("WebAssembly.Instance");
+  });
+
+  test("goes with a module of a few hundred bytes that imports nothing", async () => {
+    const bytes = readFileSync("build/edge.wasm");
+    expect(bytes.length).toBeLessThan(2000);
+    expect(WebAssembly.Module.imports(await WebAssembly.compile(bytes))).toEqual([]);
+  });
+});

@@ -1,0 +1,112 @@
+// A text model with made-up parameters, texts to try it on, and the module: the same in every runtime.
+
+import { edgeModule } from "../../src/compact/module.ts";
+import { TfidfVectoriser } from "../../src/data/tfidf.ts";
+import { load, type Prediction, type Tagger } from "../../src/edge/index.ts";
+import type { ModelKernel, TrainedModel } from "../../src/predict/model.ts";
+import { generator, randomNumbers } from "../support/numbers.ts";
+
+const SYLLABLES = ["ba", "ko", "lin", "ter", "ma", "su", "vi", "ng", "é", "ß", "жук", "ört", "'s", "7"];
+
+/** Different words, some of them not ASCII, in the order of their code units. */
+export function words(count: number, seed: number): string[] {
+  const next = generator(seed);
+  const found = new Set<string>();
+  while (found.size < count) {
+    const parts = Array.from(
+      { length: 2 + Math.floor(next() * 3) },
+      () => SYLLABLES[Math.floor(next() * SYLLABLES.length)],
+    );
+    const word = parts.join("").replace(/^'s|'s(?=')/g, "");
+    if (/^[^']+('[^']+)*$/.test(word)) found.add(word.normalize("NFKC"));
+  }
+  return [...found].sort();
+}
+
+export interface TextModelForm {
+  kernel?: ModelKernel;
+  groups?: "shared" | "perFactor";
+  mean?: TrainedModel["mean"];
+  features?: number;
+  labels?: number;
+  factors?: number;
+  inducing?: number;
+  seed?: number;
+}
+
+export function textModel(form: TextModelForm = {}): TrainedModel {
+  const { kernel = "linear", mean = kernel === "linear" ? "features" : "inducing", seed = 1 } = form;
+  const { features: d = 400, labels: k = 150, factors: p = 21, inducing: m = 17 } = form;
+  const groups = form.groups === "perFactor" ? p : 1;
+  const numbers = (count: number, of: number, scale: number): Float32Array =>
+    Float32Array.from(randomNumbers(count, seed * 100 + of), (value) => scale * value);
+  const terms = words(d, seed);
+  const next = generator(seed + 7);
+  const vectoriser = new TfidfVectoriser({
+    options: { wordNgrams: 1 },
+    documents: 1000,
+    terms,
+    documentFrequency: Int32Array.from(terms, () => 1 + Math.floor(next() * next() * 900)),
+  });
+  return {
+    kernel,
+    mean,
+    features: d,
+    labels: k,
+    factors: p,
+    inducing: m,
+    groups,
+    inducingInputs: numbers(d * m, 1, 0.3),
+    mu: numbers((mean === "features" ? d : m) * p, 2, 1),
+    sigma: numbers(groups * m, 3, 0.4).map((value) => 0.6 + value),
+    phi: numbers(k * p, 4, 1.2),
+    bias: numbers(k, 5, 1).map((value) => value - 2),
+    hyper: numbers(3, 6, 0.2),
+    transform: { normalise: true },
+    labelCounts: Int32Array.from({ length: k }, (_, label) => 1 + (label % 50)),
+    labelNames: Array.from({ length: k }, (_, label) => `label ${label} é\u{1f98a}`),
+    vectoriser: vectoriser.toJSON(),
+    summary: {
+      options: {},
+      points: 1000,
+      droppedPoints: 0,
+      steps: 10,
+      epochs: 1,
+      dataTerm: -1,
+      divergence: 1,
+      raisedFactorisations: 0,
+    },
+  };
+}
+
+/** Texts of known and unknown words, of many lengths; the first ones are empty, strange or long. */
+export function sampleTexts(model: TrainedModel, count: number, seed: number): string[] {
+  const next = generator(seed);
+  const terms = model.vectoriser?.terms ?? [];
+  const strange = ["", " \n", "?!", "unbekannt", "漢字かな交じり文", "\ud800 half a pair", "Ａ full ﬁ width"];
+  return Array.from({ length: count }, (_, i) => {
+    if (i < strange.length) return strange[i] as string;
+    const length = i === strange.length ? 2000 : 1 + Math.floor(next() * 30);
+    const chosen = Array.from({ length }, () =>
+      next() < 0.1 ? "unknownword" : (terms[Math.floor(next() * terms.length)] as string),
+    );
+    return chosen.map((word) => (next() < 0.2 ? word.toUpperCase() : word)).join(next() < 0.5 ? " " : ", ");
+  });
+}
+
+/** The model on both paths. */
+export async function bothPaths(bytes: Uint8Array): Promise<[plain: Tagger, wasm: Tagger]> {
+  return [await load(bytes), await load(bytes, { wasm: await edgeModule() })];
+}
+
+/** Labels and probabilities as one text: equal texts are equal to the last bit. */
+export function written(predictions: Prediction[][]): string {
+  return JSON.stringify(predictions);
+}
+
+/** SHA-256 in hexadecimal. */
+export async function digest(data: string | Uint8Array<ArrayBuffer>): Promise<string> {
+  const bytes = typeof data === "string" ? new TextEncoder().encode(data) : data;
+  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  return Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

@@ -1,0 +1,110 @@
+// A model on a GPU: the same labels and probabilities as on WASM, nothing left behind, and moved when the GPU is lost.
+
+import { describe, expect, test } from "vitest";
+import type { Dataset } from "../../src/data/dataset.ts";
+import { topLabels } from "../../src/metrics/top.ts";
+import { loadModel } from "../../src/predict/load.ts";
+import type { TrainedModel } from "../../src/predict/model.ts";
+import type { TrainOptions } from "../../src/train/options.ts";
+import { countBuffers, newDevice, seeingDevices, works } from "../support/devices.ts";
+import { randomModel } from "../support/models.ts";
+import { topicData } from "../support/problems.ts";
+import { tinyTraining } from "../support/training.ts";
+
+const many: Dataset = topicData({ points: 1000, features: 60, labels: 15 }, 1);
+
+const forms: [name: string, options: TrainOptions][] = [
+  ["linear, mean through the features, shared", {}],
+  ["linear, mean through the inducing inputs, perFactor", { mean: "inducing", covariance: "perFactor" }],
+  ["se, shared", { kernel: "se", mean: "inducing" }],
+  ["linear+se, perFactor", { kernel: "linear+se", mean: "inducing", covariance: "perFactor" }],
+];
+
+/** Utilities and probabilities of all labels, rows one after another. */
+async function scores(
+  model: TrainedModel,
+  device: "wasm" | "webgpu",
+): Promise<{ utility: Float64Array; probability: Float64Array; deviation: Float64Array }> {
+  using loaded = await loadModel(model, { threads: 1, device });
+  const rows = await loaded.predict(many.features, { topK: model.labels });
+  const all = (name: "utility" | "probability" | "deviation"): Float64Array =>
+    Float64Array.from(rows.flatMap((row) => row.sort((a, b) => a.id - b.id).map((each) => each[name])));
+  return { utility: all("utility"), probability: all("probability"), deviation: all("deviation") };
+}
+
+const worst = (a: Float64Array, b: Float64Array): number =>
+  a.reduce(
+    (most, value, i) => Math.max(most, Math.abs(value - (b[i] as number))),
+    a.length === b.length ? 0 : 1,
+  );
+
+describe("a trained model on a GPU", () => {
+  for (const [name, options] of forms) {
+    test(`${name}: the same five best labels, and probabilities within 1e-4`, async () => {
+      const model = await tinyTraining({ epochs: 5, ...options });
+      const [onGpu, onWasm] = [await scores(model, "webgpu"), await scores(model, "wasm")];
+      expect(worst(onGpu.probability, onWasm.probability)).toBeLessThan(1e-4);
+      expect(worst(onGpu.deviation, onWasm.deviation)).toBeLessThan(1e-3);
+      const best = (utility: Float64Array): Int32Array => topLabels(utility, 1000, model.labels, 5);
+      const [found, wanted] = [best(onGpu.utility), best(onWasm.utility)];
+      let equal = 0;
+      for (let i = 0; i < 1000; i++) {
+        const set = (labels: Int32Array): string =>
+          labels
+            .slice(5 * i, 5 * i + 5)
+            .sort()
+            .join();
+        if (set(found) === set(wanted)) equal++;
+      }
+      expect(equal).toBeGreaterThanOrEqual(999);
+    });
+  }
+
+  test("leaves no buffer behind, and the device to whose it is", async () => {
+    const device = await newDevice();
+    const live = countBuffers(device);
+    const loaded = await loadModel(await tinyTraining({ epochs: 1 }), { threads: 1, device });
+    expect(loaded.device).toBe("GPU (the GPU given)");
+    await loaded.predict(many.features);
+    const once = live();
+    await loaded.predict(many.features);
+    expect(live()).toEqual(once);
+    expect((await loaded.evaluate(many)).ranking.points).toBe(1000);
+    loaded.dispose();
+    expect(live()).toEqual({ count: 0, bytes: 0 });
+    expect(await works(device)).toBe(true);
+    device.destroy();
+    await seeingDevices(async (devices) => {
+      (await loadModel(loaded.model, { threads: 1, device: "webgpu" })).dispose();
+      expect(devices.length).toBe(1);
+      expect(await works(devices[0] as GPUDevice)).toBe(false);
+    });
+  });
+
+  test("moves to another device when its own is lost, in the middle of several requests", async () => {
+    await seeingDevices(async (devices) => {
+      const model = await tinyTraining({ epochs: 2 });
+      using loaded = await loadModel(model, { threads: 1, device: "webgpu" });
+      const before = await loaded.predict(many.features);
+      const requests = [loaded.predict(many.features), loaded.predict(many.features)];
+      devices[0]?.destroy();
+      for (const found of await Promise.all(requests)) expect(found).toEqual(before);
+      expect(devices.length).toBe(2);
+      expect(loaded.device).toMatch(/^GPU \(/);
+      for (let i = 0; i < 2; i++) {
+        devices.at(-1)?.destroy();
+        expect((await loaded.predict(many.features)).length).toBe(1000);
+      }
+      expect(loaded.device).toBe("WASM (the GPU was lost too often)");
+    });
+  });
+
+  test("of double precision is refused; auto takes WASM", async () => {
+    const model = randomModel({ kernel: "linear", groups: "shared", precision: "f64" });
+    await expect(loadModel(model, { threads: 1, device: "webgpu" })).rejects.toThrow(
+      "device: found a GPU with the precision f64, expected wasm",
+    );
+    using loaded = await loadModel(model, { threads: 1, device: "auto" });
+    expect(loaded.device).toBe("WASM (a GPU computes in single precision)");
+  });
+});

@@ -1,0 +1,233 @@
+import { describe, expect, test } from "vitest";
+import { scriptJson } from "../../src/report/html.ts";
+import { htmlReport } from "../../src/report/index.ts";
+import { type Element, elements, example, parseHtml, tableRows, textOf } from "./support.ts";
+
+const NASTY = [
+  `</script><script>alert(1)</script>`,
+  `<img src=x onerror="alert(1)">`,
+  `"' onmouseover='alert(1)`,
+  `<!-- <style>*{display:none}`,
+  `&amp;&lt;\u2028\u0000\u202Eevil\ud800`,
+  `${"long ".repeat(2000)}`,
+];
+
+/** Everything that must hold for any report. */
+function wellFormed(report: string): Element {
+  const root = parseHtml(report);
+  const all = elements(root);
+  const ids = all.flatMap(({ attributes }) => (attributes.id === undefined ? [] : [attributes.id]));
+  expect(new Set(ids).size).toBe(ids.length);
+  for (const { tag, attributes } of all) {
+    for (const name of Object.keys(attributes)) expect(name.startsWith("on")).toBe(false);
+    expect(attributes.src).toBe(undefined);
+    expect(attributes.href).toBe(undefined);
+    expect(["img", "iframe", "object", "embed", "link", "a", "form"]).not.toContain(tag);
+    if (tag === "svg" && attributes["aria-hidden"] === undefined)
+      expect((attributes["aria-label"] ?? "").length).toBeGreaterThan(10);
+  }
+  expect(all.filter(({ tag }) => tag === "script").length).toBe(2);
+  for (const table of all.filter(({ tag }) => tag === "table")) {
+    const inside = elements(table);
+    expect(inside.some(({ tag }) => tag === "caption")).toBe(true);
+    for (const head of inside.filter(({ tag }) => tag === "th"))
+      expect(head.attributes.scope).not.toBe(undefined);
+  }
+  expect(textOf(root).includes("NaN")).toBe(false);
+  expect(textOf(root).includes("undefined")).toBe(false);
+  return root;
+}
+
+describe("the report's figures", () => {
+  test("are those of the definitions", async () => {
+    const { model, data, input, utility, probability } = await example();
+    const root = wellFormed(htmlReport(input));
+    const k = model.labels;
+    const truth = (row: number): number[] => [
+      ...data.labels.labelIndex.subarray(data.labels.rowStart[row], data.labels.rowStart[row + 1]),
+    ];
+    const rows = Array.from({ length: data.labels.rows }, (_, row) => row).filter(
+      (row) => truth(row).length > 0,
+    );
+    const best = (row: number): number[] =>
+      Array.from({ length: k }, (_, label) => label).sort(
+        (a, b) => (utility[row * k + b] as number) - (utility[row * k + a] as number) || a - b,
+      );
+    const precision = (depth: number): string => {
+      const hits = rows.map(
+        (row) =>
+          best(row)
+            .slice(0, depth)
+            .filter((label) => truth(row).includes(label)).length,
+      );
+      return ((100 * hits.reduce((a, b) => a + b, 0)) / (depth * rows.length)).toFixed(2);
+    };
+    const [first] = tableRows(root, "ranking") as [string[]];
+    expect(first.slice(1)).toEqual([precision(1), precision(3), precision(5)]);
+
+    const brier = probability.reduce((sum, p, i) => {
+      const y = truth(Math.floor(i / k)).includes(i % k) ? 1 : 0;
+      return sum + (p - y) ** 2 / probability.length;
+    }, 0);
+    const shown = tableRows(root, "calibration").find(([name]) => name?.startsWith("Brier"));
+    expect(Math.abs(Number(shown?.[1]) - brier)).toBeLessThan(1e-6);
+
+    const counted = tableRows(root, "reliability").map((cells) => Number(cells[1]?.replaceAll(",", "")));
+    expect(counted.reduce((a, b) => a + b, 0)).toBe(probability.length);
+    const occurrences = tableRows(root, "byFrequency").map((cells) => Number(cells[2]));
+    expect(occurrences.reduce((a, b) => a + b, 0)).toBe(data.labels.labelIndex.length);
+  });
+
+  test("best and worst labels stand in the order of their average precision", async () => {
+    const { input } = await example();
+    const root = parseHtml(htmlReport(input));
+    const figures = (id: string): number[] =>
+      tableRows(root, id).map((cells) => Number.parseFloat(cells[1] as string));
+    const [best, worst] = [figures("best"), figures("worst")];
+    expect(best).toEqual([...best].sort((a, b) => b - a));
+    expect(worst).toEqual([...worst].sort((a, b) => a - b));
+    expect(best.at(-1)).toBeGreaterThan(worst.at(-1) as number);
+  });
+
+  test("neighbours are the labels of greatest cosine, and the map's plane spreads them most", async () => {
+    const { model, input } = await example();
+    const { labels: k, factors: p, phi } = model;
+    const row = (label: number): number[] => [...phi.subarray(label * p, (label + 1) * p)];
+    const dot = (a: number[], b: number[]): number => a.reduce((sum, x, i) => sum + x * (b[i] as number), 0);
+    const cosine = (a: number, b: number): number =>
+      dot(row(a), row(b)) / Math.sqrt(dot(row(a), row(a)) * dot(row(b), row(b)));
+    for (const { label, near } of input.groups.neighbours) {
+      const all = Array.from({ length: k }, (_, other) => other).filter((other) => other !== label);
+      const order = all.sort((a, b) => cosine(label, b) - cosine(label, a));
+      expect(near.map((other) => other.label)).toEqual(order.slice(0, near.length));
+      expect(Math.abs((near[0]?.cosine as number) - cosine(label, order[0] as number))).toBeLessThan(1e-12);
+    }
+    const { map } = input.groups;
+    const spread = (values: Float64Array): number => values.reduce((sum, value) => sum + value * value, 0);
+    const between = map.x.reduce((sum, x, i) => sum + x * (map.y[i] as number), 0);
+    expect(spread(map.x)).toBeGreaterThan(spread(map.y));
+    expect(Math.abs(between)).toBeLessThan(1e-9);
+    let total = 0;
+    for (let j = 0; j < p; j++) {
+      const unit = (label: number): number =>
+        (row(label)[j] as number) / Math.sqrt(dot(row(label), row(label)));
+      const values = Float64Array.from({ length: k }, (_, label) => unit(label));
+      const mean = values.reduce((a, b) => a + b, 0) / k;
+      const own = spread(values.map((value) => value - mean));
+      // No single factor spreads the labels more than the first direction does.
+      expect(own).toBeLessThan(spread(map.x) + 1e-9);
+      total += own;
+    }
+    expect(Math.abs(map.shown - (spread(map.x) + spread(map.y)) / total)).toBeLessThan(1e-9);
+    expect(map.shown).toBeGreaterThan(2 / p);
+    expect(map.shown).toBeLessThan(1);
+  });
+
+  test("samples mark what is true and name what was missed", async () => {
+    const { input, data } = await example({ names: Array.from({ length: 30 }, (_, i) => `topic ${i}`) });
+    const root = parseHtml(htmlReport(input));
+    const samples = elements(root).filter(({ attributes }) => attributes.class === "sample");
+    expect(samples.length).toBe(input.measured?.samples.length as number);
+    input.measured?.samples.forEach((sample, i) => {
+      const lines = elements(samples[i] as Element).filter(({ tag }) => tag === "li");
+      sample.predicted.forEach(({ label, probability, right }, j) => {
+        const text = textOf(lines[j] as Element);
+        expect(text.includes(right ? "✓true: " : "not true: ")).toBe(true);
+        expect(text.includes(`topic ${label}${(100 * probability).toFixed(1)}\u00a0%`)).toBe(true);
+      });
+      const row = Number(sample.title.replace("Point ", "")) - 1;
+      const found = sample.predicted.flatMap(({ label, right }) => (right ? [label] : []));
+      const truth = data.labels.labelIndex.subarray(data.labels.rowStart[row], data.labels.rowStart[row + 1]);
+      expect([...found, ...sample.missed].sort((a, b) => a - b)).toEqual([...truth]);
+      for (const label of sample.missed) expect(textOf(samples[i] as Element)).toContain(`topic ${label}`);
+    });
+  });
+
+  test("options are shown so that the training can be repeated", async () => {
+    const { input, model } = await example();
+    const rows = tableRows(parseHtml(htmlReport(input)), "options");
+    expect(rows.map(([name]) => name)).toEqual(Object.keys(model.summary.options));
+    expect(rows.find(([name]) => name === "seed")?.[2]).toBe("12345678901");
+  });
+});
+
+describe("the report's text", () => {
+  test("is the same for the same input", async () => {
+    const { input } = await example();
+    const again = await example();
+    expect(htmlReport(input)).toBe(htmlReport(input));
+    expect(htmlReport(again.input)).toBe(htmlReport(input));
+  });
+
+  test("cannot be broken out of by names, texts or notes", async () => {
+    const names = Array.from({ length: 30 }, (_, i) => NASTY[i % NASTY.length] as string);
+    const { input } = await example({ names });
+    const nasty = NASTY.join(" ");
+    const report = htmlReport({
+      ...input,
+      title: NASTY[0] as string,
+      run: { ...input.run, notes: NASTY, machine: nasty },
+      summary: { ...input.summary, options: { [NASTY[1] as string]: NASTY[2] } },
+      ...(input.measured
+        ? {
+            measured: {
+              ...input.measured,
+              file: nasty,
+              samples: input.measured.samples.map((sample) => ({ ...sample, title: nasty, text: nasty })),
+            },
+          }
+        : {}),
+    });
+    const root = wellFormed(report);
+    expect(textOf(elements(root).find(({ tag }) => tag === "h1") as Element)).toBe(NASTY[0]);
+    for (const character of ["\u0000", "\u2028", "\u202e", "\ud800"])
+      expect(report.includes(character)).toBe(false);
+    const [json] = elements(root).filter(({ attributes }) => attributes.id === "plots");
+    expect(JSON.parse(textOf(json as Element)).length).toBe(3);
+  });
+
+  test("carries JSON that cannot end its element and reads back the same", () => {
+    const { text } = scriptJson({ NASTY });
+    expect(/[<>&\u2028\u2029]/.test(text)).toBe(false);
+    expect(JSON.parse(text)).toEqual({ NASTY });
+  });
+
+  test("says how to measure where nothing was measured", async () => {
+    const { input } = await example({ measured: false });
+    const root = wellFormed(htmlReport(input));
+    const note = elements(root).find(({ attributes }) => attributes.id === "unmeasured") as Element;
+    expect(textOf(note)).toContain("--valid FILE");
+    expect(elements(root).some(({ attributes }) => attributes.id === "ranking")).toBe(false);
+    expect(tableRows(root, "neighbours").length).toBeGreaterThan(0);
+  });
+
+  test("says so where the training was stopped early, ran on a GPU or needed help", async () => {
+    const { input } = await example();
+    const earlyStopping = { metric: "logLoss", best: 0.1, lastStep: 130, plannedSteps: 900 };
+    const root = wellFormed(
+      htmlReport({
+        ...input,
+        summary: { ...input.summary, earlyStopping, device: "webgpu: a card", raisedFactorisations: 3 },
+      }),
+    );
+    const course = elements(root).find(({ attributes }) => attributes.id === "course") as Element;
+    expect(textOf(course)).toContain("ended at step 130 of 900 and kept the parameters of step 100");
+    expect(textOf(course)).toContain("3 factorisations needed");
+    expect(tableRows(root, "size").find(([name]) => name === "Device")?.[1]).toBe("webgpu: a card");
+  });
+
+  test("stands without a history, and with one label", async () => {
+    const { input } = await example();
+    const { history: _, ...rest } = input;
+    expect(textOf(wellFormed(htmlReport(rest)))).not.toContain("How the training went");
+    const single = await example({ labels: 1, points: 60 });
+    wellFormed(htmlReport(single.input));
+  });
+
+  test("stays below 1.5 MB with ten thousand labels of long names", async () => {
+    const names = Array.from({ length: 10_000 }, (_, i) => `${i} ${"a very long name ".repeat(20)}`);
+    const { input } = await example({ labels: 10_000, points: 200, names });
+    const bytes = new TextEncoder().encode(htmlReport(input)).length;
+    expect(bytes).toBeLessThan(1_500_000);
+  });
+});

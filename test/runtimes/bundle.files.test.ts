@@ -1,0 +1,196 @@
+// The built package as others bundle and load it: no shader reaches those who do not ask for a GPU, and every entry
+// works where it is meant to.
+
+import { spawn } from "node:child_process";
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { extname, join, resolve } from "node:path";
+import process from "node:process";
+import { build, type Metafile } from "esbuild";
+import { describe, expect, test } from "vitest";
+
+/** What every shader has in it. */
+const SHADER = "@compute";
+const node = "Deno" in globalThis ? "node" : process.execPath;
+
+/** Files of dist/ that come with an entry: at once, or at any time. */
+function filesOf({ inputs }: Metafile, entry: string, kinds: readonly string[]): Set<string> {
+  const found = new Set<string>();
+  const visit = (file: string): void => {
+    if (found.has(file) || inputs[file] === undefined) return;
+    found.add(file);
+    for (const { path, kind } of inputs[file].imports) if (kinds.includes(kind)) visit(path);
+  };
+  visit(entry);
+  return found;
+}
+
+const withShaders = (files: Set<string>): string[] =>
+  [...files].filter((file) => readFileSync(file, "utf8").includes(SHADER));
+
+describe("a bundle of the package", () => {
+  const entries = ["index", "core", "edge", "cli"].filter((name) => existsSync(`dist/${name}.js`));
+  for (const name of entries) {
+    test(`${name}: the code for a GPU is loaded only when it is asked for`, async () => {
+      const entry = `dist/${name}.js`;
+      const { metafile } = await build({
+        entryPoints: [entry],
+        outdir: "never",
+        write: false,
+        bundle: true,
+        splitting: true,
+        format: "esm",
+        platform: "neutral",
+        external: ["node:*"],
+        metafile: true,
+        logLevel: "error",
+      });
+      const atOnce = filesOf(metafile, entry, ["import-statement"]);
+      expect(atOnce.size).toBeGreaterThan(0);
+      expect(withShaders(atOnce)).toEqual([]);
+      const ever = filesOf(metafile, entry, ["import-statement", "dynamic-import"]);
+      expect(withShaders(ever).length > 0).toBe(name === "index" || name === "cli");
+    });
+  }
+});
+
+/** Runs the body with the built package in a folder that has nothing else: no node_modules beside or above it. */
+async function withPackage(body: (folder: string) => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "mlgpf-bundle-"));
+  try {
+    cpSync("dist", join(folder, "dist"), { recursive: true });
+    writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
+    await body(folder);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** Trains a tiny model and says how that went, as JSON. */
+const program = (device: string): string => `
+import { modelToBytes, train } from "./dist/index.js";
+const rows = 40;
+const data = {
+  features: {
+    rows, columns: 8, values: new Float32Array(2 * rows).fill(1),
+    rowStart: Int32Array.from({ length: rows + 1 }, (_, i) => 2 * i),
+    columnIndex: Int32Array.from({ length: 2 * rows }, (_, e) => (e % 2) * 4 + ((e >> 1) * 7 + (e % 2)) % 4),
+  },
+  labels: {
+    rows, labels: 4,
+    rowStart: Int32Array.from({ length: rows + 1 }, (_, i) => i),
+    labelIndex: Int32Array.from({ length: rows }, (_, i) => (i * 7) % 4),
+  },
+};
+const notes = [];
+const onProgress = (each) => each.stage === "note" && notes.push(each.text);
+let outcome;
+try {
+  const options = { device: "${device}", threads: 1, factors: 2, inducingPoints: 4, rank: 4, batch: 20, epochs: 5 };
+  const bytes = modelToBytes(await train(data, { ...options, onProgress }));
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  outcome = { digest: Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join(""), notes };
+} catch (error) {
+  outcome = { error: error.message, notes };
+}
+`;
+
+interface Outcome {
+  digest?: string;
+  error?: string;
+  notes: string[];
+}
+
+/** The last line that the program prints. */
+function run(folder: string, command: string, args: string[], device: string): Promise<Outcome> {
+  const file = join(folder, "program.mjs");
+  writeFileSync(file, `${program(device)}\nconsole.log(JSON.stringify(outcome));\n`);
+  const child = spawn(command, [...args, file], { cwd: folder, stdio: ["ignore", "pipe", "inherit"] });
+  let out = "";
+  child.stdout.on("data", (chunk) => {
+    out += chunk;
+  });
+  return new Promise((done, fail) => {
+    child.on("error", fail);
+    child.on("close", () => done(JSON.parse(out.trimEnd().split("\n").at(-1) as string)));
+  });
+}
+
+/** The same in a page of a plain file server. */
+async function runInPage(folder: string, device: string): Promise<Outcome> {
+  const script = `${program(device)}\nawait fetch("/outcome", { method: "POST", body: JSON.stringify(outcome) });`;
+  writeFileSync(join(folder, "index.html"), `<!doctype html><script type="module">${script}</script>`);
+  const types: Record<string, string> = { ".html": "text/html", ".js": "text/javascript" };
+  let answer: (outcome: Outcome) => void;
+  const answered = new Promise<Outcome>((done) => {
+    answer = done;
+  });
+  const server = createServer((request, response) => {
+    const path = join(folder, request.url === "/" ? "index.html" : (request.url as string));
+    if (request.method === "POST") {
+      let body = "";
+      request.on("data", (chunk) => {
+        body += chunk;
+      });
+      request.on("end", () => answer(JSON.parse(body)));
+      response.end();
+    } else if (existsSync(path)) {
+      response.writeHead(200, { "Content-Type": types[extname(path)] ?? "application/octet-stream" });
+      response.end(readFileSync(path));
+    } else response.writeHead(404).end();
+  });
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  const { port } = server.address() as { port: number };
+  const profile = join(folder, "profile");
+  const flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"];
+  const browser = spawn(
+    process.env.CHROMIUM_PATH || "/usr/bin/chromium",
+    [...flags, `--user-data-dir=${profile}`, `http://127.0.0.1:${port}/`],
+    { stdio: "ignore" },
+  );
+  const ended = new Promise((done) => browser.on("close", done));
+  try {
+    return await answered;
+  } finally {
+    browser.kill();
+    await ended;
+    server.closeAllConnections();
+    await new Promise((done) => server.close(done));
+  }
+}
+
+describe("the built package", () => {
+  const bin = (name: string): string => resolve(`node_modules/.bin/${name}`);
+
+  test("trains to the same bytes in Node, Deno, Bun and a page", async () => {
+    await withPackage(async (folder) => {
+      const inNode = await run(folder, node, [], "wasm");
+      expect(inNode.error).toBe(undefined);
+      expect(await run(folder, bin("deno"), ["run", "-A"], "wasm")).toEqual(inNode);
+      expect(await run(folder, bin("bun"), ["run"], "wasm")).toEqual(inNode);
+      expect(await runInPage(folder, "wasm")).toEqual(inNode);
+    });
+  });
+
+  test("without the package webgpu: auto takes WASM and says why, webgpu says what to install", async () => {
+    await withPackage(async (folder) => {
+      const missing = "the package webgpu is not installed (npm install webgpu)";
+      const [plain, auto] = [await run(folder, node, [], "wasm"), await run(folder, node, [], "auto")];
+      expect(auto.digest).toBe(plain.digest);
+      expect(auto.notes).toContain(`training on WASM (${missing})`);
+      const { error } = await run(folder, node, [], "webgpu");
+      expect(error).toBe(`device: found no GPU, expected one for webgpu: ${missing}`);
+    });
+  });
+
+  test("in a page without a GPU: auto takes WASM, webgpu is an error", async () => {
+    await withPackage(async (folder) => {
+      const auto = await runInPage(folder, "auto");
+      expect(auto.digest).toBe((await run(folder, node, [], "wasm")).digest);
+      expect(auto.notes.join("\n")).toMatch(/training on WASM \(/);
+      const { error } = await runInPage(folder, "webgpu");
+      expect(error).toMatch(/^device: found no GPU, expected one for webgpu: /);
+    });
+  });
+});

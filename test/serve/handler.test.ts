@@ -1,0 +1,243 @@
+// The handler: every form of question, every refusal, and what /metrics says of them.
+
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { createHandler } from "../../src/serve/index.ts";
+import { ask, wordsOf, wordTagger } from "./support.ts";
+
+const features = { cat: 1.5, dog: 2 };
+
+describe("questions", () => {
+  const one = (input: Parameters<typeof wordsOf>[0], topK = 5, threshold?: number): unknown => ({
+    labels: wordsOf(input, threshold === undefined ? { topK } : { topK, threshold }),
+  });
+  const cases: [name: string, body: unknown, answer: unknown, target?: string][] = [
+    ["a text", { text: "x y z" }, one("x y z")],
+    ["an empty text", { text: "" }, one("")],
+    ["features", { features }, one(features)],
+    [
+      "features as two lists",
+      { features: { indices: [3, 5], values: [1, 2] } },
+      one({ indices: [3, 5], values: [1, 2] }),
+    ],
+    ["a feature called indices", { features: { indices: 1 } }, one({ indices: 1 })],
+    ["texts", { texts: ["x y", "z"] }, { results: [one("x y"), one("z")] }],
+    ["no texts", { texts: [] }, { results: [] }],
+    ["a list", ["x y", { text: "z" }, { features }], { results: [one("x y"), one("z"), one(features)] }],
+    ["topK and threshold", { text: "a b c d e f g", topK: 3, threshold: 0.2 }, one("a b c d e f g", 3, 0.2)],
+    [
+      "the same in the query",
+      ["a b c d"],
+      { results: [one("a b c d", 3, 0.2)] },
+      "/predict?topK=3&threshold=0.2",
+    ],
+    ["the body before the query", { text: "a b c", topK: 1 }, one("a b c", 1), "/predict?topK=2"],
+    ["other scripts", { text: "日本語 ünï \u{1f600}" }, one("日本語 ünï \u{1f600}")],
+  ];
+  for (const [name, body, answer, target] of cases) {
+    test(`${name}`, async () => {
+      const response = await createHandler(wordTagger())(ask(body, target));
+      expect(response.status).toBe(200);
+      expect(response.headers.get("content-type")).toBe("application/json");
+      expect(await response.json()).toEqual(answer);
+    });
+  }
+
+  test("probabilities keep six digits", async () => {
+    const tagger = {
+      labels: ["a"],
+      predictMany: () => [[{ label: "a", probability: Math.PI / 10, sd: 1 / 3 }]],
+    };
+    const response = await createHandler(tagger)(ask({ text: "" }));
+    expect(await response.json()).toEqual({ labels: [{ label: "a", probability: 0.314159, sd: 0.333333 }] });
+  });
+
+  test("a body without a type is read as JSON, one with a charset too", async () => {
+    const handler = createHandler(wordTagger());
+    for (const type of ["", "application/json; charset=utf-8", "Application/JSON"]) {
+      const request = ask({ text: "x" });
+      if (type === "") request.headers.delete("content-type");
+      else request.headers.set("content-type", type);
+      expect((await handler(request)).status).toBe(200);
+    }
+  });
+});
+
+describe("refusals are a status and one sentence", () => {
+  const limits = { bodyBytes: 200, batch: 3 };
+  const cases: [name: string, request: () => Request, status: number, sentence: RegExp][] = [
+    ["no body", () => ask(""), 400, /found nothing/],
+    ["broken JSON", () => ask('{"text": "a'), 400, /^the body: found "\{\\"text\\": \\"a", expected JSON/],
+    ["bytes that are no UTF-8", () => ask(new Uint8Array([34, 255, 34])), 400, /not UTF-8/],
+    ["a number", () => ask(17), 400, /found 17/],
+    ["null", () => ask("null"), 400, /found null/],
+    ["neither text nor features", () => ask({ topK: 3 }), 400, /neither text nor features/],
+    ["both", () => ask({ text: "a", features }), 400, /both text and features/],
+    ["texts and a text", () => ask({ texts: ["a"], text: "b" }), 400, /both texts and text/],
+    ["texts that are none", () => ask({ texts: "a" }), 400, /^texts: found "a", expected a list/],
+    ["a text that is none", () => ask({ text: 5 }), 400, /found 5 as text/],
+    ["a text in the list that is none", () => ask(["a", null]), 400, /^input 1: found null/],
+    [
+      "an unknown key",
+      () => ask({ text: "a", topk: 3 }),
+      400,
+      /the key "topk", expected text, features, topK/,
+    ],
+    ["features that are none", () => ask({ features: [1] }), 400, /a list as features/],
+    ["a feature that is no number", () => ask({ features: { a: "1" } }), 400, /"1" as feature "a"/],
+    [
+      "lists that differ",
+      () => ask({ features: { indices: [1], values: [] } }),
+      400,
+      /1 indices with 0 values/,
+    ],
+    ["a negative index", () => ask({ features: { indices: [-1], values: [1] } }), 400, /index -1/],
+    ["topK 0", () => ask({ text: "a", topK: 0 }), 400, /^topK: found 0/],
+    ["topK in words", () => ask({ text: "a" }, "/predict?topK=three"), 400, /^topK: found NaN/],
+    ["topK of nothing", () => ask({ text: "a" }, "/predict?topK="), 400, /^topK: found ""/],
+    ["a threshold of 2", () => ask({ text: "a", threshold: 2 }), 400, /^threshold: found 2/],
+    ["an unknown query", () => ask({ text: "a" }, "/predict?k=1"), 400, /^the query: found "k"/],
+    ["too many inputs", () => ask(["a", "b", "c", "d"]), 400, /4 inputs, expected at most 3/],
+    ["too long a body", () => ask({ text: "a".repeat(200) }), 413, /more than 200 bytes/],
+    ["what the tagger refuses", () => ask({ text: "refuse me" }), 400, /^input: found refuse me/],
+    ["the same in a list", () => ask(["a", "refuse me"]), 400, /^input 1: input: found refuse me/],
+    ["a form", () => ask("text=a", "/predict", { "content-type": "text/plain" }), 415, /"text\/plain"/],
+    ["a packed body", () => ask("x", "/predict", { "content-encoding": "gzip" }), 415, /"gzip"/],
+    ["another path", () => ask({ text: "a" }, "/tag"), 404, /"\/tag", expected \/, \/health/],
+    ["a path of Object", () => ask({ text: "a" }, "/constructor"), 404, /constructor/],
+    ["GET /predict", () => new Request("http://localhost/predict"), 405, /found "GET", expected POST/],
+    ["POST /health", () => ask("", "/health"), 405, /found "POST", expected GET, HEAD/],
+  ];
+  for (const [name, request, status, sentence] of cases) {
+    test(name, async () => {
+      const response = await createHandler(wordTagger(), limits)(request());
+      const { error } = (await response.json()) as { error: string };
+      expect(response.status).toBe(status);
+      expect(error).toMatch(sentence);
+      expect(error).not.toContain("\n");
+      if (status === 405) expect(response.headers.get("allow")).toMatch(/^(POST|GET, HEAD)$/);
+    });
+  }
+
+  test("any JSON and any bytes get an answer, never a fault", async () => {
+    const handler = createHandler(wordTagger());
+    const keys = fc.constantFrom(
+      "text",
+      "texts",
+      "features",
+      "topK",
+      "threshold",
+      "indices",
+      "values",
+      "__proto__",
+    );
+    const { body } = fc.letrec((tie) => ({
+      leaf: fc.oneof(fc.jsonValue({ maxDepth: 1 }), fc.constantFrom("a b", 3, 0.5, -1, 1e300)),
+      object: fc.dictionary(keys, tie("body"), { maxKeys: 3 }),
+      body: fc.oneof({ maxDepth: 4 }, tie("leaf"), tie("object"), fc.array(tie("body"), { maxLength: 3 })),
+    }));
+    const bodies = fc.oneof(
+      body.map((value) => JSON.stringify(value) ?? ""),
+      fc.uint8Array({ maxLength: 20 }),
+    );
+    await fc.assert(
+      fc.asyncProperty(bodies, async (bytes) => {
+        const response = await handler(ask(bytes));
+        const answer = (await response.json()) as { error?: string };
+        if (response.status === 200) return;
+        expect(response.status).toBe(400);
+        expect(answer.error).toMatch(/^.+: found .+, expected .+$/);
+      }),
+      { numRuns: 500, seed: 1 },
+    );
+  });
+
+  test("a body that never ends is given up", async () => {
+    let cancelled = false;
+    const body = new ReadableStream({
+      pull: () => new Promise(() => {}),
+      cancel: () => {
+        cancelled = true;
+      },
+    });
+    // Pages may send streams over HTTP/2 alone; a Request that carries one is enough here.
+    const request = Object.defineProperty(ask({}), "body", { value: body });
+    const response = await createHandler(wordTagger(), { seconds: 0.05 })(request);
+    expect(response.status).toBe(408);
+    expect(((await response.json()) as { error: string }).error).toContain("within 0.05 s");
+    expect(cancelled).toBe(true);
+  });
+
+  test("a fault of the server is 500, told to its log and not to the client", async () => {
+    const log = console.error;
+    const logged: unknown[] = [];
+    console.error = (error: unknown) => logged.push(error);
+    try {
+      const response = await createHandler(wordTagger())(ask({ text: "break" }));
+      expect(response.status).toBe(500);
+      expect(await response.json()).toEqual({ error: "the server failed at this request" });
+    } finally {
+      console.error = log;
+    }
+    expect(String(logged)).toContain("a secret of the server");
+  });
+
+  test("limits that cannot be are refused when the handler is made", () => {
+    for (const limits of [{ batch: 0 }, { queue: 1.5 }, { seconds: 0 }, { bodyBytes: Number.NaN }])
+      expect(() => createHandler(wordTagger(), limits)).toThrow(/^\w+: found/);
+  });
+});
+
+describe("pages", () => {
+  const get = (path: string, method = "GET"): Request => new Request(`http://localhost${path}`, { method });
+
+  test("health, and HEAD without a body", async () => {
+    const handler = createHandler(wordTagger());
+    const health = (await (await handler(get("/health"))).json()) as Record<string, unknown>;
+    expect(health.status).toBe("ok");
+    expect(health.model).toEqual(wordTagger().info);
+    const head = await handler(get("/health", "HEAD"));
+    expect(head.status).toBe(200);
+    expect(await head.text()).toBe("");
+  });
+
+  test("the first page says how to ask", async () => {
+    const text = await (await createHandler(wordTagger())(get("/"))).text();
+    expect(text).toContain("3 labels");
+    expect(text).toContain("/predict -H 'content-type: application/json' -d '{\"text\"");
+  });
+
+  test("metrics count requests by route and status, inputs, and latencies", async () => {
+    const handler = createHandler(wordTagger());
+    await handler(ask({ text: "a" }));
+    await handler(ask(["a", "b", "c"]));
+    await handler(ask("{"));
+    await handler(get("/nowhere"));
+    const response = await handler(get("/metrics"));
+    expect(response.headers.get("content-type")).toContain("version=0.0.4");
+    const text = await response.text();
+    const value = (name: string): number => {
+      const line = text.split("\n").find((each) => each.startsWith(`mlgpf_${name} `));
+      return Number(line?.split(" ").at(-1) ?? Number.NaN);
+    };
+    expect(value('requests_total{route="/predict",status="200"}')).toBe(2);
+    expect(value('requests_total{route="/predict",status="400"}')).toBe(1);
+    expect(value('requests_total{route="other",status="404"}')).toBe(1);
+    expect(value("inputs_total")).toBe(4);
+    expect(value("requests_in_flight")).toBe(1);
+    expect(value("inputs_waiting")).toBe(0);
+    expect(value("model_labels")).toBe(3);
+    expect(text).toContain('mlgpf_model_info{kernel="words",note="of \\"text\\"\\\\"} 1\n');
+    expect(value("uptime_seconds")).toBeGreaterThan(0);
+    expect(value('request_duration_seconds_count{route="/predict"}')).toBe(3);
+    expect(value('request_duration_seconds_bucket{route="/predict",le="+Inf"}')).toBe(3);
+    expect(value('request_duration_seconds_sum{route="/predict"}')).toBeGreaterThan(0);
+    const buckets = [...text.matchAll(/bucket\{route="\/predict",le="[^"]+"\} (\d+)/g)].map((m) =>
+      Number(m[1]),
+    );
+    expect(buckets).toEqual([...buckets].sort((a, b) => a - b));
+    // Every sample belongs to a family that was announced.
+    for (const line of text.trimEnd().split("\n"))
+      expect(line).toMatch(/^(# (HELP|TYPE) mlgpf_\w+ .+|mlgpf_\w+(\{[^}]*\})? [-+.\de]+)$/);
+  });
+});

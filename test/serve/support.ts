@@ -1,0 +1,39 @@
+// A tagger whose answers can be foretold: the words of a text in order, each half as probable as the one before.
+
+import { ArgumentError } from "../../src/core/errors.ts";
+import type { FoundLabel, Tagger, TaggerInput, TaggerOptions } from "../../src/serve/index.ts";
+
+export function wordsOf(input: TaggerInput, { topK, threshold = 0 }: TaggerOptions): FoundLabel[] {
+  if (input === "refuse me") throw new ArgumentError("input", "found refuse me, expected another text");
+  if (input === "break") throw new Error("a secret of the server");
+  const words = typeof input === "string" ? input.split(" ") : Object.keys(input);
+  return words
+    .map((label, i) => ({ label, probability: 2 ** -(i + 1), sd: i }))
+    .filter(({ probability }) => probability >= threshold)
+    .slice(0, topK);
+}
+
+export interface WordTagger extends Tagger {
+  /** What each call of predictMany was given. */
+  readonly calls: (readonly TaggerInput[])[];
+}
+
+export function wordTagger(): WordTagger {
+  const calls: (readonly TaggerInput[])[] = [];
+  return {
+    calls,
+    labels: ["a", "b", "c"],
+    info: { kernel: "words", note: 'of "text"\\' },
+    predictMany(inputs, options) {
+      calls.push(inputs);
+      return inputs.map((input) => wordsOf(input, options));
+    },
+  };
+}
+
+export const ask = (body: unknown, target = "/predict", headers: Record<string, string> = {}): Request =>
+  new Request(`http://localhost${target}`, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...headers },
+    body: typeof body === "string" || body instanceof Uint8Array ? (body as BodyInit) : JSON.stringify(body),
+  });

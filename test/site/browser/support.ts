@@ -1,0 +1,127 @@
+// The built page in headless Chromium: one build, one server and one browser for a test file.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { ensureChromium } from "../../../scripts/chromium.ts";
+import { buildSite, type SiteSizes } from "../../../site/tools/build.ts";
+import { type Served, serveSite } from "../../../site/tools/serve.ts";
+
+export interface Site {
+  sizes: SiteSizes;
+  folder: string;
+  /** A fresh page; `isolated` says whether the server sends the headers that threads need. */
+  open(options?: BrowserContextOptions & { isolated?: boolean }): Promise<OpenPage>;
+  close(): Promise<void>;
+}
+
+export interface OpenPage {
+  page: Page;
+  /** What went wrong in the page without being said on it. */
+  errors: string[];
+  /** Addresses that were asked for. */
+  requests: string[];
+}
+
+const FLAGS = ["--no-sandbox", "--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader"];
+
+export async function openSite(): Promise<Site> {
+  const folder = mkdtempSync(join(tmpdir(), "mlgpf-site-"));
+  const sizes = await buildSite(folder);
+  const servers = new Map<boolean, Served>();
+  for (const isolated of [true, false]) servers.set(isolated, await serveSite(folder, { port: 0, isolated }));
+  const browser = await chromium.launch({ executablePath: ensureChromium(), args: FLAGS });
+  return {
+    sizes,
+    folder,
+    open: ({ isolated = true, ...options } = {}) =>
+      openPage(browser, (servers.get(isolated) as Served).url, options),
+    async close() {
+      await browser.close();
+      for (const server of servers.values()) await server.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+async function openPage(browser: Browser, url: string, options: BrowserContextOptions): Promise<OpenPage> {
+  const context = await browser.newContext({ viewport: { width: 900, height: 900 }, ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(60_000);
+  const errors: string[] = [];
+  const requests: string[] = [];
+  page.on("pageerror", (error) => errors.push(error.message));
+  page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
+  page.on("request", (request) => requests.push(request.url()));
+  await page.goto(url);
+  return { page, errors, requests };
+}
+
+/** Waits until the status line says it, and fails at once with what went wrong instead. */
+export async function statusIs(page: Page, pattern: RegExp): Promise<string> {
+  const found = await page.waitForFunction(
+    (source) => {
+      const text = (id: string): string => document.getElementById(id)?.textContent ?? "";
+      if (text("problem") !== "") return { problem: text("problem") };
+      return new RegExp(source).test(text("status")) ? { status: text("status") } : undefined;
+    },
+    pattern.source,
+    { polling: 100 },
+  );
+  const { problem, status } = (await found.jsonValue()) as { problem?: string; status?: string };
+  if (problem !== undefined) throw new Error(`the page says: ${problem}`);
+  return status as string;
+}
+
+/** Chooses a file as a visitor does. */
+export async function chooseFile(page: Page, name: string, content: string | Uint8Array): Promise<void> {
+  await page.setInputFiles("#file", {
+    name,
+    mimeType: "application/octet-stream",
+    buffer: Buffer.from(content),
+  });
+}
+
+/** Presses "Save the model" and gives the file that comes. */
+export async function savedModel(page: Page): Promise<{ name: string; bytes: Uint8Array }> {
+  const [download] = await Promise.all([page.waitForEvent("download"), page.click("#save")]);
+  const parts: Buffer[] = [];
+  for await (const part of await download.createReadStream()) parts.push(part as Buffer);
+  return { name: download.suggestedFilename(), bytes: new Uint8Array(Buffer.concat(parts)) };
+}
+
+/** Types a text and gives the labels that the page shows for it. */
+export async function ask(
+  page: Page,
+  text: string,
+): Promise<{ label: string; chance: string; words: string }[]> {
+  const before = await page.locator("#answers").innerHTML();
+  await page.fill("#text", text);
+  await page.waitForFunction((old) => document.getElementById("answers")?.innerHTML !== old, before, {
+    polling: 20,
+  });
+  return await page.locator("#answers li").evaluateAll((items) =>
+    items.map((item) => {
+      const part = (name: string): string => item.querySelector(name)?.textContent?.trim() ?? "";
+      return { label: part(".name"), chance: part(".chance"), words: part(".words") };
+    }),
+  );
+}
+
+/** A small data file of texts: animals live, plants grow. */
+export function smallTexts(count: number): string {
+  const beasts = ["cat", "dog", "bird", "horse", "wolf"];
+  const greens = ["tree", "herb", "shrub", "vine", "moss"];
+  const places = ["mountains", "desert", "garden", "forest"];
+  const rows = Array.from({ length: count }, (_, i) => {
+    const beast = i % 2 === 0;
+    const name = (beast ? beasts : greens)[i % 5] as string;
+    const place = places[(i * 7) % 4] as string;
+    return {
+      text: `a ${name} that ${beast ? "lives and runs" : "grows and flowers"} in the ${place}`,
+      labels: [beast ? "animal" : "plant", place],
+    };
+  });
+  return rows.map((row) => JSON.stringify(row)).join("\n");
+}

@@ -1,0 +1,94 @@
+// What the page's workers compute, without a browser around them: the words' shares and what is typed.
+
+import { describe, expect, test } from "vitest";
+import { explains, wordShares } from "../../site/worker/explain.ts";
+import { typedReader } from "../../site/worker/typed.ts";
+import { type Dataset, readDataset } from "../../src/data/index.ts";
+import { loadModel } from "../../src/predict/load.ts";
+import { train } from "../../src/train/train.ts";
+
+const TEXTS = [
+  ["a wild cat of the mountains", "animal"],
+  ["a small wild bird", "animal"],
+  ["a tall tree of the mountains", "plant"],
+  ["a small tree with red flowers", "plant"],
+  ["a large wild dog", "animal"],
+  ["red flowers of a small plant", "plant"],
+];
+
+const jsonl = (rows: object[]): string => rows.map((row) => JSON.stringify(row)).join("\n");
+const read = async (text: string): Promise<Dataset> => (await readDataset(text)).dataset;
+const texts = (): Promise<Dataset> => read(jsonl(TEXTS.map(([text, label]) => ({ text, labels: [label] }))));
+
+const SMALL = { threads: 1, epochs: 40, factors: 4 };
+
+describe("the words' shares", () => {
+  test("add up, with the bias, to the mean utility of each label", async () => {
+    const model = await train(await texts(), SMALL);
+    expect(explains(model)).toBe(true);
+    const reader = typedReader(model);
+    const { features } = reader.read("a small wild tree");
+    using loaded = await loadModel(model, { threads: 1 });
+    const [labels = []] = await loaded.predict(features);
+    expect(labels.length).toBe(2);
+    for (const { id, utility } of labels) {
+      const shares = wordShares(model, features, id, reader.nameOf);
+      const sum = shares.reduce((total, { share }) => total + share, Number(model.bias[id]));
+      expect(Math.abs(sum - utility)).toBeLessThan(1e-5);
+      expect(shares.map(({ word }) => word).sort()).toEqual(["a", "small", "tree", "wild"]);
+      const sizes = shares.map(({ share }) => share);
+      expect(sizes).toEqual([...sizes].sort((a, b) => b - a));
+    }
+  });
+
+  test("point the right way", async () => {
+    const model = await train(await texts(), SMALL);
+    const reader = typedReader(model);
+    const { features } = reader.read("wild tree");
+    const animal = model.labelNames?.indexOf("animal") as number;
+    const [first, second] = wordShares(model, features, animal, reader.nameOf);
+    expect([first?.word, second?.word]).toEqual(["wild", "tree"]);
+    expect(first?.share).toBeGreaterThan(0);
+    expect(second?.share).toBeLessThan(0);
+  });
+
+  test("are not offered where the mean does not go through the features", async () => {
+    const model = await train(await texts(), { ...SMALL, kernel: "se" });
+    expect(explains(model)).toBe(false);
+  });
+});
+
+describe("what is typed", () => {
+  test("words that the model has never seen are named once", async () => {
+    const reader = typedReader(await train(await texts(), SMALL));
+    const { features, unknown } = reader.read("A wild zebra, a ZEBRA of the savannah");
+    expect(unknown).toEqual(["zebra", "savannah"]);
+    expect(features.rows).toBe(1);
+    expect(features.values.length).toBe(4);
+  });
+
+  test("features by name: pairs parted by commas, a lone name counts 1", async () => {
+    const rows = [
+      { features: { "leg count": 4, wings: 1 }, labels: ["a"] },
+      { features: { wings: 2, size: 3 }, labels: ["b"] },
+    ];
+    const model = await train(await read(jsonl(rows)), SMALL);
+    const reader = typedReader(model);
+    expect(reader.input).toBe("names");
+    expect(reader.example).toBe(`${model.featureNames?.map((name) => `${name}:1`).join(", ")}`);
+    const { features, unknown } = reader.read("leg count: 4, wings,tail:2\nsize:x");
+    expect(Array.from(features.columnIndex, reader.nameOf)).toEqual(["leg count", "wings"]);
+    expect([...features.values]).toEqual([4, 1]);
+    expect(unknown).toEqual(["tail:2", "size:x"]);
+  });
+
+  test("features by number: rising, the last of equal ones counts, others are named", async () => {
+    const model = await train(await read("2 5 2\n0 0:1 2:1\n1 1:1 4:2\n"), SMALL);
+    const reader = typedReader(model);
+    expect(reader.input).toBe("numbers");
+    const { features, unknown } = reader.read("4:2 0:1 4:3 5:1 -1:2 1.5:1 2:0 :3");
+    expect([...features.columnIndex]).toEqual([0, 4]);
+    expect([...features.values]).toEqual([1, 3]);
+    expect(unknown).toEqual(["5:1", "-1:2", "1.5:1", ":3"]);
+  });
+});

@@ -1,0 +1,119 @@
+// Early stopping: it ends when the validation data say so, with the best parameters it has seen, and resumes to the same.
+
+import { describe, expect, test } from "vitest";
+import type { Dataset } from "../../src/data/dataset.ts";
+import { readSafetensors } from "../../src/io/safetensors.ts";
+import type { TrainedModel } from "../../src/predict/model.ts";
+import type { TrainOptions } from "../../src/train/options.ts";
+import type { StepProgress, TrainProgress } from "../../src/train/progress.ts";
+import type { RunOptions } from "../../src/train/train.ts";
+import { topicData } from "../support/problems.ts";
+import { modelDigest, tinyTraining, withFastClock } from "../support/training.ts";
+
+/** Other topics than the training's: learning them by heart helps for a while and then harms. */
+const strange: Dataset = topicData({ points: 60, features: 60, labels: 15 }, 2);
+const same: Dataset = topicData({ points: 60, features: 60, labels: 15 }, 1);
+/** 60 steps, validated every third. */
+const settings = { learningRate: 0.05, earlyStopping: { patience: 4 } } as const;
+const EVERY = 3;
+
+interface Watched {
+  model: TrainedModel;
+  notes: string;
+  /** The figure at each validation, by step. */
+  figures: Map<number, number>;
+  checkpoints: Map<number, Uint8Array>;
+  lastStep: number;
+}
+
+async function watched(
+  validation: Dataset,
+  options: TrainOptions & RunOptions,
+  metric = "logLoss",
+): Promise<Watched> {
+  const progress: TrainProgress[] = [];
+  const checkpoints = new Map<number, Uint8Array>();
+  const model = await withFastClock(() =>
+    tinyTraining({
+      validation,
+      ...options,
+      onProgress: (each) => progress.push(each),
+      checkpointSeconds: 0,
+      onCheckpoint: (bytes) => {
+        const step = Number(readSafetensors(bytes, "checkpoint").metadata.step);
+        checkpoints.set(step, bytes);
+      },
+    }),
+  );
+  const steps = progress.filter((each): each is StepProgress => each.stage === "training");
+  const figures = new Map(
+    steps
+      .filter(({ step, steps }) => step % EVERY === 0 || step === steps)
+      .map(({ step, validation }) => [step, validation?.[metric] as number]),
+  );
+  const notes = progress.map((each) => (each.stage === "note" ? each.text : "")).join("\n");
+  return { model, notes, figures, checkpoints, lastStep: steps.at(-1)?.step as number };
+}
+
+/** The step whose figure is best, and the first of those that are. */
+function bestStep(figures: Map<number, number>, sign: number): number {
+  const best = Math.max(...Array.from(figures.values(), (value) => sign * value));
+  return [...figures].find(([, value]) => sign * value === best)?.[0] as number;
+}
+
+describe("early stopping", () => {
+  for (const [metric, sign] of [
+    ["logLoss", -1],
+    ["P@3", 1],
+  ] as const) {
+    test(`by ${metric} ends after four validations that are no better, with the best parameters`, async () => {
+      const options = { ...settings, earlyStopping: { patience: 4, metric } };
+      const { model, notes, figures, checkpoints, lastStep } = await watched(strange, options, metric);
+      const best = bestStep(figures, sign);
+      expect(lastStep).toBeLessThan(60);
+      expect(lastStep).toBe(best + 4 * EVERY);
+      expect(model.summary).toMatchObject({
+        steps: best,
+        epochs: (best * 50) / 200,
+        earlyStopping: { metric, best: figures.get(best), lastStep, plannedSteps: 60 },
+      });
+      expect(model.summary.validation?.[metric]).toBe(figures.get(best));
+      expect(notes).toContain(`stopped at step ${lastStep} of 60: ${metric} on the validation data was best`);
+      // The checkpoint made at that step holds the same parameters.
+      const { tensors } = readSafetensors(checkpoints.get(best) as Uint8Array, "checkpoint");
+      for (const name of ["phi", "bias", "mu"] as const)
+        expect(model[name]).toEqual(tensors.get(`parameters.${name}`)?.data);
+    });
+  }
+
+  test("goes on from a checkpoint to the same bytes, before and after the best", async () => {
+    const { model, checkpoints, lastStep } = await watched(strange, settings);
+    const whole = await modelDigest(model);
+    for (const step of [2, model.summary.steps, model.summary.steps + EVERY + 1, lastStep - 1]) {
+      const resume = checkpoints.get(step) as Uint8Array;
+      expect(await modelDigest(await tinyTraining({ ...settings, validation: strange, resume }))).toBe(whole);
+    }
+    const resume = checkpoints.get(lastStep - 1) as Uint8Array;
+    await expect(tinyTraining({ ...settings, validation: same, resume })).rejects.toThrow(
+      "the checkpoint: found a checkpoint of other data",
+    );
+  });
+
+  test("lets a training that gets better run to its end, as if it were not there", async () => {
+    const { model, notes, figures, lastStep } = await watched(same, {
+      earlyStopping: { patience: 20, metric: "logLoss" },
+    });
+    expect(lastStep).toBe(60);
+    expect(notes).not.toContain("stopped");
+    const plain = await tinyTraining();
+    expect(bestStep(figures, -1)).toBe(60);
+    expect(Array.from(model.phi)).toEqual(Array.from(plain.phi));
+    expect(model.summary.dataTerm).toBe(plain.summary.dataTerm);
+  });
+
+  test("needs something to measure on", async () => {
+    await expect(tinyTraining(settings)).rejects.toThrow(
+      "earlyStopping: found no validation data, expected some to measure on",
+    );
+  });
+});
