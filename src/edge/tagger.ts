@@ -118,12 +118,16 @@ export class Tagger {
   }
 
   /** Lets go of the model's memory. */
-  [Symbol.dispose](): void {
+  dispose(): void {
     this.#model = undefined;
     this.#input = undefined;
     this.#latent = undefined;
     this.#layer = undefined;
     this.#labels = undefined;
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
   }
 
   #alive(): CompactModel {

@@ -175,7 +175,12 @@ describe("predict", () => {
 
   test("is over after dispose", async () => {
     const tagger = await load(await making);
-    tagger[Symbol.dispose]();
+    {
+      using scoped = tagger;
+      expect(scoped.predict(text)).toHaveLength(5);
+    }
     expect(() => tagger.predict(text)).toThrow("found one that was disposed of");
+    expect(() => tagger.labels).toThrow("found one that was disposed of");
+    tagger.dispose();
   });
 });

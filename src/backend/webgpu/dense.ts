@@ -7,6 +7,30 @@ import type { Recorder } from "./recorder.ts";
 import { apart, hasShape, isSquare, isVector } from "./shapes.ts";
 import type { GpuIndices, GpuTensor } from "./tensors.ts";
 
+/**
+ * Runs an operation over rows of these tensors: all of them at once, or where one is larger than the device can bind,
+ * block by block. Tensors of one row, where others have more, stay whole.
+ */
+function overRows<T extends Record<string, GpuTensor | undefined>>(
+  recorder: Recorder,
+  tensors: T,
+  run: (tensors: T) => void,
+): void {
+  const given = Object.values(tensors).filter((tensor) => tensor !== undefined);
+  const widest = Math.max(1, ...given.map(({ columns }) => columns));
+  const rows = Math.max(...given.map((tensor) => tensor.rows));
+  // A block's first element need not be where a binding may begin.
+  const most = Math.floor(recorder.device.limits.maxStorageBufferBindingSize / 4) - 64;
+  if (given.every(({ length }) => length <= most) || rows === 1) return run(tensors);
+  const step = Math.max(1, Math.floor(most / widest));
+  for (let from = 0; from < rows; from += step) {
+    const to = Math.min(rows, from + step);
+    const part = ([name, tensor]: [string, GpuTensor | undefined]) =>
+      [name, tensor?.rows === rows ? tensor.rowRange(from, to) : tensor] as const;
+    run(Object.fromEntries(Object.entries(tensors).map(part)) as T);
+  }
+}
+
 /** What a product is made of; strides are those of A and B as they are multiplied. */
 interface Product {
   rows: number;
@@ -69,7 +93,12 @@ export function gemm(
   apart("out", out, { a, b });
   const [aRow, aColumn] = transposeA ? [1, a.columns] : [a.columns, 1];
   const [bRow, bColumn] = transposeB ? [1, b.columns] : [b.columns, 1];
-  product(recorder, a, b, out, { rows, columns, depth, alpha, beta, aRow, aColumn, bRow, bColumn });
+  const of = { columns, depth, alpha, beta, aRow, aColumn, bRow, bColumn };
+  if (transposeA) product(recorder, a, b, out, { rows, ...of });
+  else
+    overRows(recorder, { a, out }, (part) =>
+      product(recorder, part.a, b, part.out, { rows: part.out.rows, ...of }),
+    );
 }
 
 /** out = beta out + alpha A diag(w) A', or A' diag(w) A. */
