@@ -1,6 +1,5 @@
 // Compiles assembly/ to WASM and src/ to dist/. `npm run build` does both, `npm run build -- --wasm` only the first.
 
-import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -10,6 +9,7 @@ import { kernelSources } from "./kernels.ts";
 import { buildReport } from "./report.ts";
 import { type Job, runAll } from "./run.ts";
 import { writeShaders } from "./shaders.ts";
+import { buildTypes } from "./types.ts";
 
 /** The same source, four ways. Threads share an imported memory; relaxed SIMD gives up equal bytes between CPUs. */
 const threads = ["--enable", "threads", "--importMemory", "--sharedMemory", "--maximumMemory", "65536"];
@@ -89,8 +89,7 @@ async function buildDist(): Promise<void> {
     loader: { ".wgsl": "text" },
     logLevel: "warning",
   });
-  const types = spawnSync("node_modules/.bin/tsc", ["-p", "tsconfig.build.json"], { stdio: "inherit" });
-  if (types.status !== 0) process.exit(1);
+  buildTypes();
   for (const name of modules) {
     writeFileSync(`dist/${name}.wasm`, readFileSync(`build/${name}.wasm`));
   }

@@ -192,9 +192,7 @@ function vocabularyOf(
     return { vocabulary: undefined, order: undefined, frequency: undefined };
   }
   const vocabulary = new Vocabulary(parts.bytes("vocabulary"), features, parts.file);
-  const order = parts.has("order") ? parts.integers("order", features) : undefined;
-  if (order?.some((column) => column < 0 || column >= features))
-    parts.refuse("a column in order beyond the features", `numbers from 0 to ${features - 1}`);
+  const order = parts.has("order") ? orderOf(parts, features) : undefined;
   let frequency: Int32Array | undefined;
   if (text) {
     const reader = new ByteReader(parts.bytes("frequency"), "the document frequencies", parts.file);
@@ -207,6 +205,18 @@ function vocabularyOf(
     reader.finish();
   }
   return { vocabulary, order, frequency };
+}
+
+/** The feature of each name: every feature once. */
+function orderOf(parts: Parts, features: number): Int32Array {
+  const order = parts.integers("order", features);
+  const met = new Uint8Array(features);
+  for (const feature of order) {
+    if (met[feature] !== 0)
+      parts.refuse(`feature ${feature} in order`, `each from 0 to ${features - 1} once`);
+    met[feature] = 1;
+  }
+  return order;
 }
 
 /** Checks the list of names and gives a function that decodes one. */

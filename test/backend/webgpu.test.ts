@@ -189,6 +189,41 @@ describe("the GPU's memory", () => {
     });
   });
 
+  gpuTest("a tensor larger than a binding is worked on in blocks of rows", async () => {
+    await withGpu(async (backend) => {
+      const most = backend.device.limits.maxStorageBufferBindingSize;
+      const columns = 4099;
+      const rows = Math.floor(most / 4 / columns) + 40;
+      const x = backend.tensor(rows, columns);
+      const row = backend.tensor(1, columns);
+      const sums = backend.tensor(rows, 1);
+      backend.fill(x, 2);
+      backend.fill(row, 0.25);
+      backend.combine("multiply", x, row, x);
+      backend.rowSums(x, sums);
+      expect((await backend.read(sums)).every((value) => value === 0.5 * columns)).toBe(true);
+      for (const at of [0, rows - 1])
+        expect((await backend.read(backend.rowRange(x, at, at + 1))).every((value) => value === 0.5)).toBe(
+          true,
+        );
+      expect(() => backend.columnSums(x, row)).toThrow(
+        `expected at most ${most}, which this device can bind`,
+      );
+      backend.free(x, row, sums);
+    });
+  });
+
+  gpuTest("numbers in memory that threads share arrive as they are", async () => {
+    if (typeof SharedArrayBuffer === "undefined") return;
+    await withGpu(async (backend) => {
+      const values = new Float32Array(new SharedArrayBuffer(16));
+      values.set([1, 2, 3, 4]);
+      const x = backend.tensor(1, 4, values);
+      expect([...(await backend.read(x))]).toEqual([1, 2, 3, 4]);
+      backend.free(x);
+    });
+  });
+
   gpuTest("dispose frees the buffers and leaves the device alone", async () => {
     const device = await sharedDevice();
     const backend = await WebGpuBackend.create(device);

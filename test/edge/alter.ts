@@ -149,7 +149,8 @@ function alterNumbers(next: Next, parts: Parts): void {
     const value = oneOf(next, [Number.NaN, Number.POSITIVE_INFINITY, -1, 0, 1e30, -3e38, 2 ** 31, next()]);
     if (dtype === "F64") view.setFloat64(at, value, true);
     else if (dtype === "F32") view.setFloat32(at, value, true);
-    else if (dtype === "I32") view.setInt32(at, value, true);
+    else if (dtype === "I32")
+      view.setInt32(at, oneOf(next, [-2, -1, 0, 1, below(next, 40), 2 ** 31 - 1, -(2 ** 31)]), true);
     else if (dtype === "F16") view.setUint16(at, below(next, 65536), true);
     else view.setUint8(at, oneOf(next, [0, 1, 127, 128, 255, below(next, 256)]));
   }

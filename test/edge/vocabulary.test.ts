@@ -43,6 +43,11 @@ describe("a vocabulary", () => {
     );
   });
 
+  test("does not take the end of a name for the whole of another", () => {
+    const find = finder(["abx", "z"]);
+    expect(["abz", "ab", "abx", "x", "z"].map(find)).toEqual([-1, -1, 0, -1, 1]);
+  });
+
   test("of sorted words needs no order and about half their bytes", () => {
     const terms = words(2000, 5);
     const { bytes, order } = vocabularyBytes(terms);

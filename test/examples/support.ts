@@ -23,7 +23,7 @@ function documents(): string {
   const names = Object.keys(subjects);
   const lines: string[] = [];
   for (let i = 0; i < 160; i++) {
-    const labels = [...new Set([names[i % 4], names[(i * 7) % 4]])] as string[];
+    const labels = [...new Set([names[i % 4], names[(i + (i >> 2)) % 4]])] as string[];
     const words = labels.flatMap((label, j) =>
       [0, 1, 2].map((w) => subjects[label]?.[(i + w * (j + 1)) % 5]),
     );

@@ -55,6 +55,8 @@ export async function works(device: GPUDevice): Promise<boolean> {
   const buffer = device.createBuffer({ size: 16, usage: 1 | 8 });
   try {
     device.queue.writeBuffer(buffer, 0, Float32Array.of(1, 2, 3, 4));
+    // Deno writes when something is submitted.
+    device.queue.submit([]);
     await buffer.mapAsync(1);
     return new Float32Array(buffer.getMappedRange())[3] === 4;
   } catch {

@@ -21,8 +21,12 @@ function overRows<T extends Record<string, GpuTensor | undefined>>(
   const rows = Math.max(...given.map((tensor) => tensor.rows));
   // A block's first element need not be where a binding may begin.
   const most = Math.floor(recorder.device.limits.maxStorageBufferBindingSize / 4) - 64;
-  if (given.every(({ length }) => length <= most) || rows === 1) return run(tensors);
-  const step = Math.max(1, Math.floor(most / widest));
+  const fits = given.every(({ length }) => length <= most);
+  const step = fits ? Math.max(1, rows) : Math.max(1, Math.floor(most / widest));
+  if (step >= rows) {
+    run(tensors);
+    return;
+  }
   for (let from = 0; from < rows; from += step) {
     const to = Math.min(rows, from + step);
     const part = ([name, tensor]: [string, GpuTensor | undefined]) =>
@@ -147,18 +151,13 @@ export function combine(
       "y",
       `found ${y.rows} x ${y.columns}, expected ${rows} x ${columns}, a row, a column or one value`,
     );
-  recorder.run(
-    "combine",
-    recorder.grid(out.length, recorder.constant("combine", "SIZE")),
-    { x, y, out },
-    {
-      rows,
-      columns,
-      operation: COMBINATIONS[op],
-      yRow: y.rows === 1 && rows !== 1 ? 0 : y.columns,
-      yColumn: y.columns === 1 && columns !== 1 ? 0 : 1,
-    },
-  );
+  const operation = COMBINATIONS[op];
+  const yRow = y.rows === 1 && rows !== 1 ? 0 : y.columns;
+  const yColumn = y.columns === 1 && columns !== 1 ? 0 : 1;
+  overRows(recorder, { x, y, out }, (part) => {
+    const grid = recorder.grid(part.out.length, recorder.constant("combine", "SIZE"));
+    recorder.run("combine", grid, part, { rows: part.out.rows, columns, operation, yRow, yColumn });
+  });
 }
 
 /** out = alpha x + beta y */
@@ -174,8 +173,11 @@ export function blend(
   finiteNumber("beta", beta);
   hasShape("y", y, x.rows, x.columns);
   hasShape("out", out, x.rows, x.columns);
-  const grid = recorder.grid(out.length, recorder.constant("blend", "SIZE"));
-  recorder.run("blend", grid, { x, y, out }, { count: out.length, alpha, beta });
+  overRows(recorder, { x, y, out }, (part) => {
+    const count = part.out.length;
+    const grid = recorder.grid(count, recorder.constant("blend", "SIZE"));
+    recorder.run("blend", grid, part, { count, alpha, beta });
+  });
 }
 
 const MAPS = { exp: 0, log: 1, square: 2, reciprocal: 3 } as const;
@@ -183,14 +185,19 @@ const MAPS = { exp: 0, log: 1, square: 2, reciprocal: 3 } as const;
 /** out = f(x) */
 export function map(recorder: Recorder, op: keyof typeof MAPS, x: GpuTensor, out: GpuTensor): void {
   hasShape("out", out, x.rows, x.columns);
-  const grid = recorder.grid(out.length, recorder.constant("map", "SIZE"));
-  recorder.run("map", grid, { x, out }, { count: out.length, operation: MAPS[op] });
+  overRows(recorder, { x, out }, (part) => {
+    const count = part.out.length;
+    const grid = recorder.grid(count, recorder.constant("map", "SIZE"));
+    recorder.run("map", grid, part, { count, operation: MAPS[op] });
+  });
 }
 
 export function fill(recorder: Recorder, out: GpuTensor, value: number): void {
   finiteNumber("value", value);
-  const grid = recorder.grid(out.length, recorder.constant("fill", "SIZE"));
-  recorder.run("fill", grid, { out }, { count: out.length, value });
+  overRows(recorder, { out }, (part) => {
+    const count = part.out.length;
+    recorder.run("fill", recorder.grid(count, recorder.constant("fill", "SIZE")), part, { count, value });
+  });
 }
 
 /** Terms that are worth an invocation of their own. */
@@ -203,18 +210,13 @@ export function rowSums(recorder: Recorder, x: GpuTensor, out: GpuTensor, y: Gpu
   const size = recorder.constant("rowSums", "SIZE");
   let lanes = 1;
   while (lanes < size && lanes * TERMS_A_LANE < x.columns) lanes *= 2;
-  recorder.run(
-    "rowSums",
-    recorder.grid(x.rows, size / lanes),
-    { x, y, out },
-    {
-      rows: x.rows,
-      columns: x.columns,
-      lanes,
-      weighted: y ? 1 : 0,
-      yRow: y === undefined || y.rows === 1 ? 0 : y.columns,
-    },
-  );
+  const { columns } = x;
+  const yRow = y === undefined || y.rows === 1 ? 0 : y.columns;
+  overRows(recorder, { x, y, out: out.reshape(x.rows, 1) }, (part) => {
+    const { rows } = part.x;
+    const grid = recorder.grid(rows, size / lanes);
+    recorder.run("rowSums", grid, part, { rows, columns, lanes, weighted: y ? 1 : 0, yRow });
+  });
 }
 
 /** out_j = sum_i x_ij y_ij; y may be a column. */
@@ -284,21 +286,20 @@ export function adam(
 ): void {
   finiteNumber("rate", rate);
   wholeNumber("step", step, 1);
-  const { rows, columns, length } = tensors.parameter;
+  const { rows, columns } = tensors.parameter;
   for (const [name, value] of Object.entries(tensors)) hasShape(name, value, rows, columns);
   const correction = Math.sqrt(1 - power(beta2, step));
-  recorder.run(
-    "adam",
-    recorder.grid(length, recorder.constant("adam", "SIZE")),
-    { ...tensors },
-    {
-      count: length,
-      rate: (rate * correction) / (1 - power(beta1, step)),
-      beta1,
-      beta2,
-      rest1: 1 - beta1,
-      rest2: 1 - beta2,
-      epsilon: epsilon * correction,
-    },
-  );
+  const constants = {
+    rate: (rate * correction) / (1 - power(beta1, step)),
+    beta1,
+    beta2,
+    rest1: 1 - beta1,
+    rest2: 1 - beta2,
+    epsilon: epsilon * correction,
+  };
+  overRows(recorder, tensors, (part) => {
+    const count = part.parameter.length;
+    const grid = recorder.grid(count, recorder.constant("adam", "SIZE"));
+    recorder.run("adam", grid, part, { count, ...constants });
+  });
 }

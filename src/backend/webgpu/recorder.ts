@@ -170,7 +170,8 @@ export class Recorder {
       if (operand === undefined) return nothing;
       const partner = written.get(`d${name.charAt(0).toUpperCase()}${name.slice(1)}`) ?? written.get("out");
       const { storage } = operand.block;
-      if (partner?.storage === storage && program.fields.some((field) => field.name === `${name}IsOut`)) {
+      const readable = program.fields.some((field) => field.name === `${name}IsOut`);
+      if (partner?.storage === storage && readable && this.#isWithin(operand, partner)) {
         values[`${name}IsOut`] = 1;
         values[`${name}Offset`] = operand.offset - partner.base / 4;
         return nothing;
@@ -187,12 +188,18 @@ export class Recorder {
     return { windows, copies };
   }
 
+  /** Whether all of the operand is bound with this window. */
+  #isWithin({ offset, length }: Operand, { base }: Window): boolean {
+    const most = this.device.limits.maxStorageBufferBindingSize;
+    return 4 * offset >= base && 4 * (offset + length) <= base + most;
+  }
+
   #window(operand: Operand, shader: string, name: string): Window {
     const { storage } = operand.block;
     const most = this.device.limits.maxStorageBufferBindingSize;
     if (storage.bytes <= most) return { storage, base: 0 };
     const base = Math.floor((4 * operand.offset) / ALIGNMENT) * ALIGNMENT;
-    if (4 * (operand.offset + operand.length) - base > most)
+    if (!this.#isWithin(operand, { storage, base }))
       throw new Error(
         `shader ${shader}: found ${4 * operand.length} bytes in ${name}, expected at most ${most}, which this device can bind`,
       );
@@ -293,7 +300,8 @@ export class Recorder {
     const { storage } = operand.block;
     if (values.length === 0) return;
     if (storage.lastUse === this.#submission) this.flush();
-    this.device.queue.writeBuffer(storage.buffer, 4 * operand.offset, values as GPUAllowSharedBufferSource);
+    const plain = isShared(values) ? values.slice() : (values as Float32Array<ArrayBuffer>);
+    this.device.queue.writeBuffer(storage.buffer, 4 * operand.offset, plain);
     this.statistics.uploadedBytes += values.byteLength;
   }
 
@@ -346,6 +354,10 @@ export class Recorder {
     this.#memory.dispose();
   }
 }
+
+/** Memory shared between threads, as a core's: Deno 2.9 would upload zeros from it, and Dawn in Node 20 crashes. */
+const isShared = (values: Float32Array | Int32Array): boolean =>
+  values.buffer[Symbol.toStringTag] === "SharedArrayBuffer";
 
 /** GPUMapMode.READ: the name is not there in every runtime. */
 const MAP_READ_MODE = 1;

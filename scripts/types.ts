@@ -1,0 +1,54 @@
+// Writes dist/types/: the declarations that the package's entries reach, and one for the WASM modules.
+
+import { spawnSync } from "node:child_process";
+import { readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+const FOLDER = "dist/types";
+
+/** What `import wasm from "mlgpf/edge.wasm"` gives in workers and with bundlers that know WASM. */
+const WASM = `// A compiled module: mlgpf/edge.wasm for load() of mlgpf/edge, mlgpf/core.wasm for createCore() of mlgpf/core.
+declare const module: WebAssembly.Module;
+export default module;
+`;
+
+/** Files of src/ whose declarations are entries of the package, as package.json's exports name them. */
+function declarationEntries(): string[] {
+  const { exports } = JSON.parse(readFileSync("package.json", "utf8")) as {
+    exports: Record<string, string | { types?: string }>;
+  };
+  const named = Object.values(exports).flatMap((entry) =>
+    typeof entry === "object" ? (entry.types ?? []) : [],
+  );
+  return [...new Set(named.map((path) => join(path)))];
+}
+
+/** The declarations a file imports, with their own. */
+function reach(file: string, found: Set<string>): void {
+  if (found.has(file)) return;
+  found.add(file);
+  for (const [, path] of readFileSync(file, "utf8").matchAll(/\b(?:from|import\()\s*"(\.[^"]+)\.js"/g))
+    reach(join(dirname(file), `${path}.d.ts`), found);
+}
+
+/** Removes what is not in `kept`; says whether anything is left. */
+function prune(folder: string, kept: Set<string>): boolean {
+  let left = false;
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) left = prune(path, kept) || left;
+    else if (kept.has(path)) left = true;
+    else rmSync(path);
+  }
+  if (!left) rmdirSync(folder);
+  return left;
+}
+
+export function buildTypes(): void {
+  const { status } = spawnSync("node_modules/.bin/tsc", ["-p", "tsconfig.build.json"], { stdio: "inherit" });
+  if (status !== 0) process.exit(1);
+  writeFileSync(join(FOLDER, "wasm.d.ts"), WASM);
+  const kept = new Set<string>();
+  for (const entry of declarationEntries()) reach(entry, kept);
+  prune(FOLDER, kept);
+}
