@@ -23,12 +23,17 @@ function declarationEntries(): string[] {
   return [...new Set(named.map((path) => join(path)))];
 }
 
-/** The declarations a file imports, with their own. */
+/** Between two files of dist/types; tsc leaves the ending of the source in declarations. */
+const RELATIVE = /(\b(?:from|import\()\s*"\.[^"]+)\.ts"/g;
+const IMPORTED = /\b(?:from|import\()\s*"(\.[^"]+)\.js"/g;
+
+/** Gives a declaration's imports the ending that packages have, and goes on to what it imports. */
 function reach(file: string, found: Set<string>): void {
   if (found.has(file)) return;
   found.add(file);
-  for (const [, path] of readFileSync(file, "utf8").matchAll(/\b(?:from|import\()\s*"(\.[^"]+)\.js"/g))
-    reach(join(dirname(file), `${path}.d.ts`), found);
+  const text = readFileSync(file, "utf8").replace(RELATIVE, '$1.js"');
+  writeFileSync(file, text);
+  for (const [, path] of text.matchAll(IMPORTED)) reach(join(dirname(file), `${path}.d.ts`), found);
 }
 
 /** Removes what is not in `kept`; says whether anything is left. */

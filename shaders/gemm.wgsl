@@ -1,11 +1,13 @@
 // out = beta out + alpha A diag(w) B, for each of a stack of problems (workgroup.z). Operands have a row and a column
 // stride, so that transposed ones are only read in another order. A workgroup makes a tile of out, an invocation 4 x 4
 // elements of it. `symmetric` makes only tiles on and below the diagonal and writes their mirror images too.
+// A stack may also be one long product in parts, to be added up afterwards: each has `depth` of its `totalDepth` terms.
 
 struct Parameters {
   rows: u32,
   columns: u32,
   depth: u32,
+  totalDepth: u32,
   alpha: f32,
   beta: f32,
   aRow: u32,
@@ -14,6 +16,7 @@ struct Parameters {
   bRow: u32,
   bColumn: u32,
   bStack: u32,
+  weightsStack: u32,
   outStack: u32,
   // 1 where there are weights
   weighted: u32,
@@ -44,33 +47,38 @@ var<workgroup> left: array<vec4f, DEPTH * SIDE>;
 var<workgroup> right: array<vec4f, DEPTH * SIDE>;
 
 // Reading beyond an end is safe in WGSL, and a choice between two values is quicker than a branch around each.
-fn aAt(row: u32, k: u32, stack: u32) -> f32 {
+fn aAt(row: u32, k: u32, depth: u32, stack: u32) -> f32 {
   let value = a[p.aOffset + stack * p.aStack + row * p.aRow + k * p.aColumn];
-  return select(0.0, value, row < p.rows && k < p.depth);
+  return select(0.0, value, row < p.rows && k < depth);
 }
 
-fn bAt(k: u32, column: u32, stack: u32) -> f32 {
+fn bAt(k: u32, column: u32, depth: u32, stack: u32) -> f32 {
   let value = b[p.bOffset + stack * p.bStack + k * p.bRow + column * p.bColumn];
-  return select(0.0, value, column < p.columns && k < p.depth);
+  return select(0.0, value, column < p.columns && k < depth);
 }
 
-fn weightAt(k: u32) -> f32 {
-  if (p.weighted == 0u || k >= p.depth) {
+fn weightAt(k: u32, stack: u32) -> f32 {
+  if (p.weighted == 0u) {
     return 1.0;
   }
-  return weights[p.weightsOffset + k];
+  return weights[p.weightsOffset + stack * p.weightsStack + k];
 }
 
-fn loadTiles(row: u32, column: u32, first: u32, stack: u32, local: u32) {
+fn loadTiles(row: u32, column: u32, first: u32, depth: u32, stack: u32, local: u32) {
   for (var slot = local; slot < DEPTH * SIDE; slot += SIZE) {
     let k = first + slot % DEPTH;
     let r = row + 4u * (slot / DEPTH);
-    left[(slot % DEPTH) * SIDE + slot / DEPTH] = weightAt(k) * vec4f(
-      aAt(r, k, stack), aAt(r + 1u, k, stack), aAt(r + 2u, k, stack), aAt(r + 3u, k, stack));
+    let a4 = vec4f(
+      aAt(r, k, depth, stack), aAt(r + 1u, k, depth, stack), aAt(r + 2u, k, depth, stack), aAt(r + 3u, k, depth, stack));
+    left[(slot % DEPTH) * SIDE + slot / DEPTH] = select(vec4f(), weightAt(k, stack) * a4, k < depth);
     let term = first + slot / SIDE;
     let c = column + 4u * (slot % SIDE);
     right[slot] = vec4f(
-      bAt(term, c, stack), bAt(term, c + 1u, stack), bAt(term, c + 2u, stack), bAt(term, c + 3u, stack));
+      bAt(term, c, depth, stack),
+      bAt(term, c + 1u, depth, stack),
+      bAt(term, c + 2u, depth, stack),
+      bAt(term, c + 3u, depth, stack),
+    );
   }
 }
 
@@ -101,12 +109,13 @@ fn main(
   }
   let row = workgroup.y * TILE;
   let column = workgroup.x * TILE;
+  let depth = min(p.depth, p.totalDepth - workgroup.z * p.depth);
   var sum0 = vec4f();
   var sum1 = vec4f();
   var sum2 = vec4f();
   var sum3 = vec4f();
-  for (var first = select(0u, row, p.fromRow == 1u); first < p.depth; first += DEPTH) {
-    loadTiles(row, column, first, workgroup.z, index);
+  for (var first = select(0u, row, p.fromRow == 1u); first < depth; first += DEPTH) {
+    loadTiles(row, column, first, depth, workgroup.z, index);
     workgroupBarrier();
     for (var k = 0u; k < DEPTH; k++) {
       let l = left[k * SIDE + local.y];

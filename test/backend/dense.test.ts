@@ -15,6 +15,7 @@ const shapes: [number, number, number][] = [
   [70, 95, 13],
   [5, 130, 65],
   [4, 3, 0],
+  [9, 40, 1001],
 ];
 
 /** A tensor that begins in the middle of another, at an offset that is no multiple of anything. */

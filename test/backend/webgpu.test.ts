@@ -8,8 +8,11 @@ import { WebGpuBackend } from "../../src/backend/webgpu/backend.ts";
 import { checkShaders } from "../../src/backend/webgpu/check.ts";
 import { createCore } from "../../src/core/index.ts";
 import { type ShaderName, shaders } from "../../src/generated/shaders.ts";
+import { Bound } from "../../src/model/bound.ts";
 import { selfcheckCases } from "../../src/model/cases.ts";
+import { allocateParameters, type Parameters, parameterNames } from "../../src/model/parameters.ts";
 import { selfcheckCase } from "../../src/model/selfcheck.ts";
+import type { ModelShape } from "../../src/model/shape.ts";
 import { hasGpu, sharedDevice, withGpu } from "../support/backends.ts";
 import { randomNumbers } from "../support/numbers.ts";
 
@@ -116,6 +119,61 @@ function work(backend: Backend, length: number): Tensor {
   return out;
 }
 
+const STEP: ModelShape = {
+  points: 30,
+  features: 12,
+  labels: 9,
+  factors: 3,
+  inducing: 5,
+  rank: 0,
+  batch: 8,
+  kernel: "linear",
+  inducingInputs: "free",
+  covariance: "perFactor",
+  mean: "features",
+  floor: 1e-6,
+  quadrature: "closed",
+};
+
+/** One step after another: a batch goes up, the bound's gradients, Adam. */
+function trainingStep(backend: WebGpuBackend): () => void {
+  const { points, features, batch: size, labels } = STEP;
+  const [parameters, first, second] = [0, 1, 2].map(() => allocateParameters(backend, STEP)) as Parameters[];
+  const x = backend.sparse(
+    points,
+    features,
+    Int32Array.from({ length: points + 1 }, (_, i) => i),
+    Int32Array.from({ length: points }, (_, i) => i % features),
+    new Float32Array(points).fill(1),
+  );
+  const rows = backend.indices(size);
+  const squares = backend.tensor(1, size, new Float32Array(size).fill(1));
+  const bound = new Bound(backend, STEP);
+  let step = 0;
+  return () => {
+    step++;
+    backend.writeIndices(
+      rows,
+      Int32Array.from({ length: size }, (_, i) => (i * step) % points),
+    );
+    const lists = {
+      rowStart: Int32Array.from({ length: size + 1 }, (_, i) => i),
+      labelIndex: Int32Array.from({ length: size }, (_, i) => (i + step) % labels),
+    };
+    const options = { klWeight: 1, learnInducing: true, learnHyper: true };
+    bound.evaluate(parameters as Parameters, { x, rows, squares, labels: lists }, options);
+    for (const name of parameterNames) {
+      const [p, m, v] = [parameters, first, second].map((one) => (one as Parameters)[name]) as [
+        Tensor,
+        Tensor,
+        Tensor,
+      ];
+      backend.adam(p, bound.gradient[name], m, v, { rate: 0.01, step });
+    }
+    backend.flush();
+  };
+}
+
 describe("the GPU's memory", () => {
   gpuTest("repeated work makes no new buffer and uploads only its data", async () => {
     await withGpu(async (backend) => {
@@ -147,6 +205,26 @@ describe("the GPU's memory", () => {
       expect([backend.statistics.buffers, backend.statistics.bytes]).toEqual([buffers, bytes]);
     });
   });
+
+  gpuTest(
+    "a training step is one submission: its batch goes up, nothing comes down, no buffer is made",
+    async () => {
+      await withGpu(async (backend) => {
+        const step = trainingStep(backend);
+        for (let i = 0; i < 3; i++) step();
+        const before = { ...backend.statistics };
+        step();
+        const { buffers, bytes, submits, readBytes, uploadedBytes } = backend.statistics;
+        expect([buffers, bytes, readBytes]).toEqual([before.buffers, before.bytes, before.readBytes]);
+        expect(submits - before.submits).toBe(1);
+        // Rows, starts of lists and labels; the step's length, new each time, for each parameter.
+        const adamFields = 11;
+        expect(uploadedBytes - before.uploadedBytes).toBeLessThan(
+          4 * (STEP.batch * 3 + 1 + 6 * adamFields) + 1,
+        );
+      });
+    },
+  );
 
   gpuTest(
     "what is written between operations is seen by those that follow, and by no earlier one",
@@ -197,9 +275,8 @@ describe("the GPU's memory", () => {
       const x = backend.tensor(rows, columns);
       const row = backend.tensor(1, columns);
       const sums = backend.tensor(rows, 1);
-      backend.fill(x, 2);
-      backend.fill(row, 0.25);
-      backend.combine("multiply", x, row, x);
+      backend.fill(row, 0.5);
+      backend.combine("add", x, row, x);
       backend.rowSums(x, sums);
       expect((await backend.read(sums)).every((value) => value === 0.5 * columns)).toBe(true);
       for (const at of [0, rows - 1])

@@ -386,6 +386,75 @@ describe("selfcheck", () => {
   });
 });
 
+describe("--device", () => {
+  test("webgpu trains and checks on a GPU; auto takes no software one and says so, unless --quiet", async () => {
+    await inFolder(async (path) => {
+      writeFileSync(path("data.txt"), xcText(data));
+      const train = [
+        "train",
+        path("data.txt"),
+        "--out",
+        path("model"),
+        ...small,
+        "--device",
+        "webgpu",
+        "--json",
+      ];
+      const trained = await mlgpf(train);
+      expect(trained.code, trained.err).toBe(0);
+      expect(trained.err).toMatch(/^training on GPU \(.+\)$/m);
+      expect(JSON.parse(trained.out)).toMatchObject({ steps: 60, device: "webgpu" });
+
+      for (const command of ["eval", "predict"]) {
+        const [plain, auto, quiet] = await Promise.all(
+          [[], ["--device", "auto"], ["--device", "auto", "--quiet"]].map((more) =>
+            mlgpf([command, path("model"), path("data.txt"), ...more]),
+          ),
+        );
+        expect(auto?.err).toMatch(/^predicting on WASM \(.+ is no hardware\)$/m);
+        expect(quiet?.err).toBe("");
+        expect(auto?.out).toBe(plain?.out);
+        expect(quiet?.out).toBe(plain?.out);
+      }
+      const double = await mlgpf([...train, "--precision", "f64", "--quiet"]);
+      expect(double.code).toBe(1);
+      expectSentence(double);
+      expect(double.err).toContain("device: found a GPU with the precision f64, expected wasm");
+    });
+    const checked = await mlgpf(["selfcheck", "--device", "webgpu", "--json"]);
+    expect(checked.code, checked.err).toBe(0);
+    expect(JSON.parse(checked.out)).toMatchObject({ device: "webgpu", precision: "f32", passed: true });
+  });
+});
+
+describe("--early-stop", () => {
+  test("stops, with a number or without, and keeps the best; it needs --valid", async () => {
+    await inFolder(async (path) => {
+      writeFileSync(path("data.txt"), xcText(data));
+      // The same points with other labels: the better these data are known, the worse for those.
+      const { labels } = data;
+      const labelIndex = labels.labelIndex.map((label) => (label + 5) % 12);
+      writeFileSync(path("other.txt"), xcText({ ...data, labels: { ...labels, labelIndex } }));
+      const train = ["train", path("data.txt"), "--out", path("model"), ...small, "--json"];
+      for (const [flag, patience] of [
+        [["--early-stop"], 3],
+        [["--early-stop", "2"], 2],
+      ] as const) {
+        const { code, out, err } = await mlgpf([...train, ...flag, "--valid", path("other.txt")]);
+        expect(code, err).toBe(0);
+        const { steps, earlyStopping, options } = JSON.parse(out);
+        expect(options.earlyStopping).toEqual({ patience, metric: "logLoss" });
+        expect(earlyStopping).toMatchObject({ lastStep: steps + 3 * patience, plannedSteps: 60 });
+        expect(err).toContain(`stopped at step ${earlyStopping.lastStep} of 60`);
+      }
+      const lacking = await mlgpf([...train, "--early-stop"]);
+      expect(lacking.code).toBe(2);
+      expectSentence(lacking);
+      expect(lacking.err).toContain("--early-stop: found no validation data, expected --valid FILE");
+    });
+  });
+});
+
 describe("Ctrl-C", () => {
   test("keeps the state; --resume goes on to the same bytes", async () => {
     await inFolder(async (path) => {

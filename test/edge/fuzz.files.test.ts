@@ -18,6 +18,9 @@ import { textModel } from "./support.ts";
 const runs = Number(process.env.MLGPF_FUZZ ?? 20_000);
 const seed = Number(process.env.MLGPF_FUZZ_SEED ?? 1);
 
+/** In milliseconds; a file takes a fraction of one. */
+const patience = Math.max(120_000, 10 * runs);
+
 const sizes = { features: 20, labels: 7, factors: 3, inducing: 4 };
 const linear = textModel(sizes);
 const squared = textModel({ ...sizes, kernel: "linear+se", groups: "perFactor" });
@@ -102,45 +105,61 @@ function problemOf(work: () => void): Error | undefined {
 }
 
 describe(`${runs} altered files`, () => {
-  test("of a compact model are refused or predict", async () => {
-    const files = [
-      await compactModel(linear),
-      await compactModel(squared, { type: "f32", variance: "exact" }),
-      await compactModel(squared, { type: "int8" }),
-      await compactModel(idle, { type: "f32", variance: "none" }),
-      await compactModel(named, { type: "f16", variance: "low-rank", rank: 2 }),
-    ];
-    const words = linear.vectoriser?.terms ?? [];
-    const byName = Object.fromEntries(words.map((word) => [word, 1]));
-    let predicted = 0;
-    const read = (bytes: Uint8Array): void => {
-      const model = readCompact(bytes, "small");
-      const tagger = new Tagger(model, plainLayer(model), "plain");
-      const input = tagger.info.fromText ? words.join(" ") : model.vocabulary ? byName : { 0: 1 };
-      for (const { label, probability, sd = 0 } of tagger.predict(input, { topK: 3 })) {
-        if (typeof label !== "string" || !(probability >= 0 && probability <= 1) || !(sd >= 0))
-          throw new Error(`predicted ${label}, ${probability}, ${sd}`);
-        predicted++;
-      }
-    };
-    const refused = fuzz(files, read, [FormatError]);
-    // Neither all nor nothing: both outcomes are met often.
-    expect(refused).toBeGreaterThan(runs / 2);
-    expect(predicted).toBeGreaterThan(runs / 10);
-  });
+  test(
+    "of a compact model are refused or predict",
+    async () => {
+      const files = [
+        await compactModel(linear),
+        await compactModel(squared, { type: "f32", variance: "exact" }),
+        await compactModel(squared, { type: "int8" }),
+        await compactModel(idle, { type: "f32", variance: "none" }),
+        await compactModel(named, { type: "f16", variance: "low-rank", rank: 2 }),
+      ];
+      const words = linear.vectoriser?.terms ?? [];
+      const byName = Object.fromEntries(words.map((word) => [word, 1]));
+      let predicted = 0;
+      const read = (bytes: Uint8Array): void => {
+        const model = readCompact(bytes, "small");
+        const tagger = new Tagger(model, plainLayer(model), "plain");
+        const input = tagger.info.fromText ? words.join(" ") : model.vocabulary ? byName : { 0: 1 };
+        for (const { label, probability, sd = 0 } of tagger.predict(input, { topK: 3 })) {
+          if (typeof label !== "string" || !(probability >= 0 && probability <= 1) || !(sd >= 0))
+            throw new Error(`predicted ${label}, ${probability}, ${sd}`);
+          predicted++;
+        }
+      };
+      const refused = fuzz(files, read, [FormatError]);
+      // Neither all nor nothing: both outcomes are met often.
+      expect(refused).toBeGreaterThan(runs / 2);
+      expect(predicted).toBeGreaterThan(runs / 10);
+    },
+    patience,
+  );
 
-  test("of a full model are refused or whole", () => {
-    const files = [linear, squared, named].map(modelToBytes);
-    let whole = 0;
-    const read = (bytes: Uint8Array): void => {
-      const model = modelFromBytes(bytes, "small");
-      for (const values of [model.inducingInputs, model.mu, model.sigma, model.phi, model.bias, model.hyper])
-        if (!values.every(Number.isFinite)) throw new Error("read a number that is not finite");
-      if ((model.labelNames?.length ?? model.labels) !== model.labels) throw new Error("read too few names");
-      whole++;
-    };
-    const refused = fuzz(files, read, [FormatError, DataError]);
-    expect(refused).toBeGreaterThan(runs / 2);
-    expect(whole).toBeGreaterThan(runs / 20);
-  });
+  test(
+    "of a full model are refused or whole",
+    () => {
+      const files = [linear, squared, named].map(modelToBytes);
+      let whole = 0;
+      const read = (bytes: Uint8Array): void => {
+        const model = modelFromBytes(bytes, "small");
+        for (const values of [
+          model.inducingInputs,
+          model.mu,
+          model.sigma,
+          model.phi,
+          model.bias,
+          model.hyper,
+        ])
+          if (!values.every(Number.isFinite)) throw new Error("read a number that is not finite");
+        if ((model.labelNames?.length ?? model.labels) !== model.labels)
+          throw new Error("read too few names");
+        whole++;
+      };
+      const refused = fuzz(files, read, [FormatError, DataError]);
+      expect(refused).toBeGreaterThan(runs / 2);
+      expect(whole).toBeGreaterThan(runs / 20);
+    },
+    patience,
+  );
 });

@@ -39,6 +39,9 @@ const list = (tensor: IndexTensor): GpuIndices => alive("indices", tensor as Gpu
 const entries = (tensor: PatternTensor): GpuPattern => alive("pattern", tensor as GpuPattern);
 const x = (tensor: SparseTensor): GpuSparse => tensor as GpuSparse;
 
+const floats = (values: ArrayLike<number>): Float32Array =>
+  values instanceof Float32Array ? values : Float32Array.from(values);
+
 export class WebGpuBackend implements Backend {
   readonly name = "webgpu";
   readonly precision = "f32";
@@ -64,10 +67,13 @@ export class WebGpuBackend implements Backend {
   tensor(rows: number, columns: number, values?: ArrayLike<number>): Tensor {
     wholeNumber("rows", rows, 0);
     wholeNumber("columns", columns, 0);
-    const block = this.#recorder.allocate(rows * columns, `a ${rows} x ${columns} matrix of f32`);
-    const made = new GpuTensor(block, rows, columns, 0, true);
-    if (values !== undefined) this.write(made, values);
-    else if (!block.fresh) dense.fill(this.#recorder, made, 0);
+    const what = `a ${rows} x ${columns} matrix of f32`;
+    if (values !== undefined) {
+      sameSize("values", "elements", values.length, rows * columns);
+      return new GpuTensor(this.#recorder.upload(floats(values), what), rows, columns, 0, true);
+    }
+    const made = new GpuTensor(this.#recorder.allocate(rows * columns, what), rows, columns, 0, true);
+    if (!made.block.fresh) dense.fill(this.#recorder, made, 0);
     return made;
   }
   sparse(
@@ -81,13 +87,11 @@ export class WebGpuBackend implements Backend {
   }
   indices(length: number): IndexTensor {
     wholeNumber("length", length, 0);
-    const made = new GpuIndices(this.#recorder.allocate(length, `${length} whole numbers`), length);
-    if (!made.block.fresh) this.#recorder.clear(made);
-    return made;
+    return new GpuIndices(this.#recorder.upload(new Int32Array(length), `${length} whole numbers`), length);
   }
   write(tensor: Tensor, values: ArrayLike<number>): void {
     sameSize("values", "elements", values.length, tensor.rows * tensor.columns);
-    this.#recorder.write(t(tensor), values instanceof Float32Array ? values : Float32Array.from(values));
+    this.#recorder.write(t(tensor), floats(values));
   }
   writeIndices(indices: IndexTensor, values: Int32Array): void {
     const target = list(indices);

@@ -5,7 +5,7 @@ import { ArgumentError } from "../../core/errors.ts";
 import type { AdamStep, ProductOptions } from "../backend.ts";
 import type { Recorder } from "./recorder.ts";
 import { apart, hasShape, isSquare, isVector } from "./shapes.ts";
-import type { GpuIndices, GpuTensor } from "./tensors.ts";
+import { type GpuIndices, GpuTensor } from "./tensors.ts";
 
 /**
  * Runs an operation over rows of these tensors: all of them at once, or where one is larger than the device can bind,
@@ -49,33 +49,69 @@ interface Product {
   symmetric?: boolean;
   weights?: GpuTensor | undefined;
   /** Problems one behind the other in the same tensors, and whether A' A is of a lower triangle. */
-  stack?: { count: number; a: number; b: number; out: number };
+  stack?: { count: number; a: number; b: number; weights: number; out: number; totalDepth: number };
   triangle?: boolean;
 }
 
-export function product(recorder: Recorder, a: GpuTensor, b: GpuTensor, out: GpuTensor, of: Product): void {
-  const {
-    symmetric = false,
-    weights,
-    stack = { count: 1, a: 0, b: 0, out: 0 },
-    triangle = false,
-    ...sizes
-  } = of;
+function dispatchProduct(recorder: Recorder, a: GpuTensor, b: GpuTensor, out: GpuTensor, of: Product): void {
+  const { symmetric = false, weights, stack, triangle = false, ...sizes } = of;
   const tile = recorder.constant("gemm", "TILE");
   recorder.run(
     "gemm",
-    [Math.ceil(of.columns / tile), Math.ceil(of.rows / tile), stack.count],
+    [Math.ceil(of.columns / tile), Math.ceil(of.rows / tile), stack?.count ?? 1],
     { a, b, weights, out },
     {
       ...sizes,
-      aStack: stack.a,
-      bStack: stack.b,
-      outStack: stack.out,
+      totalDepth: stack?.totalDepth ?? of.depth,
+      aStack: stack?.a ?? 0,
+      bStack: stack?.b ?? 0,
+      weightsStack: stack?.weights ?? 0,
+      outStack: stack?.out ?? 0,
       weighted: weights ? 1 : 0,
       symmetric: symmetric ? 1 : 0,
       fromRow: triangle ? 1 : 0,
     },
   );
+}
+
+/** Tiles of out that keep a GPU busy; with fewer, and a long sum, the sum is made in parts of at least so many terms. */
+const ENOUGH_TILES = 256;
+const TERMS_A_PART = 256;
+const MOST_PARTS = 16;
+
+function partsOf(recorder: Recorder, { rows, columns, depth, stack }: Product): number {
+  const tile = recorder.constant("gemm", "TILE");
+  const tiles = Math.ceil(rows / tile) * Math.ceil(columns / tile);
+  if (stack || tiles === 0) return 1;
+  return Math.min(MOST_PARTS, Math.ceil(ENOUGH_TILES / tiles), Math.floor(depth / TERMS_A_PART));
+}
+
+/** out = beta out + alpha A diag(w) B. */
+export function product(recorder: Recorder, a: GpuTensor, b: GpuTensor, out: GpuTensor, of: Product): void {
+  const parts = partsOf(recorder, of);
+  if (parts <= 1) {
+    dispatchProduct(recorder, a, b, out, of);
+    return;
+  }
+  const { alpha, beta, depth } = of;
+  const terms = Math.ceil(depth / parts);
+  const count = Math.ceil(depth / terms);
+  const block = recorder.allocate(count * out.length, "parts of a product");
+  const partial = new GpuTensor(block, count, out.length, 0, false);
+  const stack = {
+    count,
+    a: terms * of.aColumn,
+    b: terms * of.bRow,
+    weights: terms,
+    out: out.length,
+    totalDepth: depth,
+  };
+  dispatchProduct(recorder, a, b, partial, { ...of, depth: terms, alpha: 1, beta: 0, stack });
+  const total = new GpuTensor(recorder.allocate(out.length, "a product"), out.rows, out.columns, 0, false);
+  columnSums(recorder, partial, total.reshape(1, out.length), undefined);
+  blend(recorder, alpha, total, beta, out, out);
+  recorder.release(block);
+  recorder.release(total.block);
 }
 
 /** out = beta out + alpha A B, each transposed on request. */

@@ -100,7 +100,7 @@ export function inverseFromFactor(
     bColumn: 1,
     symmetric: true,
     triangle: true,
-    stack: { count, a: step, b: step, out: step },
+    stack: { count, a: step, b: step, weights: 0, out: step, totalDepth: count * size },
   });
   recorder.release(block);
 }

@@ -66,12 +66,10 @@ export class Rules {
   of(quadrature: number | "closed"): { nodes: number; rule: Operand | undefined } {
     if (quadrature === "closed") return { nodes: 0, rule: undefined };
     const nodes = wholeNumber("quadrature", quadrature, 1, 256);
-    let block = this.#blocks.get(nodes);
-    const values = block ? undefined : hermiteRule(nodes);
-    block ??= this.#recorder.allocate(2 * nodes, `a rule of ${nodes} nodes`);
-    const rule = { block, offset: 0, length: 2 * nodes };
-    if (values) this.#recorder.write(rule, values);
+    const block =
+      this.#blocks.get(nodes) ?? this.#recorder.upload(hermiteRule(nodes), `a rule of ${nodes} nodes`);
     this.#blocks.set(nodes, block);
+    const rule = { block, offset: 0, length: 2 * nodes };
     return { nodes, rule };
   }
 }
@@ -115,9 +113,8 @@ export function expectedLogLikelihood(
   isVector("rowValue", tensors.rowValue, rows);
   const numbers = joined(positives, rows, columns);
   const { nodes, rule } = rules.of(quadrature);
-  const block = recorder.allocate(numbers.length, "labels of a batch");
+  const block = recorder.upload(numbers, "labels of a batch");
   const lists = { block, offset: 0, length: numbers.length };
-  recorder.write(lists, numbers);
   recorder.run(
     "likelihood",
     recorder.grid(rows),

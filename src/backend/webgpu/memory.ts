@@ -66,8 +66,11 @@ export class GpuMemory {
     this.#report = report;
   }
 
-  /** A buffer of at least so many bytes; one that the commands being recorded do not use, if there is a choice. */
-  allocate(bytes: number, what: string, submission: number): Block {
+  /**
+   * A buffer of at least so many bytes. One that is to be written at once must not be in use by the commands recorded
+   * since the last submission: writing would have to wait for them. For others such a one is the best choice.
+   */
+  allocate(bytes: number, what: string, submission: number, toWrite: boolean): Block {
     const { maxBufferSize } = this.#device.limits;
     if (bytes > maxBufferSize)
       throw new Error(
@@ -75,8 +78,8 @@ export class GpuMemory {
       );
     const size = Math.min(sizeClass(bytes), maxBufferSize);
     const kept = this.#kept.get(size) ?? [];
-    let choice = kept.length - 1;
-    while (choice > 0 && kept[choice]?.lastUse === submission) choice--;
+    let choice = kept.findLastIndex(({ lastUse }) => (lastUse === submission) !== toWrite);
+    if (choice < 0 && !toWrite) choice = kept.length - 1;
     const storage = choice >= 0 ? (kept.splice(choice, 1)[0] as Storage) : undefined;
     if (storage === undefined)
       return { storage: this.#create(size, what, GPU_USAGE.storage), fresh: true, released: false };

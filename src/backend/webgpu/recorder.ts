@@ -89,7 +89,14 @@ export class Recorder {
 
   /** Memory for so many elements of four bytes; what it holds is not known unless it is fresh. */
   allocate(elements: number, what: string): Block {
-    return this.#memory.allocate(4 * elements, what, this.#submission);
+    return this.#memory.allocate(4 * elements, what, this.#submission, false);
+  }
+
+  /** Memory with these numbers in it. */
+  upload(values: Float32Array | Int32Array, what: string): Block {
+    const block = this.#memory.allocate(values.byteLength, what, this.#submission, true);
+    this.write({ block, offset: 0, length: values.length }, values);
+    return block;
   }
 
   release(block: Block): void {

@@ -5,17 +5,24 @@ import { sameSize, wholeNumber } from "../../core/check.ts";
 import type { LabelLists } from "../backend.ts";
 import type { Recorder } from "./recorder.ts";
 import { apart, hasShape, isVector } from "./shapes.ts";
-import { type Entries, type GpuIndices, GpuPattern, GpuSparse, type GpuTensor } from "./tensors.ts";
+import {
+  type Entries,
+  type GpuIndices,
+  GpuPattern,
+  GpuSparse,
+  type GpuTensor,
+  patternParts,
+} from "./tensors.ts";
 
 function upload(recorder: Recorder, starts: Int32Array, places: Int32Array, values: Float32Array): Entries {
   const joined = new Int32Array(starts.length + places.length);
   joined.set(starts);
   joined.set(places, starts.length);
-  const numbers = recorder.allocate(joined.length, `${places.length} entries of a sparse matrix`);
-  const held = recorder.allocate(values.length, `${values.length} values of a sparse matrix`);
-  recorder.write({ block: numbers, offset: 0, length: joined.length }, joined);
-  recorder.write({ block: held, offset: 0, length: values.length }, values);
-  return { places: starts.length, numbers, values: held };
+  return {
+    places: starts.length,
+    numbers: recorder.upload(joined, `${places.length} entries of a sparse matrix`),
+    values: recorder.upload(values, `${values.length} values of a sparse matrix`),
+  };
 }
 
 export function sparse(
@@ -118,7 +125,7 @@ export function sparseTransposeTimes(
   recorder.release(following);
 }
 
-/** The lists of a pattern in the order of GpuPattern.parts. */
+/** The lists of a pattern, in the order of patternParts. */
 export function pattern(
   recorder: Recorder,
   columns: number,
@@ -132,9 +139,7 @@ export function pattern(
   for (const label of labelIndex) (counts[label] as number)++;
   let labels = 0;
   for (const count of counts) if (count > 0) labels++;
-  const block = recorder.allocate(rows + 1 + 3 * entries + 2 * labels + 1, `a pattern of ${entries} entries`);
-  const made = new GpuPattern(block, rows, columns, entries, labels);
-  const { places, rowsOfEntries, labelNames, labelStarts, byLabel } = made.parts;
+  const { places, rowsOfEntries, labelNames, labelStarts, byLabel } = patternParts(rows, entries, labels);
   const all = new Int32Array(byLabel + entries);
   all.set(rowStart);
   all.set(labelIndex, places);
@@ -153,8 +158,8 @@ export function pattern(
   }
   all[labelStarts + labels] = held;
   for (let e = 0; e < entries; e++) all[byLabel + (counts[labelIndex[e] as number] as number)++] = e;
-  recorder.write({ block, offset: 0, length: all.length }, all);
-  return made;
+  const block = recorder.upload(all, `a pattern of ${entries} entries`);
+  return new GpuPattern(block, rows, columns, entries, labels);
 }
 
 /** out_e = a_i . b_k for each entry e = (i, k) */

@@ -95,7 +95,26 @@ export class GpuSparse implements SparseTensor {
   }
 }
 
-/** Places of a batch x labels matrix. One block holds all lists, one after the other, in this order. */
+/** Where in a pattern's block each list begins; starts of rows begin at 0. */
+export interface PatternParts {
+  /** Label and row of each entry. */
+  places: number;
+  rowsOfEntries: number;
+  /** Labels that occur, where the entries of each start, and these entries. */
+  labelNames: number;
+  labelStarts: number;
+  byLabel: number;
+}
+
+export function patternParts(rows: number, entries: number, labels: number): PatternParts {
+  const places = rows + 1;
+  const rowsOfEntries = places + entries;
+  const labelNames = rowsOfEntries + entries;
+  const labelStarts = labelNames + labels;
+  return { places, rowsOfEntries, labelNames, labelStarts, byLabel: labelStarts + labels + 1 };
+}
+
+/** Places of a batch x labels matrix, all their lists in one block. */
 export class GpuPattern implements PatternTensor {
   readonly rows: number;
   readonly columns: number;
@@ -103,6 +122,7 @@ export class GpuPattern implements PatternTensor {
   readonly block: Block;
   /** Labels that occur. */
   readonly labels: number;
+  readonly parts: PatternParts;
 
   constructor(block: Block, rows: number, columns: number, entries: number, labels: number) {
     this.block = block;
@@ -110,15 +130,7 @@ export class GpuPattern implements PatternTensor {
     this.columns = columns;
     this.entries = entries;
     this.labels = labels;
-  }
-
-  /** Where each list begins: starts of rows, label of each entry, row of each entry, labels, their starts, their entries. */
-  get parts(): Record<"places" | "rowsOfEntries" | "labelNames" | "labelStarts" | "byLabel", number> {
-    const places = this.rows + 1;
-    const rowsOfEntries = places + this.entries;
-    const labelNames = rowsOfEntries + this.entries;
-    const labelStarts = labelNames + this.labels;
-    return { places, rowsOfEntries, labelNames, labelStarts, byLabel: labelStarts + this.labels + 1 };
+    this.parts = patternParts(rows, entries, labels);
   }
 }
 

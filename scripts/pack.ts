@@ -1,0 +1,76 @@
+// Packs the built package as npm would publish it, and installs it into an empty project without a network.
+
+import { spawn } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+
+export interface Packed {
+  /** Path of the tarball. */
+  file: string;
+  /** Of the tarball, and of what is in it. */
+  bytes: number;
+  unpackedBytes: number;
+  /** Paths in it. */
+  files: string[];
+}
+
+/** What a program said, run in a folder: on its standard output, and in all. An error where it failed. */
+export function execute(
+  command: string,
+  args: string[],
+  cwd: string = process.cwd(),
+): Promise<{ out: string; said: string }> {
+  const env = { ...process.env, NO_COLOR: "1" };
+  const child = spawn(command, args, { cwd, stdio: ["ignore", "pipe", "pipe"], env });
+  let out = "";
+  let said = "";
+  child.stdout.on("data", (chunk) => {
+    out += chunk;
+    said += chunk;
+  });
+  child.stderr.on("data", (chunk) => {
+    said += chunk;
+  });
+  return new Promise((done, fail) => {
+    child.on("error", fail);
+    child.on("close", (code) =>
+      code === 0
+        ? done({ out, said })
+        : fail(new Error(`${command} ${args.join(" ")}: found code ${code}, expected 0:\n${said}`)),
+    );
+  });
+}
+
+export const printed = async (command: string, args: string[], cwd?: string): Promise<string> =>
+  (await execute(command, args, cwd)).out;
+
+/** Packs what is in dist/ now, into a folder. Nothing is built. */
+export async function pack(folder: string): Promise<Packed> {
+  mkdirSync(folder, { recursive: true });
+  const output = await printed("npm", ["pack", "--ignore-scripts", "--json", "--pack-destination", folder]);
+  const [{ filename, size, unpackedSize, files }] = JSON.parse(output);
+  return {
+    file: join(folder, filename),
+    bytes: size,
+    unpackedBytes: unpackedSize,
+    files: files.map(({ path }: { path: string }) => path),
+  };
+}
+
+/** Makes an empty project that has the packed package and nothing else. */
+export async function install(packed: Packed, folder: string): Promise<void> {
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "package.json"), '{ "private": true, "type": "module" }\n');
+  await printed("npm", ["install", "--offline", "--no-audit", "--no-fund", packed.file], folder);
+}
+
+/** The package's own description. */
+export function manifest(folder: string): {
+  version: string;
+  engines: Record<string, string>;
+  exports: Record<string, string | Record<string, string>>;
+  bin: Record<string, string>;
+} {
+  return JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+}
