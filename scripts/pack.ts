@@ -15,29 +15,29 @@ export interface Packed {
   files: string[];
 }
 
-/** What a program said, run in a folder: on its standard output, and in all. An error where it failed. */
+/** What a program said, run in a folder as a person would run it. An error where it failed. */
 export function execute(
   command: string,
   args: string[],
   cwd: string = process.cwd(),
-): Promise<{ out: string; said: string }> {
-  const env = { ...process.env, NO_COLOR: "1" };
+): Promise<{ out: string; err: string }> {
+  // A test runner's NODE_ENV makes Vite keep its warnings to itself.
+  const env = { ...process.env, NO_COLOR: "1", NODE_ENV: undefined };
   const child = spawn(command, args, { cwd, stdio: ["ignore", "pipe", "pipe"], env });
   let out = "";
-  let said = "";
+  let err = "";
   child.stdout.on("data", (chunk) => {
     out += chunk;
-    said += chunk;
   });
   child.stderr.on("data", (chunk) => {
-    said += chunk;
+    err += chunk;
   });
   return new Promise((done, fail) => {
     child.on("error", fail);
     child.on("close", (code) =>
       code === 0
-        ? done({ out, said })
-        : fail(new Error(`${command} ${args.join(" ")}: found code ${code}, expected 0:\n${said}`)),
+        ? done({ out, err })
+        : fail(new Error(`${command} ${args.join(" ")}: found code ${code}, expected 0:\n${out}${err}`)),
     );
   });
 }

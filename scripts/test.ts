@@ -59,6 +59,11 @@ const steps: Step[] = [
     title: "lint and format",
     job: { name: "lint", command: bin("biome"), args: ["ci", "--error-on-warnings"] },
   },
+  {
+    name: "docs",
+    title: "API reference is up to date",
+    job: { name: "docs", command: process.execPath, args: ["scripts/ts.mjs", "scripts/docs.ts", "--check"] },
+  },
   vitest("node", `tests in Node ${process.versions.node}`),
   vitest("chromium", "tests in headless Chromium"),
   vitest("page", "tests of the page"),
@@ -68,7 +73,7 @@ const steps: Step[] = [
     job: {
       name: "deno",
       command: bin("deno"),
-      args: ["test", "--no-check", "--allow-all", "--ignore=test/site/browser", "test"],
+      args: ["test", "--no-check", "--allow-all", "--ignore=test/site/browser,test/package", "test"],
       env: { NO_COLOR: "1", ...vulkanEnvironment() },
     },
     count: (output) => ({

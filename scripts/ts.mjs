@@ -1,5 +1,5 @@
 // Runs a TypeScript file under Node 20, which cannot: node scripts/ts.mjs FILE [arguments].
-import { mkdirSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import { basename, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
@@ -19,5 +19,6 @@ await build({
   logLevel: "error",
   loader: { ".wgsl": "text" },
 });
+process.on("exit", () => rmSync(outfile, { force: true }));
 process.argv = [process.argv[0], resolve(file), ...rest];
 await import(pathToFileURL(outfile).href);

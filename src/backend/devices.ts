@@ -12,8 +12,6 @@ import { WasmBackend } from "./wasm.ts";
  */
 export type DeviceChoice = "auto" | "wasm" | "webgpu" | GPUDevice;
 
-export const deviceNames = ["auto", "wasm", "webgpu"] as const;
-
 /** The GPU went away in the middle of the work. */
 export class LostDeviceError extends Error {
   override name = "LostDeviceError";

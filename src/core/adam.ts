@@ -5,11 +5,13 @@ import { ArgumentError } from "./errors.ts";
 import type { Matrix } from "./matrix.ts";
 import { alike, hasShape } from "./shapes.ts";
 
+/** Running means of the gradient and of its square, in the shape of the parameter. */
 export interface AdamState {
   first: Matrix;
   second: Matrix;
 }
 
+/** Of one step of Adam; beta1, beta2 and epsilon are 0.9, 0.999 and 1e-8 if not given. */
 export interface AdamOptions {
   /** Step length. */
   rate: number;

@@ -14,6 +14,7 @@ interface Block {
 
 const megabytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MB`;
 
+/** Hands out blocks of a core's memory, which grows as they are asked for. */
 export class Arena {
   readonly #memory: WebAssembly.Memory;
   readonly #maximumBytes: number;

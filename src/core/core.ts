@@ -5,8 +5,10 @@ import { Arena } from "./arena.ts";
 import { wholeNumber } from "./check.ts";
 import { hardwareThreads, mayBlock, noThreadsReason, startWorker, type WorkerHandle } from "./threads.ts";
 
+/** Single or double. */
 export type Precision = "f32" | "f64";
 
+/** How a core computes. */
 export interface CoreOptions {
   /** Threads to compute on; "auto" takes one for each of the machine's, up to 8. Results do not depend on it. */
   threads?: number | "auto";

@@ -114,6 +114,7 @@ function checkProduct(x: Csr, b: Matrix, out: Matrix, chosen: Integers | undefin
   if (chosen) for (const row of chosen.view()) wholeNumber("rows", row, 0, x.rows - 1);
 }
 
+/** Of products with a sparse matrix. */
 export interface SparseOptions {
   /** Rows of X to take, in this order; all of them if not given. */
   rows?: Integers;
@@ -208,12 +209,14 @@ export function scaleColumns(x: Csr, factors: Matrix): Csr {
   return x;
 }
 
+/** Of each column of a sparse matrix. */
 export interface ColumnStatistics {
   sums: Float64Array;
   /** In how many rows the column is not zero. */
   documentFrequencies: Int32Array;
 }
 
+/** Sums of the columns, and in how many rows each is not zero. */
 export function columnStatistics(x: Csr): ColumnStatistics {
   return scoped((scope) => {
     const sums = scope.keep(matrix(x.core, 1, x.columns, "f64"));

@@ -5,6 +5,7 @@ import { ArgumentError } from "./errors.ts";
 import type { Integers, Matrix } from "./matrix.ts";
 import { alike, apart, hasShape, isSquare, isVector } from "./shapes.ts";
 
+/** Of a product: what is transposed, and the factors alpha, beta and w. */
 export interface GemmOptions {
   transposeA?: boolean;
   transposeB?: boolean;
@@ -52,6 +53,7 @@ export function gemm(a: Matrix, b: Matrix, out: Matrix, options: GemmOptions = {
   return out;
 }
 
+/** Of a product of a matrix with its own transpose. */
 export interface SyrkOptions {
   /** A' diag(w) A instead of A diag(w) A'. */
   transpose?: boolean;
@@ -97,6 +99,7 @@ export function syrk(a: Matrix, out: Matrix, options: SyrkOptions = {}): Matrix 
 }
 
 const COMBINATIONS = { add: 0, subtract: 1, multiply: 2, divide: 3, maximum: 4, minimum: 5 } as const;
+/** What combine() does with two elements. */
 export type Combination = keyof typeof COMBINATIONS;
 
 /** out = x op y. y may also be a row (1 x n), a column (m x 1) or one value (1 x 1) for all. out may be x or y. */
@@ -170,6 +173,7 @@ const MAPS = {
   negate: 8,
   abs: 9,
 } as const;
+/** What map() does with an element. */
 export type MapName = keyof typeof MAPS;
 
 /** out = f(x), element by element. out may be x. */

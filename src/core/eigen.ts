@@ -5,6 +5,7 @@ import { ArgumentError } from "./errors.ts";
 import { type Matrix, matrix, scoped } from "./matrix.ts";
 import { allFinite, isSquare } from "./shapes.ts";
 
+/** Eigenvalues and eigenvectors of a symmetric matrix. */
 export interface Eigen {
   /** All of them, greatest first. */
   values: Float64Array;

@@ -23,6 +23,7 @@ export function cholesky(a: Matrix, count = 1): Int32Array {
   });
 }
 
+/** Of a triangular solve: left, lower and not transposed if not given. */
 export interface SolveOptions {
   /** Which side of X the triangle stands on: T X = B ("left") or X T = B ("right"). */
   side?: "left" | "right";

@@ -8,6 +8,7 @@ import { type Integers, integers, type Matrix, matrix, type RealArray, Scope } f
 import { pause, type WorkOptions } from "./progress.ts";
 import { permutation, uniformNumbers } from "./random.ts";
 
+/** How clusters are looked for. */
 export interface KmeansOptions extends WorkOptions {
   clusters: number;
   /** "lloyd" looks at every row in each sweep; "minibatch" at some, for many rows. */
@@ -23,6 +24,7 @@ export interface KmeansOptions extends WorkOptions {
   seed?: number;
 }
 
+/** Clusters that were found. */
 export interface Kmeans {
   /** clusters x columns. Yours to free. */
   centres: Matrix;
@@ -36,6 +38,7 @@ export interface Kmeans {
 /** Rows looked at together. */
 const CHUNK = 1024;
 
+/** Clusters the rows of a matrix around centres, which begin as k-means++ puts them. */
 export async function kmeans(rows: Matrix | Csr, options: KmeansOptions): Promise<Kmeans> {
   const clusters = wholeNumber("clusters", options.clusters, 1);
   if (clusters > rows.rows) {

@@ -4,6 +4,7 @@ import { sameSize, wholeNumber } from "./check.ts";
 import type { Core, Precision } from "./core.ts";
 import { ArgumentError } from "./errors.ts";
 
+/** Elements of a matrix outside the core's memory. */
 export type RealArray = Float32Array | Float64Array;
 
 /** Sum from the first to the last element, in double precision. */
@@ -28,6 +29,7 @@ class Storage {
   }
 }
 
+/** A matrix in the memory of a core, or a view into one. */
 export class Matrix {
   readonly precision: Precision;
   readonly rows: number;

@@ -11,6 +11,7 @@ export interface Lists {
   labelIndex: Int32Array;
 }
 
+/** Lists of columns in the memory of a core. */
 export class Pattern {
   readonly rows: number;
   readonly columns: number;

@@ -1,5 +1,6 @@
 // Long work says where it is, can be cancelled, and lets the event loop run now and then.
 
+/** Of long work: hear how far it is, and cancel it. */
 export interface WorkOptions {
   /** Called as the work goes on: a word for what is being done, and how much of it is (0 to 1). */
   onProgress?: (progress: { stage: string; fraction: number }) => void;

@@ -30,6 +30,7 @@ export class Quadrature {
   }
 }
 
+/** What expectedLogLikelihood() reads, and where it writes. */
 export interface LikelihoodArguments {
   /** Of the utilities f [rows,labels]. */
   mean: Matrix;
@@ -101,6 +102,7 @@ function checkLists({ rowStart, labelIndex }: Lists, rows: number, columns: numb
   for (const label of labelIndex) wholeNumber("positives", label, 0, columns - 1);
 }
 
+/** What listedLogLikelihood() reads, and where it writes. */
 export interface ListedLikelihoodArguments {
   /** All 1 x entries. */
   mean: Matrix;

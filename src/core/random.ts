@@ -5,6 +5,7 @@ import type { Core } from "./core.ts";
 import { ArgumentError } from "./errors.ts";
 import { integers, type Matrix, matrix, scoped } from "./matrix.ts";
 
+/** Which sequence of random numbers. */
 export interface RandomKey {
   /** Any whole number up to 2^53. */
   seed: number;

@@ -3,6 +3,7 @@
 import { wholeNumber } from "./check.ts";
 import { integers, type Matrix, matrix, type RealArray, scoped } from "./matrix.ts";
 
+/** The greatest of each row, row after row. */
 export interface TopK {
   /** Columns of the k greatest of each row, greatest first; of equals the smaller column first. */
   indices: Int32Array;

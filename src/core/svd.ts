@@ -16,6 +16,7 @@ import { type Matrix, matrix, matrixFrom, Scope, sumOf } from "./matrix.ts";
 import { pause, type WorkOptions } from "./progress.ts";
 import { fillNormal } from "./random.ts";
 
+/** How many singular values, and how exact. */
 export interface SvdOptions extends WorkOptions {
   /** How many singular values and vectors. */
   rank: number;
@@ -33,6 +34,7 @@ export interface SvdOptions extends WorkOptions {
   seed?: number;
 }
 
+/** A truncated singular value decomposition. */
 export interface Svd {
   /** Greatest first. */
   singularValues: Float64Array;

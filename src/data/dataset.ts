@@ -20,11 +20,13 @@ export interface LabelSets {
   readonly labelIndex: Int32Array; // [entries]
 }
 
+/** Where a data set comes from. */
 export interface DatasetSource {
   readonly file: string;
   readonly format: string;
 }
 
+/** Points with their features and labels. */
 export interface Dataset {
   readonly features: SparseRows;
   readonly labels: LabelSets;
@@ -65,6 +67,7 @@ function copyEntries<A extends Int32Array | Float32Array>(
   return to;
 }
 
+/** The chosen rows of the features, in the order given. */
 export function selectFeatures(features: SparseRows, rows: ArrayLike<number>): SparseRows {
   const { rowStart, columnIndex, values } = features;
   const starts = selectedStarts(rowStart, rows);
@@ -78,6 +81,7 @@ export function selectFeatures(features: SparseRows, rows: ArrayLike<number>): S
   };
 }
 
+/** The chosen rows of the labels, in the order given. */
 export function selectLabels(labels: LabelSets, rows: ArrayLike<number>): LabelSets {
   const starts = selectedStarts(labels.rowStart, rows);
   const into = new Int32Array(starts[rows.length] as number);
@@ -103,6 +107,7 @@ export function rowsWithLabels(labels: LabelSets): Int32Array {
   return Int32Array.from(rows);
 }
 
+/** Numbers of the rows on either side of a split. */
 export interface RowSplit {
   readonly kept: Int32Array; // rising
   readonly held: Int32Array; // rising

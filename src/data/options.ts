@@ -3,14 +3,17 @@
 import type { Dataset } from "./dataset.ts";
 import type { TfidfOptions, TfidfVectoriser } from "./tfidf.ts";
 
+/** Formats of data files. */
 export type DataFormat = "xc" | "svmlight" | "jsonl" | "csv";
 
+/** How far a reader is. */
 export interface ReadProgress {
   /** Taken from the source so far (packed bytes, when it is gzip). */
   readonly bytes: number;
   readonly rows: number;
 }
 
+/** How a file is read. */
 export interface ReadOptions {
   /** Name for messages; its ending helps to tell the format. */
   readonly file?: string;
@@ -63,11 +66,13 @@ export interface ReadOptions {
   readonly labelSeparator?: string;
 }
 
+/** A broken row, and what is wrong with it. */
 export interface SkippedRow {
   readonly line: number;
   readonly reason: string;
 }
 
+/** Broken rows that a lenient reader skipped. */
 export interface SkippedRows {
   readonly total: number;
   readonly byReason: Readonly<Record<string, number>>;
@@ -75,6 +80,7 @@ export interface SkippedRows {
   readonly rows: readonly SkippedRow[];
 }
 
+/** A data set, and what there is to say about its file. */
 export interface ReadResult {
   readonly dataset: Dataset;
   readonly format: DataFormat;

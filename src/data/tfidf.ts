@@ -6,6 +6,7 @@ import { documentFrequencies, type SparseRows } from "./dataset.ts";
 import { DataError } from "./errors.ts";
 import { addCounts, forEachTerm, inverseFrequency, termWeights } from "./terms.ts";
 
+/** What a term is, and how it is weighed. */
 export interface TfidfOptions {
   /** Longest run of words that is a term; 0 for no words. Default 1. */
   readonly wordNgrams?: number;

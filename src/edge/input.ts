@@ -30,16 +30,19 @@ export class InputReader {
         `found ${input === null ? "null" : typeof input}, expected a text or features`,
       );
     const { indices, values } = input as Partial<IndexedFeatures>;
-    const listed = typeof indices === "object" && typeof values === "object";
-    const pairs: [number, number][] = listed
-      ? Array.from({ length: indices.length }, (_, i) => [this.#index(indices[i]), values[i] as number])
-      : Object.entries(input).map(([name, value]) => [this.#feature(name), value as number]);
-    if (listed && indices.length !== values.length)
+    if (typeof indices !== "object" || typeof values !== "object") {
+      const names = Object.keys(input);
+      const columns = names.map((name) => this.#feature(name));
+      const given = names.map((name) => (input as Record<string, number>)[name] as number);
+      return this.#transform(sortedRow(columns, given));
+    }
+    if (indices.length !== values.length)
       throw new ArgumentError(
         "values",
         `found ${values.length}, expected ${indices.length}, one for each index`,
       );
-    return this.#transform(sortedRow(pairs));
+    for (let i = 0; i < indices.length; i++) this.#index(indices[i]);
+    return this.#transform(sortedRow(indices, values));
   }
 
   #fromText(text: string): { columns: Int32Array; values: Float32Array } {
@@ -109,19 +112,24 @@ export class InputReader {
 }
 
 /** Sorted by column; unknown features and zeros are left out. */
-function sortedRow(pairs: [column: number, value: number][]): { columns: Int32Array; values: Float32Array } {
-  const kept = pairs.filter(([column, value]) => {
+function sortedRow(
+  columns: ArrayLike<number>,
+  values: ArrayLike<number>,
+): { columns: Int32Array; values: Float32Array } {
+  const kept: number[] = [];
+  let rising = true;
+  for (let i = 0; i < columns.length; i++) {
+    const value = values[i] as number;
     if (!Number.isFinite(Math.fround(value)))
       throw new ArgumentError("input", `found the value ${value} of a feature, expected a finite number`);
-    return column >= 0 && value !== 0;
-  });
-  kept.sort(([a], [b]) => a - b);
-  kept.forEach(([column], i) => {
-    if (column === kept[i - 1]?.[0])
-      throw new ArgumentError("input", `found feature ${column} twice, expected each once`);
-  });
-  return {
-    columns: Int32Array.from(kept, ([column]) => column),
-    values: Float32Array.from(kept, ([, value]) => value),
-  };
+    if ((columns[i] as number) < 0 || value === 0) continue;
+    rising &&= kept.length === 0 || (columns[i] as number) > (columns[kept.at(-1) as number] as number);
+    kept.push(i);
+  }
+  if (!rising) kept.sort((a, b) => (columns[a] as number) - (columns[b] as number));
+  const sorted = Int32Array.from(kept, (i) => columns[i] as number);
+  for (let i = 1; i < sorted.length; i++)
+    if (sorted[i] === sorted[i - 1])
+      throw new ArgumentError("input", `found feature ${sorted[i]} twice, expected each once`);
+  return { columns: sorted, values: Float32Array.from(kept, (i) => values[i] as number) };
 }

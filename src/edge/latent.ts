@@ -11,34 +11,45 @@ export interface Row {
   readonly values: ArrayLike<number>;
 }
 
-export class Latent {
-  readonly #model: CompactModel;
+/** The latent functions at a point. */
+export interface LatentPoint {
   /** The means h [P]. */
   readonly mean: Float64Array;
   /** The variance s [G], or empty where the model has none. */
   readonly variance: Float64Array;
+}
+
+export class Latent {
+  readonly #model: CompactModel;
   /** k(x,Z) [M] and what the variance's matrix gives [r]. */
   readonly #kernelRow: Float64Array;
   readonly #covered: Float64Array;
 
   constructor(model: CompactModel) {
-    const { about, own, cover, root } = model;
+    const { about, cover, root } = model;
     this.#model = model;
-    this.mean = new Float64Array(about.factors);
-    this.variance = new Float64Array(own || root ? about.groups : 0);
     this.#kernelRow = new Float64Array(model.inducing ? about.inducing : 0);
     this.#covered = new Float64Array(cover || root ? about.rank : 0);
   }
 
+  /** Room for a point. */
+  point(): LatentPoint {
+    const { about, own, root } = this.#model;
+    return {
+      mean: new Float64Array(about.factors),
+      variance: new Float64Array(own || root ? about.groups : 0),
+    };
+  }
+
   /** Computes mean and variance for a row. */
-  compute(x: Row): void {
+  compute(x: Row, { mean, variance }: LatentPoint): void {
     const { inducing, weights, mu, own, root } = this.#model;
     const squares = squareSum(x.values);
     if (inducing) this.#computeKernelRow(x, squares);
-    if (weights) this.#rowTimes(x, weights, this.mean);
-    else denseTimes(this.#kernelRow, mu as RowMatrix, 0, this.mean);
-    if (own) this.#throughFeatures(x, own);
-    else if (root) this.#throughInducing(squares, root);
+    if (weights) this.#rowTimes(x, weights, mean);
+    else denseTimes(this.#kernelRow, mu as RowMatrix, 0, mean);
+    if (own) this.#throughFeatures(x, own, variance);
+    else if (root) this.#throughInducing(squares, root, variance);
   }
 
   /** out = x matrix; features without a row add nothing. */
@@ -69,27 +80,27 @@ export class Latent {
   }
 
   /** s = sum_j own_j x_j^2 - |x cover|^2 */
-  #throughFeatures(x: Row, own: RowMatrix): void {
+  #throughFeatures(x: Row, own: RowMatrix, variance: Float64Array): void {
     const { cover } = this.#model;
-    this.variance[0] = 0;
+    variance[0] = 0;
     for (let e = 0; e < x.columns.length; e++) {
       const value = x.values[e] as number;
-      own.add(x.columns[e] as number, value * value, this.variance);
+      own.add(x.columns[e] as number, value * value, variance);
     }
     if (cover) {
       this.#rowTimes(x, cover, this.#covered);
-      this.variance[0] = (this.variance[0] as number) - squareSum(this.#covered);
+      variance[0] = (variance[0] as number) - squareSum(this.#covered);
     }
-    this.variance[0] = notNegative(this.variance[0] as number);
+    variance[0] = notNegative(variance[0] as number);
   }
 
   /** s_g = k(x,x) - |k(x,Z) root_g|^2 */
-  #throughInducing(squares: number, root: RowMatrix): void {
+  #throughInducing(squares: number, root: RowMatrix, variance: Float64Array): void {
     const { kernel, hyper, groups, inducing } = this.#model.about;
     const own = (kernel === "se" ? 0 : hyper[0] * squares) + (kernel === "linear" ? 0 : hyper[1]);
     for (let group = 0; group < groups; group++) {
       denseTimes(this.#kernelRow, root, group * inducing, this.#covered);
-      this.variance[group] = notNegative(own - squareSum(this.#covered));
+      variance[group] = notNegative(own - squareSum(this.#covered));
     }
   }
 }

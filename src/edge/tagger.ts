@@ -4,10 +4,10 @@ import { ArgumentError } from "../core/errors.ts";
 import { topLabels } from "../metrics/top.ts";
 import { fromHalf } from "./half.ts";
 import { type Input, InputReader } from "./input.ts";
-import { Latent } from "./latent.ts";
+import { Latent, type LatentPoint } from "./latent.ts";
 import { labelProbability } from "./probability.ts";
 import type { CompactModel } from "./read.ts";
-import type { LabelLayer } from "./utilities.ts";
+import { GROUP, type LabelLayer } from "./utilities.ts";
 
 export interface PredictOptions {
   /** Most labels for an input (default 5). */
@@ -52,6 +52,8 @@ export class Tagger {
   #input: InputReader | undefined;
   #latent: Latent | undefined;
   #layer: LabelLayer | undefined;
+  /** Room for a group of inputs, made as it is needed. */
+  #points: LatentPoint[] = [];
   #labels: readonly string[] | undefined;
 
   /** Use load(). */
@@ -73,40 +75,62 @@ export class Tagger {
   }
 
   /** The best labels of an input, best first: ranked by mean utility. */
-  predict(input: Input, { topK = 5, threshold = 0 }: PredictOptions = {}): Prediction[] {
-    const { about, labelName } = this.#alive();
+  predict(input: Input, options: PredictOptions = {}): Prediction[] {
+    return this.predictMany([input], options)[0] as Prediction[];
+  }
+
+  /** The same for many inputs; several times faster than one by one. */
+  predictMany(inputs: Iterable<Input>, { topK = 5, threshold = 0 }: PredictOptions = {}): Prediction[][] {
     if (!Number.isInteger(topK) || topK < 1)
       throw new ArgumentError("topK", `found ${topK}, expected a whole number of at least 1`);
     if (Number.isNaN(Number(threshold)))
       throw new ArgumentError("threshold", `found ${threshold}, expected a number`);
-    const { utilities, variance } = this.score(input);
-    const found: Prediction[] = [];
+    const list = Array.isArray(inputs) ? (inputs as Input[]) : Array.from(inputs);
+    const found: Prediction[][] = [];
+    for (let first = 0; first < list.length; first += GROUP)
+      for (const scores of this.#scores(list.slice(first, first + GROUP)))
+        found.push(this.#best(scores, topK, threshold));
+    return found;
+  }
+
+  #best({ utilities, variance }: RawScores, topK: number, threshold: number): Prediction[] {
+    const { about, labelName } = this.#alive();
+    const best: Prediction[] = [];
     for (const label of topLabels(utilities, 1, about.labels, Math.min(topK, about.labels))) {
       const spread = variance(label);
       const probability = labelProbability(utilities[label] as number, spread);
       if (probability < threshold) continue;
       const name = this.#labels?.[label] ?? labelName(label);
-      found.push(
+      best.push(
         about.variance === "none"
           ? { label: name, probability }
           : { label: name, probability, sd: Math.sqrt(spread) },
       );
     }
-    return found;
-  }
-
-  predictMany(inputs: Iterable<Input>, options?: PredictOptions): Prediction[][] {
-    return Array.from(inputs, (input) => this.predict(input, options));
+    return best;
   }
 
   /** Utilities of every label; for evaluation. */
   score(input: Input): RawScores {
+    return this.#scores([input])[0] as RawScores;
+  }
+
+  /** Scores of a group of inputs. */
+  #scores(inputs: readonly Input[]): RawScores[] {
     const model = this.#alive();
     const latent = this.#latent as Latent;
-    latent.compute((this.#input as InputReader).row(input));
-    const { variance } = latent;
-    return {
-      utilities: (this.#layer as LabelLayer).utilities(latent.mean),
+    const points = inputs.map((input, i) => {
+      this.#points[i] ??= latent.point();
+      const point = this.#points[i] as LatentPoint;
+      latent.compute((this.#input as InputReader).row(input), point);
+      return point;
+    });
+    const utilities = (this.#layer as LabelLayer).utilities(
+      points.map(({ mean }) => mean),
+      points.length,
+    );
+    return points.map(({ variance }, i) => ({
+      utilities: utilities[i] as Float64Array,
       variance: (label) => {
         if (variance.length === 0) return 0;
         const { spread } = model;
@@ -114,7 +138,7 @@ export class Tagger {
           ? (variance[0] as number) * (spread[label] as number)
           : ownVariance(model, variance, label);
       },
-    };
+    }));
   }
 
   /** Lets go of the model's memory. */
@@ -123,6 +147,7 @@ export class Tagger {
     this.#input = undefined;
     this.#latent = undefined;
     this.#layer = undefined;
+    this.#points = [];
     this.#labels = undefined;
   }
 

@@ -2,15 +2,21 @@
 // and SIMD in the module that the caller imported.
 //
 // Whole numbers (I8): the means are rounded to whole numbers too, so fine (up to 15 bits) that it does not show beside
-// the labels' 8, and the sum is exact. Floating point numbers: four running sums in double precision, element i in sum
+// the labels' 8, and the sum is exact. Floating point numbers: four running sums in single precision, element i in sum
 // i mod 4, added up as (0 + 2) + (1 + 3).
 
 import { fromHalf } from "./half.ts";
 import type { CompactModel } from "./read.ts";
 
+/** Most texts whose labels are scored together: the labels' matrix comes through the cache once for all of them. */
+export const GROUP = 16;
+
 export interface LabelLayer {
-  /** Utilities of all labels for latent means [P]; the array is used again by the next call. */
-  utilities(mean: Float64Array): Float64Array;
+  /**
+   * Utilities of all labels for the first `count` of some latent means [P], one array for each; the arrays are used
+   * again by the next call.
+   */
+  utilities(means: readonly Float64Array[], count: number): readonly Float64Array[];
 }
 
 /** The largest whole number a mean may be, so that the sum over the factors stays below 2^31. */
@@ -32,32 +38,41 @@ export function roundMeans(mean: Float64Array, out: Int16Array | Int32Array): nu
   return unit;
 }
 
-export function plainLayer({ phi, bias, about }: CompactModel): LabelLayer {
+export function plainLayer(model: CompactModel): LabelLayer {
+  const one = plainUtilities(model);
+  const out: Float64Array[] = [];
+  return {
+    utilities(means, count) {
+      for (let i = 0; i < count; i++) {
+        out[i] ??= new Float64Array(model.about.labels);
+        one(means[i] as Float64Array, out[i] as Float64Array);
+      }
+      return out;
+    },
+  };
+}
+
+function plainUtilities({ phi, bias, about }: CompactModel): (mean: Float64Array, out: Float64Array) => void {
   const { labels, factors } = about;
-  const out = new Float64Array(labels);
   const { dtype, scale } = phi;
   if (dtype === "I8") {
     const rounded = new Int32Array(factors);
     const data = phi.data as Int8Array;
-    return {
-      utilities(mean) {
-        const unit = roundMeans(mean, rounded);
-        for (let label = 0; label < labels; label++) {
-          const sum = wholeProduct(data, label * factors, rounded);
-          out[label] = (bias[label] as number) + sum * (unit * ((scale as Float32Array)[label] as number));
-        }
-        return out;
-      },
+    return (mean, out) => {
+      const unit = roundMeans(mean, rounded);
+      for (let label = 0; label < labels; label++) {
+        const sum = wholeProduct(data, label * factors, rounded);
+        out[label] = (bias[label] as number) + sum * (unit * ((scale as Float32Array)[label] as number));
+      }
     };
   }
   // Half precision is widened once: doing so at each use takes three times as long as the product itself.
   const data = dtype === "F16" ? widened(phi.data as Uint16Array) : (phi.data as Float32Array);
-  return {
-    utilities(mean) {
-      for (let label = 0; label < labels; label++)
-        out[label] = (bias[label] as number) + product(data, label * factors, mean);
-      return out;
-    },
+  const single = new Float32Array(factors);
+  return (mean, out) => {
+    single.set(mean);
+    for (let label = 0; label < labels; label++)
+      out[label] = (bias[label] as number) + product(data, label * factors, single);
   };
 }
 
@@ -82,19 +97,21 @@ function wholeProduct(rows: Int8Array, base: number, mean: Int32Array): number {
   return (sum0 + sum1 + sum2 + sum3) | 0;
 }
 
-/** Inner product of a row that begins at `base`, in four sums. */
-function product(rows: Float32Array, base: number, mean: Float64Array): number {
+/** Inner product of a row that begins at `base`, in four sums of single precision. */
+function product(rows: Float32Array, base: number, mean: Float32Array): number {
+  const { fround } = Math;
   const whole = mean.length & ~3;
-  let [sum0, sum1, sum2, sum3] = [0, 0, 0, 0];
+  let [sum0, sum1, sum2, sum3] = [fround(0), fround(0), fround(0), fround(0)];
   let i = 0;
   for (; i < whole; i += 4) {
-    sum0 += (rows[base + i] as number) * (mean[i] as number);
-    sum1 += (rows[base + i + 1] as number) * (mean[i + 1] as number);
-    sum2 += (rows[base + i + 2] as number) * (mean[i + 2] as number);
-    sum3 += (rows[base + i + 3] as number) * (mean[i + 3] as number);
+    sum0 = fround(sum0 + fround((rows[base + i] as number) * (mean[i] as number)));
+    sum1 = fround(sum1 + fround((rows[base + i + 1] as number) * (mean[i + 1] as number)));
+    sum2 = fround(sum2 + fround((rows[base + i + 2] as number) * (mean[i + 2] as number)));
+    sum3 = fround(sum3 + fround((rows[base + i + 3] as number) * (mean[i + 3] as number)));
   }
-  if (i < mean.length) sum0 += (rows[base + i] as number) * (mean[i] as number);
-  if (i + 1 < mean.length) sum1 += (rows[base + i + 1] as number) * (mean[i + 1] as number);
-  if (i + 2 < mean.length) sum2 += (rows[base + i + 2] as number) * (mean[i + 2] as number);
-  return sum0 + sum2 + (sum1 + sum3);
+  const rest = mean.length - whole;
+  if (rest > 0) sum0 = fround(sum0 + fround((rows[base + i] as number) * (mean[i] as number)));
+  if (rest > 1) sum1 = fround(sum1 + fround((rows[base + i + 1] as number) * (mean[i + 1] as number)));
+  if (rest > 2) sum2 = fround(sum2 + fround((rows[base + i + 2] as number) * (mean[i + 2] as number)));
+  return fround(fround(sum0 + sum2) + fround(sum1 + sum3));
 }

@@ -2,7 +2,7 @@
 // whole vectors; everything else stays where it lies.
 
 import type { CompactModel } from "./read.ts";
-import { type LabelLayer, roundMeans } from "./utilities.ts";
+import { GROUP, type LabelLayer, roundMeans } from "./utilities.ts";
 
 /** What assembly/edge/ exports; sizes count elements, addresses bytes. */
 interface EdgeKernels {
@@ -14,17 +14,30 @@ interface EdgeKernels {
     phi: number,
     scale: number,
     bias: number,
-    mean: number,
-    unit: number,
+    texts: number,
+    means: number,
+    units: number,
     out: number,
   ): void;
-  utilitiesF32(labels: number, vectors: number, phi: number, bias: number, mean: number, out: number): void;
-  utilitiesF16(labels: number, vectors: number, phi: number, bias: number, mean: number, out: number): void;
+  utilitiesF32: RealKernel;
+  utilitiesF16: RealKernel;
 }
+type RealKernel = (
+  labels: number,
+  vectors: number,
+  phi: number,
+  bias: number,
+  texts: number,
+  means: number,
+  out: number,
+) => void;
 
 const PAGE = 65536;
-/** Elements of a row that are worked on together. */
+/** Elements of a row that are worked on together, and bytes of a mean beside them. */
 const LANES = { I8: 16, F32: 4, F16: 4 } as const;
+const MEAN_BYTES = { I8: 2, F32: 4, F16: 4 } as const;
+/** Labels that are worked on together. */
+const TILE = 4;
 
 export function wasmLayer({ phi, bias, about }: CompactModel, module: WebAssembly.Module): LabelLayer {
   const kernels = new WebAssembly.Instance(module, {}).exports as unknown as EdgeKernels;
@@ -32,6 +45,7 @@ export function wasmLayer({ phi, bias, about }: CompactModel, module: WebAssembl
   const { dtype, data, scale } = phi;
   const vectors = Math.ceil(factors / LANES[dtype]);
   const width = vectors * LANES[dtype];
+  const padded = Math.ceil(labels / TILE) * TILE;
 
   let next = kernels.heapBase();
   const reserve = (bytes: number): number => {
@@ -39,12 +53,10 @@ export function wasmLayer({ phi, bias, about }: CompactModel, module: WebAssembl
     next = Math.ceil((next + bytes) / 16) * 16;
     return address;
   };
-  const [phiAt, scaleAt, biasAt] = [
-    reserve(labels * width * data.BYTES_PER_ELEMENT),
-    reserve(4 * labels),
-    reserve(4 * labels),
-  ] as const;
-  const [meanAt, outAt] = [reserve(8 * width), reserve(8 * labels)] as const;
+  const phiAt = reserve(padded * width * data.BYTES_PER_ELEMENT);
+  const [scaleAt, biasAt] = [reserve(4 * padded), reserve(4 * padded)] as const;
+  const [meansAt, unitsAt] = [reserve(GROUP * width * MEAN_BYTES[dtype]), reserve(8 * GROUP)] as const;
+  const outAt = reserve(GROUP * 8 * padded);
   const { memory } = kernels;
   const missing = Math.ceil((next - memory.buffer.byteLength) / PAGE);
   if (missing > 0) memory.grow(missing);
@@ -54,25 +66,32 @@ export function wasmLayer({ phi, bias, about }: CompactModel, module: WebAssembl
   for (let label = 0; label < labels; label++)
     rows.set(data.subarray(label * factors, (label + 1) * factors), label * width);
   new Float32Array(buffer, biasAt, labels).set(bias);
-  const out = new Float64Array(buffer, outAt, labels);
-  if (scale) {
-    new Float32Array(buffer, scaleAt, labels).set(scale);
-    const rounded = new Int16Array(buffer, meanAt, factors);
+  if (scale) new Float32Array(buffer, scaleAt, labels).set(scale);
+  const out = slots((i) => new Float64Array(buffer, outAt + 8 * padded * i, labels));
+  if (dtype === "I8") {
+    const rounded = slots((i) => new Int16Array(buffer, meansAt + 2 * width * i, factors));
+    const units = new Float64Array(buffer, unitsAt, GROUP);
     return {
-      utilities(mean) {
-        const unit = roundMeans(mean, rounded);
-        kernels.utilitiesI8(labels, vectors, phiAt, scaleAt, biasAt, meanAt, unit, outAt);
+      utilities(means, count) {
+        for (let i = 0; i < count; i++)
+          units[i] = roundMeans(means[i] as Float64Array, rounded[i] as Int16Array);
+        kernels.utilitiesI8(padded, vectors, phiAt, scaleAt, biasAt, count, meansAt, unitsAt, outAt);
         return out;
       },
     };
   }
-  const held = new Float64Array(buffer, meanAt, factors);
+  const held = slots((i) => new Float32Array(buffer, meansAt + 4 * width * i, factors));
   const run = dtype === "F32" ? kernels.utilitiesF32 : kernels.utilitiesF16;
   return {
-    utilities(mean) {
-      held.set(mean);
-      run(labels, vectors, phiAt, biasAt, meanAt, outAt);
+    utilities(means, count) {
+      for (let i = 0; i < count; i++) (held[i] as Float32Array).set(means[i] as Float64Array);
+      run(padded, vectors, phiAt, biasAt, count, meansAt, outAt);
       return out;
     },
   };
+}
+
+/** One of these for each text of a group. */
+function slots<T>(make: (index: number) => T): T[] {
+  return Array.from({ length: GROUP }, (_, index) => make(index));
 }

@@ -15,6 +15,7 @@ type Real = Float32Array | Float64Array;
 const real = (data: Real, shape: number[]): Tensor =>
   data instanceof Float32Array ? { dtype: "F32", shape, data } : { dtype: "F64", shape, data };
 
+/** The bytes of a model's file (safetensors). */
 export function modelToBytes(model: TrainedModel): Uint8Array<ArrayBuffer> {
   const { features: d, labels: k, factors: p, inducing: m, groups, transform } = model;
   const tensors = new Map<string, Tensor>([
@@ -41,6 +42,7 @@ export function modelToBytes(model: TrainedModel): Uint8Array<ArrayBuffer> {
   return writeSafetensors({ tensors, metadata });
 }
 
+/** Reads a model's file, and refuses what is not one; `file` is its name for the error. */
 export function modelFromBytes(bytes: Uint8Array, file = "the model"): TrainedModel {
   return modelFromTensors(readSafetensors(bytes, file), file);
 }

@@ -6,6 +6,7 @@ import type { LabelSets } from "../data/dataset.ts";
 import { deterministicLog } from "../data/elementary.ts";
 import { calibrationError, type ReliabilityBin, ReliabilityBins } from "./bins.ts";
 
+/** Which calibration figures to make. */
 export interface CalibrationOptions {
   /** Of the expected calibration error. Default 15. */
   readonly bins?: number;
@@ -15,6 +16,7 @@ export interface CalibrationOptions {
   readonly groups?: readonly number[];
 }
 
+/** How honest the probabilities of some labels are. */
 export interface CalibrationFigures {
   /** Labels and predictions (points times labels) these figures are of. */
   readonly labels: number;
@@ -31,12 +33,14 @@ export interface CalibrationFigures {
   readonly reliabilityEqualMass: readonly ReliabilityBin[];
 }
 
+/** The figures of labels that were seen about equally often in training. */
 export interface FrequencyGroup extends CalibrationFigures {
   /** Labels with `from` to `to` training points, `to` included; the last group has no `to`. */
   readonly from: number;
   readonly to?: number;
 }
 
+/** The figures of all labels, and by how often they were seen. */
 export interface CalibrationReport extends CalibrationFigures {
   readonly byFrequency: readonly FrequencyGroup[];
 }

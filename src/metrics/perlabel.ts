@@ -6,6 +6,7 @@
 import type { LabelSets } from "../data/dataset.ts";
 import { topLabels } from "./top.ts";
 
+/** How well one label is found. */
 export interface LabelFigures {
   readonly label: number;
   /** Points that have it. */
@@ -16,6 +17,7 @@ export interface LabelFigures {
   readonly averagePrecision: number;
 }
 
+/** Measures each label on its own, in two passes: `collect`, then `count`. */
 export class LabelMeter {
   readonly #labels: number;
   readonly #depth: number;

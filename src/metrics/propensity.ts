@@ -3,6 +3,7 @@
 
 import { deterministicLog, deterministicPower } from "../data/elementary.ts";
 
+/** A and B of the propensity model, which depend on the data. */
 export interface PropensityOptions {
   /** Default 0.55; Wikipedia 0.5, Amazon 0.6. */
   readonly a?: number;

@@ -16,6 +16,7 @@
 import type { LabelSets } from "../data/dataset.ts";
 import { deterministicLog } from "../data/elementary.ts";
 
+/** How deep to measure, and with which propensities. */
 export interface RankingOptions {
   /** Metrics are given for 1 to `depth`. Default 5. */
   readonly depth?: number;
@@ -23,6 +24,7 @@ export interface RankingOptions {
   readonly inversePropensity?: ArrayLike<number>;
 }
 
+/** Ranking metrics, and of how many points. */
 export interface RankingReport {
   /** Points with at least one label: the ones measured. */
   readonly points: number;

@@ -10,11 +10,14 @@ export function topLabels(scores: ArrayLike<number>, rows: number, labels: numbe
   const best = new Float64Array(k); // scores of the labels in `top`, for the row at hand
   for (let row = 0; row < rows; row++) {
     const base = row * k;
+    const first = row * labels;
     let held = 0;
+    /** What a score must beat to be looked at; NaN never does once the places are taken. */
+    let bar = Number.NEGATIVE_INFINITY;
     for (let label = 0; label < labels; label++) {
-      const score = scores[row * labels + label] as number;
-      const key = Number.isNaN(score) ? -Infinity : score;
-      if (held === k && !(key > (best[k - 1] as number))) continue;
+      const score = scores[first + label] as number;
+      if (held === k && !(score > bar)) continue;
+      const key = Number.isNaN(score) ? Number.NEGATIVE_INFINITY : score;
       let place = held < k ? held++ : k - 1;
       for (; place > 0 && key > (best[place - 1] as number); place--) {
         best[place] = best[place - 1] as number;
@@ -22,6 +25,7 @@ export function topLabels(scores: ArrayLike<number>, rows: number, labels: numbe
       }
       best[place] = key;
       top[base + place] = label;
+      bar = best[k - 1] as number;
     }
   }
   return top;

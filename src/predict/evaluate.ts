@@ -33,6 +33,11 @@ export async function evaluate(
   const calibration = options.calibration
     ? new CalibrationMeter(k, { trainingCounts: labelCounts })
     : undefined;
+  if (calibration === undefined && k >= DEPTH) {
+    for await (const { firstRow, labels } of predictor.best(data.features, DEPTH))
+      ranking.update(labels, DEPTH, data.labels, firstRow);
+    return { ranking: ranking.report() };
+  }
   for await (const { firstRow, rows, utility, probability } of predictor.score(data.features, {
     probability: calibration !== undefined,
   })) {

@@ -6,7 +6,6 @@ import { ArgumentError } from "../core/errors.ts";
 import type { Dataset, SparseRows } from "../data/dataset.ts";
 import { TfidfVectoriser } from "../data/tfidf.ts";
 import { modelFromBytes, modelToBytes } from "../io/modelfile.ts";
-import { topLabels } from "../metrics/top.ts";
 import { type Evaluation, evaluate } from "./evaluate.ts";
 import { ModelHost } from "./host.ts";
 import type { TrainedModel } from "./model.ts";
@@ -92,19 +91,19 @@ export async function predictRows(
   depth: number,
   threshold: number,
 ): Promise<PredictedLabel[][]> {
-  const { labels, labelNames } = predictor.model;
+  const { labelNames } = predictor.model;
   const rows: PredictedLabel[][] = [];
-  for await (const scores of predictor.score(features, { probability: true, variance: true })) {
-    const ranked = topLabels(scores.utility, scores.rows, labels, depth);
-    for (let i = 0; i < scores.rows; i++) {
-      const found = Array.from(ranked.subarray(i * depth, (i + 1) * depth), (id) => ({
-        label: labelNames?.[id] ?? id,
-        id,
-        probability: scores.probability?.[i * labels + id] as number,
-        utility: scores.utility[i * labels + id] as number,
-        deviation: Math.sqrt(Math.max(0, scores.variance?.[i * labels + id] as number)),
-      }));
-      rows.push(found.filter(({ probability }) => probability >= threshold));
+  for await (const best of predictor.best(features, depth, { probability: true })) {
+    const found = Array.from(best.labels, (id, at) => ({
+      label: labelNames?.[id] ?? id,
+      id,
+      probability: best.probability?.[at] as number,
+      utility: best.utility[at] as number,
+      deviation: Math.sqrt(Math.max(0, best.variance?.[at] as number)),
+    }));
+    for (let i = 0; i < best.rows; i++) {
+      const own = found.slice(i * depth, (i + 1) * depth);
+      rows.push(own.filter(({ probability }) => probability >= threshold));
     }
   }
   return rows;

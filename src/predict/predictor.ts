@@ -1,7 +1,8 @@
 // A model on a device, ready to score points: mean utilities, probabilities that integrate the variance, deviations.
 
-import type { Backend, SparseTensor, Tensor } from "../backend/backend.ts";
+import type { Backend, SparseTensor, Tensor, TopScores } from "../backend/backend.ts";
 import type { SparseRows } from "../data/dataset.ts";
+import { topLabels } from "../metrics/top.ts";
 import { applyTransform } from "../train/features.ts";
 import type { TrainedModel } from "./model.ts";
 
@@ -15,8 +16,29 @@ export interface Scores {
   variance?: Float32Array | Float64Array;
 }
 
+/** The best labels of some points, [rows,depth], best first. */
+export interface BestLabels {
+  rows: number;
+  labels: Int32Array;
+  /** Mean utilities of these labels. */
+  utility: Float32Array | Float64Array;
+  /** E sigmoid(f) and the variance of the utilities, where asked for. */
+  probability?: Float32Array | Float64Array;
+  variance?: Float32Array | Float64Array;
+}
+
 /** Points scored together. */
 const BLOCK = 256;
+
+/** A block of points on the device, as far as their mean utilities. */
+interface Block {
+  firstRow: number;
+  rows: number;
+  /** |x_i|^2 [1,rows], Kx [rows,M], mean utilities [rows,K] */
+  squares: Tensor;
+  kx: Tensor;
+  utility: Tensor;
+}
 
 export class Predictor {
   readonly model: TrainedModel;
@@ -90,13 +112,87 @@ export class Predictor {
     features: SparseRows,
     want: { probability?: boolean; variance?: boolean } = {},
   ): AsyncGenerator<Scores & { firstRow: number }> {
-    const { rows, columns, rowStart, columnIndex, values } = applyTransform(features, this.model.transform);
     const backend = this.#backend;
+    for (const block of this.#blocks(features)) {
+      const { firstRow, rows, utility } = block;
+      const scores: Scores = { rows, utility: await backend.read(utility) };
+      if (want.probability || want.variance) {
+        const variance = await this.#variance(block);
+        if (want.variance) scores.variance = await backend.read(variance);
+        if (want.probability) {
+          backend.probability(utility, variance, utility);
+          scores.probability = await backend.read(utility);
+        }
+        backend.free(variance);
+      }
+      yield { firstRow, ...scores };
+    }
+  }
+
+  /** The best labels of all points, block by block. `depth` is at most K. */
+  async *best(
+    features: SparseRows,
+    depth: number,
+    want: { probability?: boolean } = {},
+  ): AsyncGenerator<BestLabels & { firstRow: number }> {
+    for (const block of this.#blocks(features)) {
+      const { firstRow, rows } = block;
+      const { indices: labels, values: utility } = await this.#top(block, depth);
+      const spread = want.probability ? await this.#spread(block, labels, utility) : {};
+      yield { firstRow, rows, labels, utility, ...spread };
+    }
+  }
+
+  /**
+   * The greatest utilities. On a GPU they are picked here: its topScores waits for two reads one after the other, and a
+   * device that is lost meanwhile leaves the second one's failure to nobody, which ends a program in Node.
+   */
+  async #top({ rows, utility }: Block, depth: number): Promise<TopScores> {
+    if (this.#backend.name === "wasm") return await this.#backend.topScores(utility, depth);
+    const { labels: k } = this.model;
+    const all = await this.#backend.read(utility);
+    const indices = topLabels(all, rows, k, depth);
+    const values = Float32Array.from(
+      indices,
+      (label, at) => all[Math.floor(at / depth) * k + label] as number,
+    );
+    return { indices, values };
+  }
+
+  /** Variance and probability of listed labels, as many for each point. */
+  async #spread(
+    block: Block,
+    labelIndex: Int32Array,
+    utility: Float32Array | Float64Array,
+  ): Promise<Pick<BestLabels, "variance" | "probability">> {
+    const backend = this.#backend;
+    const { labels: k, groups } = this.model;
+    const s = await this.#latentVariance(block);
+    const depth = labelIndex.length / block.rows;
+    const rowStart = Int32Array.from({ length: block.rows + 1 }, (_, i) => i * depth);
+    const pattern = backend.pattern(k, { rowStart, labelIndex });
+    const sByPoint = backend.tensor(block.rows, groups);
+    const [variance, probability] = [
+      backend.tensor(1, labelIndex.length),
+      backend.tensor(1, labelIndex.length, utility),
+    ];
+    backend.transpose(s, sByPoint);
+    const ofLabel = groups === 1 ? backend.reshape(this.#labelScale, k, 1) : this.#phiSquare;
+    backend.sampledProducts(pattern, sByPoint, ofLabel, variance);
+    backend.probability(probability, variance, probability);
+    const read = await Promise.all([backend.read(variance), backend.read(probability)]);
+    backend.free(s, pattern, sByPoint, variance, probability);
+    return { variance: read[0], probability: read[1] };
+  }
+
+  /** All points, a block at a time; a block's tensors are freed when the next one is asked for. */
+  *#blocks(features: SparseRows): Generator<Block> {
+    const { rows, columns, rowStart, columnIndex, values } = applyTransform(features, this.model.transform);
     for (let first = 0; first < rows; first += BLOCK) {
       const count = Math.min(BLOCK, rows - first);
       const [begin, end] = [rowStart[first] as number, rowStart[first + count] as number];
       const starts = rowStart.slice(first, first + count + 1).map((start) => start - begin);
-      const x = backend.sparse(
+      const x = this.#backend.sparse(
         count,
         columns,
         starts,
@@ -109,30 +205,28 @@ export class Predictor {
           sum += (values[e] as number) * (values[e] as number);
         return sum;
       });
+      const block = this.#forward(x, first, squares);
       try {
-        yield { firstRow: first, ...(await this.#block(x, count, squares, want)) };
+        yield block;
       } finally {
-        backend.free(x);
+        this.#backend.free(x, block.squares, block.kx, block.utility);
       }
     }
   }
 
-  async #block(
-    x: SparseTensor,
-    count: number,
-    squareValues: Float64Array,
-    want: { probability?: boolean; variance?: boolean },
-  ): Promise<Scores> {
+  /** Mean utilities of the points in x. */
+  #forward(x: SparseTensor, firstRow: number, squareValues: Float64Array): Block {
     const backend = this.#backend;
     const { inducing: m, factors: p, labels: k, kernel } = this.model;
-    const all = backend.indices(count);
+    const { rows } = x;
+    const all = backend.indices(rows);
     backend.writeIndices(
       all,
-      Int32Array.from({ length: count }, (_, i) => i),
+      Int32Array.from({ length: rows }, (_, i) => i),
     );
-    const squares = backend.tensor(1, count, squareValues);
-    const [products, kx] = [backend.tensor(count, m), backend.tensor(count, m)];
-    const [mean, utility] = [backend.tensor(count, p), backend.tensor(count, k)];
+    const squares = backend.tensor(1, rows, squareValues);
+    const [products, kx] = [backend.tensor(rows, m), backend.tensor(rows, m)];
+    const [mean, utility] = [backend.tensor(rows, p), backend.tensor(rows, k)];
     backend.sparseTimes(x, all, this.#z, products);
     const inputs = {
       kernel,
@@ -146,30 +240,30 @@ export class Predictor {
     else backend.gemm(kx, this.#mu, mean);
     backend.gemm(mean, this.#phi, utility, { transposeB: true });
     backend.combine("add", utility, this.#bias, utility);
-    const scores: Scores = { rows: count, utility: await backend.read(utility) };
-    if (want.probability || want.variance) {
-      const variance = await this.#variance(kx, squares, count);
-      if (want.variance) scores.variance = await backend.read(variance);
-      if (want.probability) {
-        backend.probability(utility, variance, utility);
-        scores.probability = await backend.read(utility);
-      }
-      backend.free(variance);
-    }
-    backend.free(all, squares, products, kx, mean, utility);
-    return scores;
+    backend.free(all, products, mean);
+    return { firstRow, rows, squares, kx, utility };
   }
 
-  /** v = s (Phi*Phi)', s_i = kxx_i - Kx_i. C^-1 Kx_i.' */
-  async #variance(kx: Tensor, squares: Tensor, count: number): Promise<Tensor> {
+  /** v = s (Phi*Phi)' [rows,K] */
+  async #variance(block: Block): Promise<Tensor> {
     const backend = this.#backend;
-    const { inducing: m, labels: k, groups, kernel } = this.model;
+    const s = await this.#latentVariance(block);
+    const out = backend.tensor(block.rows, this.model.labels);
+    if (this.model.groups === 1) backend.gemm(s, this.#labelScale, out, { transposeA: true });
+    else backend.gemm(s, this.#phiSquare, out, { transposeA: true, transposeB: true });
+    backend.free(s);
+    return out;
+  }
+
+  /** s_i = kxx_i - Kx_i. C^-1 Kx_i.' of each group [groups,rows] */
+  async #latentVariance({ rows, kx, squares }: Block): Promise<Tensor> {
+    const backend = this.#backend;
+    const { inducing: m, groups, kernel } = this.model;
     const inverse = await this.#inverses();
-    const [w, s, own, out, scale] = [
-      backend.tensor(count, m),
-      backend.tensor(groups, count),
-      backend.tensor(1, count),
-      backend.tensor(count, k),
+    const [w, s, own, scale] = [
+      backend.tensor(rows, m),
+      backend.tensor(groups, rows),
+      backend.tensor(1, rows),
       backend.tensor(3, 1),
     ] as const;
     // kxx = a |x|^2 + v, of the terms that there are
@@ -183,10 +277,8 @@ export class Predictor {
       backend.rowSums(kx, row, w);
       backend.blend(1, own, -1, row, row);
     }
-    if (groups === 1) backend.gemm(s, this.#labelScale, out, { transposeA: true });
-    else backend.gemm(s, this.#phiSquare, out, { transposeA: true, transposeB: true });
-    backend.free(w, s, own, scale);
-    return out;
+    backend.free(w, own, scale);
+    return s;
   }
 
   free(): void {

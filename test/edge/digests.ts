@@ -25,10 +25,10 @@ export const edgeDigests: Record<string, [file: string, predictions: string]> = 
   ],
   "linear, half precision, low rank": [
     "8b8bd7ae72b4a9bc6c72e9f0d6a86b6319d9cf4a895398be64fd5a70fbeb9e43",
-    "368c6b104fdce1d410b42a35797a3d8eb9debaf4c692ada191d95b78f1e0fb31",
+    "7b480276495745ec67b636f933b011048f188de1991af41115209e1a0be6d991",
   ],
   "linear+se, single precision, exact": [
     "dff64ce905397dcdfa4417a70e6a93f2cf0b20afa8d3b08913c4e9d55a663067",
-    "cbade146ad9aabde3db8ea97a4d9dbffc504729efb2bb560ccbef7a00ac44381",
+    "e85b2e4c58a62cc8f0c09692f618f6dacf451a9ef6465a262b3c3684472e643f",
   ],
 };

@@ -3,9 +3,9 @@
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import process from "node:process";
-import { build as esbuild, type Metafile } from "esbuild";
+import { build, type Metafile } from "esbuild";
 import { chromium } from "playwright-core";
-import { build as vite } from "vite";
+import { execute } from "../../scripts/pack.ts";
 import { serveSite } from "../../site/tools/serve.ts";
 
 const CONSUMER = "test/package/consumer";
@@ -25,31 +25,14 @@ export function withSpecifiers(project: string, prefix: string): string {
 }
 
 /** Vite's default build into a flat folder. Gives what it warned of. */
-export async function buildWithVite(project: string, outDir: string): Promise<string[]> {
-  const warnings: string[] = [];
-  const warn = (text: string): void => {
-    warnings.push(text);
-  };
-  await vite({
-    root: project,
-    configFile: false,
-    customLogger: {
-      info: () => {},
-      warn,
-      warnOnce: warn,
-      error: warn,
-      clearScreen: () => {},
-      hasErrorLogged: () => false,
-      hasWarned: false,
-    },
-    build: { outDir, assetsDir: "", target: "es2022" },
-  });
-  return warnings;
+export async function buildWithVite(project: string, outDir: string): Promise<string> {
+  const flat = ["--outDir", outDir, "--emptyOutDir", "--assetsDir", "."];
+  return (await execute(tool("vite"), ["build", ...flat], project)).err;
 }
 
 /** esbuild's default build, for browsers, with the page's HTML beside it. */
 export async function buildWithEsbuild(project: string, outdir: string): Promise<string[]> {
-  const { warnings } = await esbuild({
+  const { warnings } = await build({
     absWorkingDir: project,
     // It knows no "?url": the loader says the same.
     stdin: {
@@ -92,7 +75,7 @@ export async function answerOfPage(folder: string): Promise<unknown> {
 
 /** What the files of dist/ import, seen from some entries. */
 export async function importsOf(root: string, entryPoints: string[]): Promise<Metafile["inputs"]> {
-  const { metafile } = await esbuild({
+  const { metafile } = await build({
     absWorkingDir: root,
     entryPoints,
     outdir: "never",

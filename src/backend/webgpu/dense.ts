@@ -20,7 +20,7 @@ function overRows<T extends Record<string, GpuTensor | undefined>>(
   const widest = Math.max(1, ...given.map(({ columns }) => columns));
   const rows = Math.max(...given.map((tensor) => tensor.rows));
   // A block's first element need not be where a binding may begin.
-  const most = Math.floor(recorder.device.limits.maxStorageBufferBindingSize / 4) - 64;
+  const most = Math.floor(recorder.mostBound / 4) - 64;
   const fits = given.every(({ length }) => length <= most);
   const step = fits ? Math.max(1, rows) : Math.max(1, Math.floor(most / widest));
   if (step >= rows) {

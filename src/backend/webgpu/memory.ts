@@ -54,6 +54,7 @@ export class GpuMemory {
     readBytes: 0,
   };
   readonly #device: GPUDevice;
+  readonly #largest: number;
   readonly #report: (error: Error) => void;
   readonly #kept = new Map<number, Storage[]>();
   readonly #live = new Set<Storage>();
@@ -63,6 +64,7 @@ export class GpuMemory {
   /** `report` gets what the device says later: that there was no memory. */
   constructor(device: GPUDevice, report: (error: Error) => void) {
     this.#device = device;
+    this.#largest = device.limits.maxBufferSize;
     this.#report = report;
   }
 
@@ -71,7 +73,7 @@ export class GpuMemory {
    * since the last submission: writing would have to wait for them. For others such a one is the best choice.
    */
   allocate(bytes: number, what: string, submission: number, toWrite: boolean): Block {
-    const { maxBufferSize } = this.#device.limits;
+    const maxBufferSize = this.#largest;
     if (bytes > maxBufferSize)
       throw new Error(
         `GPU memory: found ${what}, ${bytes} bytes, expected at most ${maxBufferSize} bytes in a buffer of this device`,

@@ -29,6 +29,8 @@ interface Window {
 
 export class Recorder {
   readonly device: GPUDevice;
+  /** Bytes that can be bound at once. Kept: Dawn in Node makes new objects whenever a device is asked for its limits. */
+  readonly mostBound: number;
   readonly #memory: GpuMemory;
   readonly #programs = new Map<ShaderName, Program>();
   readonly #parameters: Storage;
@@ -49,6 +51,7 @@ export class Recorder {
 
   private constructor(device: GPUDevice) {
     this.device = device;
+    this.mostBound = device.limits.maxStorageBufferBindingSize;
     this.#memory = new GpuMemory(device, (error) => {
       this.#error ??= error;
     });
@@ -197,13 +200,12 @@ export class Recorder {
 
   /** Whether all of the operand is bound with this window. */
   #isWithin({ offset, length }: Operand, { base }: Window): boolean {
-    const most = this.device.limits.maxStorageBufferBindingSize;
-    return 4 * offset >= base && 4 * (offset + length) <= base + most;
+    return 4 * offset >= base && 4 * (offset + length) <= base + this.mostBound;
   }
 
   #window(operand: Operand, shader: string, name: string): Window {
     const { storage } = operand.block;
-    const most = this.device.limits.maxStorageBufferBindingSize;
+    const most = this.mostBound;
     if (storage.bytes <= most) return { storage, base: 0 };
     const base = Math.floor((4 * operand.offset) / ALIGNMENT) * ALIGNMENT;
     if (!this.#isWithin(operand, { storage, base }))
@@ -218,7 +220,6 @@ export class Recorder {
     const known = this.#bindGroups.get(key);
     if (known) return known;
     if (this.#bindGroups.size >= MOST_BIND_GROUPS) this.#bindGroups.clear();
-    const most = this.device.limits.maxStorageBufferBindingSize;
     const group = this.device.createBindGroup({
       layout: program.layout,
       entries: [
@@ -228,7 +229,7 @@ export class Recorder {
           const resource = {
             buffer: storage.buffer,
             offset: base,
-            size: Math.min(most, storage.bytes - base),
+            size: Math.min(this.mostBound, storage.bytes - base),
           };
           return { binding: index, resource };
         }),

@@ -1,0 +1,74 @@
+// The best labels as the device gives them, against the scores of all labels.
+
+import { describe, expect, test } from "vitest";
+import { WasmBackend } from "../../src/backend/wasm.ts";
+import { createCore } from "../../src/core/index.ts";
+import { evaluate } from "../../src/predict/evaluate.ts";
+import { predictRows } from "../../src/predict/load.ts";
+import type { TrainedModel } from "../../src/predict/model.ts";
+import { Predictor, type Scores } from "../../src/predict/predictor.ts";
+import { type ModelForm, modelSizes, randomModel } from "../support/models.ts";
+import { topicData } from "../support/problems.ts";
+
+const { features: d, labels: k } = modelSizes;
+/** Two blocks. */
+const data = topicData({ points: 300, features: d, labels: k }, 5);
+
+const forms: ModelForm[] = (["shared", "perFactor"] as const).flatMap((groups) => [
+  { kernel: "linear", groups, mean: "features" },
+  { kernel: "linear+se", groups, mean: "inducing" },
+]);
+
+async function withPredictor(
+  model: TrainedModel,
+  body: (predictor: Predictor) => Promise<void>,
+): Promise<void> {
+  const core = await createCore({ threads: 1 });
+  const backend = new WasmBackend(core, "f64");
+  const before = core.arena.used;
+  const predictor = new Predictor(backend, model);
+  await body(predictor);
+  predictor.free();
+  backend.dispose();
+  expect(core.arena.used).toBe(before);
+  core.dispose();
+}
+
+describe("the best labels", () => {
+  for (const form of forms) {
+    test(`${form.kernel}, ${form.groups}: are those of all scores, with the same probabilities`, async () => {
+      const model = randomModel(form);
+      await withPredictor(model, async (predictor) => {
+        const rows = await predictRows(predictor, data.features, 3, 0);
+        expect(rows.length).toBe(300);
+        for await (const scores of predictor.score(data.features, { probability: true, variance: true })) {
+          const { firstRow, utility, probability, variance } = scores as Required<Scores> & {
+            firstRow: number;
+          };
+          for (let i = 0; i < scores.rows; i++) {
+            const order = Array.from({ length: k }, (_, label) => label).sort(
+              (a, b) => (utility[i * k + b] as number) - (utility[i * k + a] as number) || a - b,
+            );
+            const found = rows[firstRow + i] ?? [];
+            expect(found.map(({ id }) => id)).toEqual(order.slice(0, 3));
+            for (const { id, ...best } of found) {
+              expect(best.utility).toBe(utility[i * k + id]);
+              expect(best.probability).toBeCloseTo(probability[i * k + id] as number, 12);
+              expect(best.deviation).toBeCloseTo(Math.sqrt(variance[i * k + id] as number), 10);
+            }
+          }
+        }
+      });
+    });
+  }
+
+  test("give the same figures as all scores do", async () => {
+    await withPredictor(randomModel({ kernel: "linear", groups: "shared" }), async (predictor) => {
+      const [best, all] = [
+        await evaluate(predictor, data),
+        await evaluate(predictor, data, { calibration: true }),
+      ];
+      expect(best.ranking).toEqual(all.ranking);
+    });
+  });
+});
