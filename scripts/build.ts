@@ -22,15 +22,7 @@ const variants: Record<string, string[]> = {
 };
 /** All modules: those of assembly/, and that of mlgpf/edge, which has a source and a memory of its own. */
 const modules = [...Object.keys(variants), "edge"];
-const common = [
-  "-O3",
-  "--converge",
-  "--noAssert",
-  "--runtime",
-  "stub",
-  "--enable",
-  "simd",
-];
+const common = ["-O3", "--converge", "--noAssert", "--runtime", "stub", "--enable", "simd"];
 
 async function buildWasm(): Promise<void> {
   const sources = readdirSync("assembly").filter((name) => name.endsWith(".ts"));

@@ -1,7 +1,7 @@
 // mlgpf: extreme multi-label classification with honest probabilities.
 
 export type { DeviceChoice } from "./backend/devices.ts";
-export { type CompactOptions, compactModel } from "./compact/index.ts";
+export { type CompactOptions, compactModel, type NumberType, type VarianceForm } from "./compact/index.ts";
 export { type Core, type CoreOptions, createCore } from "./core/core.ts";
 export { ArgumentError, NotFiniteError, OutOfMemoryError } from "./core/errors.ts";
 export * from "./data/index.ts";
@@ -9,9 +9,15 @@ export { FileError, FormatError } from "./io/errors.ts";
 export { modelFromBytes, modelToBytes } from "./io/modelfile.ts";
 export * from "./metrics/index.ts";
 export { type Evaluation, evaluate } from "./predict/evaluate.ts";
-export { type LoadedModel, type LoadOptions, loadModel } from "./predict/load.ts";
+export {
+  type LoadedModel,
+  type LoadOptions,
+  loadModel,
+  type PredictedLabel,
+  type PredictOptions,
+} from "./predict/load.ts";
 export type { TrainedModel, TrainingSummary } from "./predict/model.ts";
 export { Predictor, type Scores } from "./predict/predictor.ts";
-export type { TrainOptions } from "./train/options.ts";
-export type { TrainProgress } from "./train/progress.ts";
+export type { EarlyStopping, TrainOptions } from "./train/options.ts";
+export type { NoteProgress, PreparationProgress, StepProgress, TrainProgress } from "./train/progress.ts";
 export { type RunOptions, train } from "./train/train.ts";

@@ -9,6 +9,7 @@ import { inspectCommand, selfcheckCommand } from "./inspect.ts";
 import { evalCommand, predictCommand } from "./predict.ts";
 import { serveCommand } from "./serve.ts";
 import { trainCommand } from "./train.ts";
+import { version } from "./version.ts";
 
 const commands: Command[] = [
   trainCommand,
@@ -35,6 +36,10 @@ async function main(args: string[]): Promise<number> {
   if (name === undefined || name === "--help" || name === "-h" || name === "help") {
     console.log(overview());
     return name === undefined ? 2 : 0;
+  }
+  if (name === "--version" || name === "-v") {
+    console.log(version);
+    return 0;
   }
   const command = commands.find((each) => each.name === name);
   if (command === undefined)

@@ -18,6 +18,7 @@ export const VARIANCE_FORMS = ["exact", "low-rank", "diagonal", "none"] as const
  */
 export type VarianceForm = (typeof VARIANCE_FORMS)[number];
 
+/** What a compact model is made of. */
 export interface CompactOptions {
   /** Of the large matrices (default int5). The labels' matrix is at least int8. */
   type?: NumberType;

@@ -13,6 +13,7 @@ export type { IndexedFeatures, Input } from "./input.ts";
 export type { ModelSource } from "./source.ts";
 export type { Prediction, PredictOptions, RawScores, Tagger, TaggerInfo } from "./tagger.ts";
 
+/** How a compact model is loaded. */
 export interface LoadOptions {
   /** mlgpf/edge.wasm, imported by the bundler or compiled by the caller: several times faster, the same numbers. */
   wasm?: WebAssembly.Module;

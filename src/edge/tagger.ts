@@ -9,6 +9,7 @@ import { labelProbability } from "./probability.ts";
 import type { CompactModel } from "./read.ts";
 import { GROUP, type LabelLayer } from "./utilities.ts";
 
+/** Which labels to give for an input. */
 export interface PredictOptions {
   /** Most labels for an input (default 5). */
   topK?: number;
@@ -16,6 +17,7 @@ export interface PredictOptions {
   threshold?: number;
 }
 
+/** A label that was predicted. */
 export interface Prediction {
   label: string;
   /** E sigmoid(f): integrates the variance, where the model has one. */
@@ -24,6 +26,7 @@ export interface Prediction {
   sd?: number;
 }
 
+/** What a loaded model is. */
 export interface TaggerInfo {
   kernel: string;
   features: number;
@@ -46,6 +49,7 @@ export interface RawScores {
   variance(label: number): number;
 }
 
+/** A compact model, ready to predict. Made by `load`. */
 export class Tagger {
   readonly info: TaggerInfo;
   #model: CompactModel | undefined;

@@ -52,6 +52,8 @@ export function modelFromTensors({ tensors, metadata }: TensorFile, file = "the 
   const refuse = (found: string, expected: string): never => {
     throw new FormatError(file, found, expected);
   };
+  if (metadata.format === "mlgpf-compact")
+    refuse("a compact model", "the one it was made from: a compact model is for mlgpf serve and mlgpf/edge");
   if (metadata.format !== MODEL_FORMAT)
     refuse(`format ${JSON.stringify(metadata.format)}`, `a model made by mlgpf`);
   if (metadata.version !== MODEL_VERSION)

@@ -7,6 +7,7 @@ import { RankingMeter, type RankingReport } from "../metrics/ranking.ts";
 import { topLabels } from "../metrics/top.ts";
 import type { Predictor } from "./predictor.ts";
 
+/** Figures of a model on data with known labels. */
 export interface Evaluation {
   ranking: RankingReport;
   calibration?: CalibrationReport;

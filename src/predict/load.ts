@@ -11,11 +11,13 @@ import { ModelHost } from "./host.ts";
 import type { TrainedModel } from "./model.ts";
 import type { Predictor } from "./predictor.ts";
 
+/** How a model is got ready. */
 export interface LoadOptions extends CoreOptions {
   /** What computes (default wasm). */
   device?: DeviceChoice;
 }
 
+/** Which labels to give for a point. */
 export interface PredictOptions {
   /** Most labels for a point (default 5). */
   topK?: number;
@@ -23,6 +25,7 @@ export interface PredictOptions {
   threshold?: number;
 }
 
+/** A label that was predicted. */
 export interface PredictedLabel {
   label: string | number;
   id: number;
@@ -33,6 +36,7 @@ export interface PredictedLabel {
   deviation: number;
 }
 
+/** A model that is ready to predict. */
 export interface LoadedModel {
   readonly model: TrainedModel;
   /** What computes and, where there was a choice, why; another device when a GPU was lost. */

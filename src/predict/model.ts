@@ -5,6 +5,7 @@ import type { FeatureTransform } from "../train/features.ts";
 
 export type ModelKernel = "linear" | "se" | "linear+se";
 
+/** How a model was trained. */
 export interface TrainingSummary {
   /** Every option that was in force. */
   options: Record<string, unknown>;
@@ -31,6 +32,7 @@ export interface TrainingSummary {
   };
 }
 
+/** A trained model as plain arrays: what a model file holds. */
 export interface TrainedModel {
   kernel: ModelKernel;
   /** What the mean goes through: Kx mu, or X mu. */

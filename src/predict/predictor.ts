@@ -6,6 +6,7 @@ import { topLabels } from "../metrics/top.ts";
 import { applyTransform } from "../train/features.ts";
 import type { TrainedModel } from "./model.ts";
 
+/** Scores of some points, for all labels. */
 export interface Scores {
   rows: number;
   /** Mean utilities [rows,K]: what labels are ranked by. */
@@ -40,6 +41,7 @@ interface Block {
   utility: Tensor;
 }
 
+/** Scores points on a device, batch by batch. */
 export class Predictor {
   readonly model: TrainedModel;
   readonly #backend: Backend;

@@ -4,6 +4,7 @@ import { finiteNumber, oneOf, wholeNumber } from "../core/check.ts";
 import { ArgumentError } from "../core/errors.ts";
 import type { CovarianceName, InducingName, MeanName } from "../model/shape.ts";
 
+/** What decides the model that a training gives. */
 export interface TrainOptions {
   /** k(x, z): `linear`, `se` (squared exponential) or their sum. */
   kernel?: "linear" | "se" | "linear+se";

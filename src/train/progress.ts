@@ -26,4 +26,5 @@ export interface NoteProgress {
   text: string;
 }
 
+/** What a training says while it runs. */
 export type TrainProgress = PreparationProgress | StepProgress | NoteProgress;

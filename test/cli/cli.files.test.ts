@@ -102,8 +102,17 @@ const predictions = (text: string): Prediction[] =>
     .split("\n")
     .map((line) => JSON.parse(line));
 
+const COMMANDS = ["train", "eval", "predict", "compact", "serve", "inspect", "selfcheck"];
+
 describe("help", () => {
-  for (const name of ["train", "eval", "predict", "inspect", "selfcheck"]) {
+  test("the version is the package's", async () => {
+    const { code, out } = await mlgpf(["--version"]);
+    expect(code).toBe(0);
+    for (const file of ["package.json", "deno.json"])
+      expect(out.trim()).toBe(JSON.parse(readFileSync(file, "utf8")).version);
+  });
+
+  for (const name of COMMANDS) {
     test(`of ${name} has its usage, examples and options`, async () => {
       const { code, out, err } = await mlgpf([name, "--help"]);
       expect(code).toBe(0);
@@ -117,7 +126,7 @@ describe("help", () => {
   test("of the command names them all; without arguments it is an error", async () => {
     const { code, out } = await mlgpf(["--help"]);
     expect(code).toBe(0);
-    for (const name of ["train", "eval", "predict", "inspect", "selfcheck"])
+    for (const name of COMMANDS)
       expect(out).toContain(`mlgpf ${name}`);
     expect((await mlgpf([])).code).toBe(2);
   });
@@ -125,7 +134,7 @@ describe("help", () => {
 
 describe("wrong usage", () => {
   const wrong: [args: string[], message: string][] = [
-    [["trian"], "found command trian, expected train, eval, predict, inspect, selfcheck"],
+    [["trian"], "found command trian, expected train, eval, predict, compact, serve, inspect, selfcheck"],
     [["train", "a.txt", "--out", "m", "--colour"], "Unknown option '--colour'"],
     [["train"], "mlgpf train takes one data file"],
     [["train", "a.txt"], "mlgpf train needs --out MODEL"],
