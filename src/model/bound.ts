@@ -100,9 +100,12 @@ export class Bound {
 
   /** The terms of the bound at the last batch. */
   async value(): Promise<BoundValue> {
-    const losses = await this.#backend.read(this.likelihood.pointLoss);
-    const [quadratic] = await this.#backend.read(this.#mean.quadratic);
-    const terms = await this.posterior.terms();
+    // All reads are asked for before the first is waited for: one journey to the device.
+    const [losses, [quadratic], terms] = await Promise.all([
+      this.#backend.read(this.likelihood.pointLoss),
+      this.#backend.read(this.#mean.quadratic),
+      this.posterior.terms(),
+    ]);
     return {
       dataTerm: (-this.#shape.points / this.#shape.batch) * sumOf(losses),
       divergence: divergenceOf(this.#shape, quadratic as number, terms),

@@ -111,10 +111,11 @@ export class Posterior {
   async terms(): Promise<KlTerms> {
     const read = async (tensor: Tensor): Promise<number[]> => [...(await this.#backend.read(tensor))];
     const { sigmaTrace, logDeterminant, logSigma } = this.#terms;
+    const [trace, determinant, sigma] = await Promise.all([sigmaTrace, logDeterminant, logSigma].map(read));
     return {
-      sigmaTrace: await read(sigmaTrace),
-      logDeterminant: await read(logDeterminant),
-      logSigma: await read(logSigma),
+      sigmaTrace: trace as number[],
+      logDeterminant: determinant as number[],
+      logSigma: sigma as number[],
     };
   }
 

@@ -1,8 +1,7 @@
 // A model on a device, ready to score points: mean utilities, probabilities that integrate the variance, deviations.
 
-import type { Backend, SparseTensor, Tensor, TopScores } from "../backend/backend.ts";
+import type { Backend, SparseTensor, Tensor } from "../backend/backend.ts";
 import type { SparseRows } from "../data/dataset.ts";
-import { topLabels } from "../metrics/top.ts";
 import { applyTransform } from "../train/features.ts";
 import type { TrainedModel } from "./model.ts";
 
@@ -139,26 +138,10 @@ export class Predictor {
   ): AsyncGenerator<BestLabels & { firstRow: number }> {
     for (const block of this.#blocks(features)) {
       const { firstRow, rows } = block;
-      const { indices: labels, values: utility } = await this.#top(block, depth);
+      const { indices: labels, values: utility } = await this.#backend.topScores(block.utility, depth);
       const spread = want.probability ? await this.#spread(block, labels, utility) : {};
       yield { firstRow, rows, labels, utility, ...spread };
     }
-  }
-
-  /**
-   * The greatest utilities. On a GPU they are picked here: its topScores waits for two reads one after the other, and a
-   * device that is lost meanwhile leaves the second one's failure to nobody, which ends a program in Node.
-   */
-  async #top({ rows, utility }: Block, depth: number): Promise<TopScores> {
-    if (this.#backend.name === "wasm") return await this.#backend.topScores(utility, depth);
-    const { labels: k } = this.model;
-    const all = await this.#backend.read(utility);
-    const indices = topLabels(all, rows, k, depth);
-    const values = Float32Array.from(
-      indices,
-      (label, at) => all[Math.floor(at / depth) * k + label] as number,
-    );
-    return { indices, values };
   }
 
   /** Variance and probability of listed labels, as many for each point. */

@@ -13,14 +13,10 @@ import { inducingStart, startParameters } from "./start.ts";
 import { Trainer, type TrainingData } from "./trainer.ts";
 import { freeData, uploadData } from "./upload.ts";
 
-/** Steps that the device may be behind by, once or twice. */
-const PACE_STEPS = 8;
 /**
- * Milliseconds between two copies of the state: work that is lost with a device. Reading a megabyte back takes about
- * 3 ms of this thread, so that copies cost at most a twentieth of its time.
+ * Steps between two copies of the state. The device may be behind by so many once or twice, and no more are lost with it.
  */
-const KEEP_MILLISECONDS = 250;
-const KEEP_MILLISECONDS_PER_MEGABYTE = 60;
+const KEEP_STEPS = 8;
 
 export class Session {
   readonly device: OpenDevice;
@@ -28,10 +24,8 @@ export class Session {
   readonly early: EarlyStopping | undefined;
   /** The last state that is known to be whole; only on a device that can be lost. */
   kept: TrainingState | undefined;
-  /** The end of what was enqueued when the steps were last counted; a state, if one was due. */
-  #mark: Promise<TrainingState | undefined> | undefined;
-  #keptAt = performance.now();
-  #keepEvery = 0;
+  /** The copy that is on its way. */
+  #coming: Promise<TrainingState> | undefined;
   readonly #prepared: Prepared;
   readonly #data: TrainingData;
 
@@ -71,9 +65,6 @@ export class Session {
     const start = await this.state();
     this.device.check();
     this.kept = start;
-    const megabytes =
-      [...start.tensors.values()].reduce((sum, { values }) => sum + values.byteLength, 0) / 2 ** 20;
-    this.#keepEvery = Math.max(KEEP_MILLISECONDS, KEEP_MILLISECONDS_PER_MEGABYTE * megabytes);
   }
 
   /** Everything that decides how the training goes on. */
@@ -88,18 +79,16 @@ export class Session {
   }
 
   /**
-   * Waits until the device is behind by a few steps only, and keeps a copy of the state now and then. A copy is enqueued
-   * with one call and waited for with the next: the device goes on meanwhile.
+   * Keeps a copy of the state every few steps. It is enqueued with one call and waited for with the next: the device
+   * goes on meanwhile, and never falls behind by more than these steps.
    */
   async keepUp(): Promise<void> {
     const { trainer, device } = this;
-    if (device.backend.name === "wasm" || trainer.step % PACE_STEPS !== 0) return;
-    const earlier = this.#mark;
-    const due = performance.now() - this.#keptAt > this.#keepEvery;
-    this.#mark = due ? this.state() : device.backend.read(trainer.parameters.hyper).then(() => undefined);
+    if (device.backend.name === "wasm" || trainer.step % KEEP_STEPS !== 0) return;
+    const earlier = this.#coming;
+    this.#coming = this.state();
     // A failure is met where it is waited for.
-    this.#mark.catch(() => {});
-    if (due) this.#keptAt = performance.now();
+    this.#coming.catch(() => {});
     const state = await earlier;
     device.check();
     this.kept = state ?? this.kept;

@@ -156,11 +156,13 @@ export async function topScores(recorder: Recorder, scores: GpuTensor, k: number
   const blocks = [0, 1].map(() => recorder.allocate(length, `the ${k} greatest of ${rows} rows`));
   const [places, values] = blocks.map((block) => ({ block, offset: 0, length })) as [Operand, Operand];
   recorder.run("topScores", recorder.grid(rows), { scores, columns: places, values }, { rows, columns, k });
-  const [foundPlaces, foundValues] = [recorder.read(places), recorder.read(values)];
+  // Waited for together: when a device is lost, neither failure is left to nobody.
+  const reading = Promise.all([recorder.read(places), recorder.read(values)]);
   for (const block of blocks) recorder.release(block);
+  const [foundPlaces, foundValues] = await reading;
   return {
-    indices: new Int32Array(await foundPlaces),
-    values: new Float32Array(await foundValues).map((value) =>
+    indices: new Int32Array(foundPlaces),
+    values: new Float32Array(foundValues).map((value) =>
       value === LEAST ? Number.NEGATIVE_INFINITY : value,
     ),
   };

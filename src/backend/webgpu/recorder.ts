@@ -369,4 +369,4 @@ const isShared = (values: Float32Array | Int32Array): boolean =>
 
 /** GPUMapMode.READ: the name is not there in every runtime. */
 const MAP_READ_MODE = 1;
-const MOST_READERS = 8;
+const MOST_READERS = 32;
