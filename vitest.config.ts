@@ -24,7 +24,13 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: "node", include: ["test/**/*.test.ts"], exclude: page, environment: "node" },
+        test: {
+          name: "node",
+          include: ["test/**/*.test.ts"],
+          exclude: page,
+          environment: "node",
+          maxWorkers: 2,
+        },
       },
       {
         extends: true,

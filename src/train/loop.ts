@@ -24,7 +24,7 @@ export async function runSteps(
   const firstStep = trainer.step;
   const validateEvery = Math.ceil(trainer.steps / (early ? DECIDING_VALIDATIONS : VALIDATIONS));
   const saveEvery = 1000 * (run.checkpointSeconds ?? 30);
-  let reported = 0;
+  let reported = Number.NEGATIVE_INFINITY;
   let saved = begin;
   let validation: Record<string, number> | undefined;
   const save = async (): Promise<void> => {

@@ -126,8 +126,7 @@ describe("help", () => {
   test("of the command names them all; without arguments it is an error", async () => {
     const { code, out } = await mlgpf(["--help"]);
     expect(code).toBe(0);
-    for (const name of COMMANDS)
-      expect(out).toContain(`mlgpf ${name}`);
+    for (const name of COMMANDS) expect(out).toContain(`mlgpf ${name}`);
     expect((await mlgpf([])).code).toBe(2);
   });
 });
