@@ -10,7 +10,7 @@ import type { BenchOptions } from "./harness.ts";
 import { type Load, type LoadFigures, runLoad } from "./load.ts";
 
 const SECONDS = 5;
-const WARM_UP_SECONDS = 1;
+const WARM_UP_SECONDS = 3;
 
 const loads: Record<string, Load> = {
   "2,000 a second": { connections: 32, seconds: SECONDS, rate: 2000 },

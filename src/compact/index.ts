@@ -44,7 +44,7 @@ class Parcel {
     );
     for (let row = 0; row < decoded.rows; row++) {
       const elements = new Float64Array(rank);
-      decoded.add(row, 1, elements);
+      decoded.add([row], [1], 1, elements);
       const feature = rows ? (rows[row] as number) : row;
       corrected[feature] = (corrected[feature] as number) + squareOf(elements);
     }

@@ -116,20 +116,29 @@ function sortedRow(
   columns: ArrayLike<number>,
   values: ArrayLike<number>,
 ): { columns: Int32Array; values: Float32Array } {
-  const kept: number[] = [];
+  const [sorted, kept] = [new Int32Array(columns.length), new Float32Array(columns.length)];
+  let count = 0;
   let rising = true;
   for (let i = 0; i < columns.length; i++) {
-    const value = values[i] as number;
-    if (!Number.isFinite(Math.fround(value)))
+    const [column, value] = [columns[i] as number, values[i] as number];
+    kept[count] = value;
+    if (!Number.isFinite(kept[count] as number))
       throw new ArgumentError("input", `found the value ${value} of a feature, expected a finite number`);
-    if ((columns[i] as number) < 0 || value === 0) continue;
-    rising &&= kept.length === 0 || (columns[i] as number) > (columns[kept.at(-1) as number] as number);
-    kept.push(i);
+    if (column < 0 || value === 0) continue;
+    if (count > 0 && column <= (sorted[count - 1] as number)) rising = false;
+    sorted[count++] = column;
   }
-  if (!rising) kept.sort((a, b) => (columns[a] as number) - (columns[b] as number));
-  const sorted = Int32Array.from(kept, (i) => columns[i] as number);
+  const row = { columns: sorted.subarray(0, count), values: kept.subarray(0, count) };
+  return rising ? row : inOrder(row.columns, row.values);
+}
+
+function inOrder(columns: Int32Array, values: Float32Array): { columns: Int32Array; values: Float32Array } {
+  const order = Array.from(columns, (_, i) => i).sort(
+    (a, b) => (columns[a] as number) - (columns[b] as number),
+  );
+  const sorted = Int32Array.from(order, (i) => columns[i] as number);
   for (let i = 1; i < sorted.length; i++)
     if (sorted[i] === sorted[i - 1])
       throw new ArgumentError("input", `found feature ${sorted[i]} twice, expected each once`);
-  return { columns: sorted, values: Float32Array.from(kept, (i) => values[i] as number) };
+  return { columns: sorted, values: Float32Array.from(order, (i) => values[i] as number) };
 }

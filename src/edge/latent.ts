@@ -56,11 +56,19 @@ export class Latent {
   #rowTimes(x: Row, matrix: RowMatrix, out: Float64Array): void {
     const { rows } = this.#model;
     out.fill(0);
-    for (let e = 0; e < x.columns.length; e++) {
-      const column = x.columns[e] as number;
-      const row = rows ? (rows[column] as number) : column;
-      if (row >= 0) matrix.add(row, x.values[e] as number, out);
+    if (!rows) {
+      matrix.add(x.columns, x.values, x.columns.length, out);
+      return;
     }
+    const kept: number[] = [];
+    const values: number[] = [];
+    for (let e = 0; e < x.columns.length; e++) {
+      const row = rows[x.columns[e] as number] as number;
+      if (row < 0) continue;
+      kept.push(row);
+      values.push(x.values[e] as number);
+    }
+    matrix.add(kept, values, kept.length, out);
   }
 
   /** k(x, z) = a x.z + v exp(-|x - z|^2 / 2 l^2) */
@@ -83,10 +91,8 @@ export class Latent {
   #throughFeatures(x: Row, own: RowMatrix, variance: Float64Array): void {
     const { cover } = this.#model;
     variance[0] = 0;
-    for (let e = 0; e < x.columns.length; e++) {
-      const value = x.values[e] as number;
-      own.add(x.columns[e] as number, value * value, variance);
-    }
+    const squares = Float64Array.from(x.values, (value) => value * value);
+    own.add(x.columns, squares, squares.length, variance);
     if (cover) {
       this.#rowTimes(x, cover, this.#covered);
       variance[0] = (variance[0] as number) - squareSum(this.#covered);
@@ -119,5 +125,6 @@ function squareSum(values: ArrayLike<number>): number {
 /** out = x times the rows of the matrix from `first` on */
 function denseTimes(x: Float64Array, matrix: RowMatrix, first: number, out: Float64Array): void {
   out.fill(0);
-  for (let i = 0; i < x.length; i++) matrix.add(first + i, x[i] as number, out);
+  const rows = Int32Array.from(x, (_, i) => first + i);
+  matrix.add(rows, x, x.length, out);
 }

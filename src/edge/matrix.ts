@@ -6,8 +6,8 @@ import { fromHalf } from "./half.ts";
 export interface RowMatrix {
   readonly rows: number;
   readonly columns: number;
-  /** into[i] += factor times element i of the row. */
-  add(row: number, factor: number, into: Float64Array): void;
+  /** into[i] += factor times element i of the row, for the first `count` rows and their factors, one after another. */
+  add(rows: ArrayLike<number>, factors: ArrayLike<number>, count: number, into: Float64Array): void;
 }
 
 /** The matrix a checked tensor holds; `scale` for whole numbers, `bits` where they are packed. */
@@ -27,10 +27,32 @@ export function rowMatrix(
     return {
       rows,
       columns,
-      add(row, factor, into) {
-        const base = row * columns;
-        for (let i = 0; i < columns; i++)
-          into[i] = (into[i] as number) + factor * (numbers[base + i] as number);
+      // Four rows go together: the sums are read and written a quarter as often, in the same order.
+      add(which, factors, count, into) {
+        let e = 0;
+        for (; e + 4 <= count; e += 4) {
+          const a = (which[e] as number) * columns;
+          const b = (which[e + 1] as number) * columns;
+          const c = (which[e + 2] as number) * columns;
+          const d = (which[e + 3] as number) * columns;
+          const fa = factors[e] as number;
+          const fb = factors[e + 1] as number;
+          const fc = factors[e + 2] as number;
+          const fd = factors[e + 3] as number;
+          for (let i = 0; i < columns; i++)
+            into[i] =
+              (into[i] as number) +
+              fa * (numbers[a + i] as number) +
+              fb * (numbers[b + i] as number) +
+              fc * (numbers[c + i] as number) +
+              fd * (numbers[d + i] as number);
+        }
+        for (; e < count; e++) {
+          const base = (which[e] as number) * columns;
+          const factor = factors[e] as number;
+          for (let i = 0; i < columns; i++)
+            into[i] = (into[i] as number) + factor * (numbers[base + i] as number);
+        }
       },
     };
   }
@@ -39,11 +61,11 @@ export function rowMatrix(
     return {
       rows,
       columns,
-      add(row, factor, into) {
+      add: rowByRow((row, factor, into) => {
         const base = row * columns;
         for (let i = 0; i < columns; i++)
           into[i] = (into[i] as number) + factor * fromHalf(halves[base + i] as number);
-      },
+      }),
     };
   }
   const whole = data as Int8Array;
@@ -51,11 +73,11 @@ export function rowMatrix(
   return {
     rows,
     columns,
-    add(row, factor, into) {
+    add: rowByRow((row, factor, into) => {
       const base = row * columns;
       const scaled = factor * (scales[row] as number);
       for (let i = 0; i < columns; i++) into[i] = (into[i] as number) + scaled * (whole[base + i] as number);
-    },
+    }),
   };
 }
 
@@ -77,7 +99,7 @@ function packedMatrix(
   return {
     rows,
     columns,
-    add(row, factor, into) {
+    add: rowByRow((row, factor, into) => {
       const scaled = factor * (scale[row] as number);
       let at = row * bytes;
       let held = 0;
@@ -91,6 +113,12 @@ function packedMatrix(
         held >>= bits;
         count -= bits;
       }
-    },
+    }),
+  };
+}
+
+function rowByRow(addOne: (row: number, factor: number, into: Float64Array) => void): RowMatrix["add"] {
+  return (rows, factors, count, into) => {
+    for (let e = 0; e < count; e++) addOne(rows[e] as number, factors[e] as number, into);
   };
 }

@@ -61,7 +61,7 @@ describe("a stored matrix", () => {
           const own = values.subarray(row * columns, (row + 1) * columns);
           const greatest = Math.max(...own.map(Math.abs));
           const out = new Float64Array(columns).fill(1);
-          stored.add(row, 2, out);
+          stored.add([row], [2], 1, out);
           const step =
             type === "f32"
               ? greatest * 2 ** -23
@@ -88,7 +88,7 @@ describe("a stored matrix", () => {
       let error = 0;
       for (let row = 0; row < 40; row++) {
         const out = new Float64Array(50);
-        stored.add(row, 1, out);
+        stored.add([row], [1], 1, out);
         for (let i = 0; i < 50; i++) error += ((out[i] as number) - (values[row * 50 + i] as number)) ** 2;
       }
       return { bytes: tensor.data.byteLength, error };
