@@ -58,7 +58,8 @@ export class Tagger {
   #layer: LabelLayer | undefined;
   /** Room for a group of inputs, made as it is needed. */
   #points: LatentPoint[] = [];
-  #labels: readonly string[] | undefined;
+  /** Names of labels, decoded as they are met. */
+  #names: string[] = [];
 
   /** Use load(). */
   constructor(model: CompactModel, layer: LabelLayer, path: "wasm" | "plain") {
@@ -73,9 +74,7 @@ export class Tagger {
 
   /** Names of all labels. */
   get labels(): readonly string[] {
-    const { labelName, about } = this.#alive();
-    this.#labels ??= Array.from({ length: about.labels }, (_, label) => labelName(label));
-    return this.#labels;
+    return Array.from({ length: this.#alive().about.labels }, (_, label) => this.#name(label));
   }
 
   /** The best labels of an input, best first: ranked by mean utility. */
@@ -98,13 +97,13 @@ export class Tagger {
   }
 
   #best({ utilities, variance }: RawScores, topK: number, threshold: number): Prediction[] {
-    const { about, labelName } = this.#alive();
+    const { about } = this.#alive();
     const best: Prediction[] = [];
     for (const label of topLabels(utilities, 1, about.labels, Math.min(topK, about.labels))) {
       const spread = variance(label);
       const probability = labelProbability(utilities[label] as number, spread);
       if (probability < threshold) continue;
-      const name = this.#labels?.[label] ?? labelName(label);
+      const name = this.#name(label);
       best.push(
         about.variance === "none"
           ? { label: name, probability }
@@ -112,6 +111,11 @@ export class Tagger {
       );
     }
     return best;
+  }
+
+  #name(label: number): string {
+    this.#names[label] ??= this.#alive().labelName(label);
+    return this.#names[label] as string;
   }
 
   /** Utilities of every label; for evaluation. */
@@ -152,7 +156,7 @@ export class Tagger {
     this.#latent = undefined;
     this.#layer = undefined;
     this.#points = [];
-    this.#labels = undefined;
+    this.#names = [];
   }
 
   [Symbol.dispose](): void {
