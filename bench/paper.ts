@@ -72,7 +72,7 @@ function optionsOf(method: string, set: PaperSet): TrainOptions {
     batch: 500,
     rank: set.rank,
     epochs: SHARE * set.epochs,
-    learningRate: 0.03,
+    ...(kernel === "SE" ? {} : { learningRate: 0.03 }),
   };
 }
 

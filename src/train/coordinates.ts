@@ -56,6 +56,12 @@ export class CoordinateSteps {
     this.#step = backend.tensor(inducing, factors);
   }
 
+  /** Takes numbers of mu's start for nu: mu = T nu. */
+  enter(mu: Tensor): void {
+    this.#backend.gemm(this.turn, mu, this.#step);
+    this.#backend.blend(1, this.#step, 0, this.#step, mu);
+  }
+
   /** mu += T (Adam's step from T' gradient) */
   adam(mu: Tensor, gradient: Tensor, first: Tensor, second: Tensor, step: AdamStep): void {
     const backend = this.#backend;

@@ -105,6 +105,7 @@ export class Trainer {
     backend.blend(1, moments, 1 / points, this.#bound.kernel.kz, moments);
     const root = inverseRoot(this.#core, await backend.read(moments), inducing);
     backend.write(this.#coordinates.turn, root);
+    this.#coordinates.enter(this.parameters.mu);
     backend.free(moments);
   }
 
