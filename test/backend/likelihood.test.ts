@@ -5,37 +5,13 @@ import type { Backend, KernelName } from "../../src/backend/backend.ts";
 import { selfcheckCases } from "../../src/model/cases.ts";
 import { selfcheckCase } from "../../src/model/selfcheck.ts";
 import { backendKinds, valuesOf } from "../support/backends.ts";
+import { type Expected, expectation } from "../support/expectation.ts";
 import { randomNumbers } from "../support/numbers.ts";
 import { at, fill, worst } from "../support/reference.ts";
 
-const softplus = (x: number): number => Math.max(x, 0) + Math.log1p(Math.exp(-Math.abs(x)));
-const sigmoid = (x: number): number => (x >= 0 ? 1 / (1 + Math.exp(-x)) : Math.exp(x) / (1 + Math.exp(x)));
-
-interface Expected {
-  value: number;
-  slope: number;
-  curve: number;
-}
-
-/** E log(1 + e^f), E sigmoid(f), E sigmoid'(f) / 2 by a trapezoid of 4,000 steps over 12 deviations: exact to 1e-14. */
-function reference(mean: number, deviation: number): Expected {
-  const out = { value: 0, slope: 0, curve: 0 };
-  let total = 0;
-  for (let i = 0; i <= 4000; i++) {
-    const t = -12 + (24 * i) / 4000;
-    const weight = Math.exp((-t * t) / 2);
-    const f = mean + deviation * t;
-    out.value += weight * softplus(f);
-    out.slope += weight * sigmoid(f);
-    out.curve += (weight * sigmoid(f) * sigmoid(-f)) / 2;
-    total += weight;
-  }
-  return { value: out.value / total, slope: out.slope / total, curve: out.curve / total };
-}
-
 const means = [-40, -15, -9, -6, -4, -2.5, -1, -0.3, 0, 0.3, 1, 2.5, 4, 6, 9, 15, 40].map(Math.fround);
 const variances = [0, 1e-4, 0.1, 0.5, 1, 2.25, 4, 9, 30, 100].map(Math.fround);
-const grid = means.map((mean) => variances.map((variance) => reference(mean, Math.sqrt(variance))));
+const grid = means.map((mean) => variances.map((variance) => expectation(mean, Math.sqrt(variance))));
 /** Of an absent label at the same place: E log(1 + e^f). Of a present one: value(-m), and the slope reversed. */
 const expectedAt = (i: number, j: number, present: boolean): Expected => {
   const row = grid[present ? means.length - 1 - i : i] as Expected[];
@@ -203,7 +179,7 @@ for (const kind of backendKinds) {
             await valuesOf(backend, dVariance),
           ];
           mean.forEach((x, i) => {
-            const wanted = reference(x, deviation);
+            const wanted = expectation(x, deviation);
             // The reference itself is a sum of thousands.
             const most = limit + 1e-13 + 8 * kind.epsilon * Math.max(1, wanted.value);
             expect(Math.abs((found[0]?.[i] as number) - wanted.value), `${nodes} nodes at ${x}`).toBeLessThan(

@@ -15,41 +15,15 @@ import {
 } from "../../src/core/index.ts";
 import { sumOf } from "../../src/core/matrix.ts";
 import { coreKinds, precisions, withCore } from "../support/cores.ts";
+import { type Expected, expectation } from "../support/expectation.ts";
 import { randomNumbers } from "../support/numbers.ts";
 import { worst } from "../support/reference.ts";
 
 const kind = coreKinds[0] as (typeof coreKinds)[number];
-const softplus = (x: number): number => Math.max(x, 0) + Math.log1p(Math.exp(-Math.abs(x)));
-const sigmoid = (x: number): number => (x >= 0 ? 1 / (1 + Math.exp(-x)) : Math.exp(x) / (1 + Math.exp(x)));
-
-interface Expected {
-  value: number;
-  slope: number;
-  curve: number;
-}
-
-/** E log(1 + e^f), E sigmoid(f), E sigmoid'(f) / 2: a trapezoid of 4,000 steps over 12 deviations is exact to 1e-14. */
-function reference(mean: number, deviation: number): Expected {
-  const out = { value: 0, slope: 0, curve: 0 };
-  const [steps, reach] = [4000, 12];
-  let total = 0;
-  for (let i = 0; i <= steps; i++) {
-    const t = -reach + (2 * reach * i) / steps;
-    const weight = Math.exp((-t * t) / 2);
-    const f = mean + deviation * t;
-    const p = sigmoid(f);
-    out.value += weight * softplus(f);
-    out.slope += weight * p;
-    out.curve += (weight * p * sigmoid(-f)) / 2;
-    total += weight;
-  }
-  return { value: out.value / total, slope: out.slope / total, curve: out.curve / total };
-}
-
 const means = [-45, -40, -25, -15, -9, -6, -4, -2.5, -1, -0.3, 0, 0.3, 1, 2.5, 4, 6, 9, 15, 25, 40, 45];
 const deviations = [0, 1e-3, 0.1, 0.3, 0.7, 1, 1.5, 2, 3, 4, 6, 8, 10];
 const grid = means.flatMap((mean) =>
-  deviations.map((deviation) => ({ mean, deviation, ...reference(mean, deviation) })),
+  deviations.map((deviation) => ({ mean, deviation, ...expectation(mean, deviation) })),
 );
 
 /** Values, slopes and curves at every point of the grid, for a label that is absent or present. */

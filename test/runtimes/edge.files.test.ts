@@ -3,7 +3,6 @@
 
 import { spawn } from "node:child_process";
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { build } from "esbuild";
@@ -11,6 +10,7 @@ import { describe, expect, test } from "vitest";
 import { compactModel } from "../../src/compact/index.ts";
 import type { Prediction } from "../../src/edge/index.ts";
 import { bothPaths, sampleTexts, textModel } from "../edge/support.ts";
+import { answerOfWorkerd } from "../support/workerd.ts";
 
 type Answer = Record<"plain" | "wasm", Prediction[][]>;
 
@@ -79,52 +79,15 @@ function printed(program: string, args: string[]): Promise<Answer> {
   });
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-  const { port } = server.address() as { port: number };
-  await new Promise((done) => server.close(done));
-  return port;
-}
-
 async function inWorkerd(folder: string): Promise<Answer> {
-  const port = await freePort();
   await bundle(WORKER, join(folder, "worker.js"), "esm");
-  writeFileSync(
-    join(folder, "config.capnp"),
-    `using Workerd = import "/workerd/workerd.capnp";
-const config :Workerd.Config = (
-  services = [ (name = "main", worker = .tagger) ],
-  sockets = [ (name = "http", address = "127.0.0.1:${port}", http = (), service = "main") ],
-);
-const tagger :Workerd.Worker = (
-  modules = [
-    (name = "worker.js", esModule = embed "worker.js"),
-    (name = "./edge.wasm", wasm = embed "edge.wasm"),
-    (name = "./model.bin", data = embed "model.bin"),
-    (name = "./texts.json", text = embed "texts.json"),
-  ],
-  compatibilityDate = "2026-01-01",
-);
-`,
-  );
-  const child = spawn("node_modules/.bin/workerd", ["serve", join(folder, "config.capnp")], {
-    stdio: "inherit",
-  });
-  try {
-    for (let attempt = 0; ; attempt++) {
-      try {
-        const response = await fetch(`http://127.0.0.1:${port}/`);
-        if (!response.ok) throw new Error(await response.text());
-        return (await response.json()) as Answer;
-      } catch (error) {
-        if (attempt > 100) throw error;
-        await new Promise((done) => setTimeout(done, 100));
-      }
-    }
-  } finally {
-    child.kill();
-  }
+  const modules = {
+    "worker.js": "esModule",
+    "./edge.wasm": "wasm",
+    "./model.bin": "data",
+    "./texts.json": "text",
+  } as const;
+  return (await answerOfWorkerd(folder, modules)) as Answer;
 }
 
 const model = textModel();
