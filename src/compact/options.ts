@@ -5,6 +5,7 @@ import type { TrainedModel } from "../predict/model.ts";
 
 /** Of an element of a matrix; intN is a whole number of N bits with a scale for each row. */
 export const NUMBER_TYPES = ["f32", "f16", "int8", "int7", "int6", "int5", "int4", "int3", "int2"] as const;
+/** Type of the elements of a matrix. */
 export type NumberType = (typeof NUMBER_TYPES)[number];
 
 export const VARIANCE_FORMS = ["exact", "low-rank", "diagonal", "none"] as const;

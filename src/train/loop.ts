@@ -32,6 +32,13 @@ export async function runSteps(
     device.check();
     await run.onCheckpoint?.(checkpointToBytes(state, identity));
   };
+  /** A report whose figures a GPU is still to give: they are read while the next steps run, and told with the next report. */
+  let coming: Promise<StepProgress> | undefined;
+  const tell = async (report: Promise<StepProgress>): Promise<void> => {
+    const progress = await report;
+    device.check();
+    run.onProgress?.(progress);
+  };
   let last = trainer.step === trainer.steps;
   while (!last) {
     session.advance();
@@ -44,9 +51,14 @@ export async function runSteps(
     const now = performance.now();
     if (now - reported < REPORT_MILLISECONDS && !last) continue;
     reported = now;
-    const progress = await stepProgress(trainer, shape, (now - begin) / 1000, firstStep, validation);
-    device.check();
-    run.onProgress?.(progress);
+    const report = stepProgress(trainer, shape, (now - begin) / 1000, firstStep, validation);
+    report.catch(() => {}); // met where it is waited for
+    if (coming) await tell(coming);
+    coming = report;
+    if (device.backend.name === "wasm" || last) {
+      await tell(report);
+      coming = undefined;
+    }
     await new Promise<void>((resolve) => setTimeout(resolve, 0));
     if (run.signal?.aborted && !last) {
       if (run.onCheckpoint) await save();
@@ -73,18 +85,19 @@ async function stepProgress(
   firstStep: number,
   validation: Record<string, number> | undefined,
 ): Promise<StepProgress> {
+  const { step, steps } = trainer;
   const { dataTerm, divergence } = await trainer.value();
-  const perSecond = (trainer.step - firstStep) / seconds;
+  const perSecond = (step - firstStep) / seconds;
   return {
     stage: "training",
-    step: trainer.step,
-    steps: trainer.steps,
-    epoch: (trainer.step * shape.batch) / shape.points,
+    step,
+    steps,
+    epoch: (step * shape.batch) / shape.points,
     dataTerm,
     divergence,
     bound: dataTerm - divergence,
     pointsPerSecond: perSecond * shape.batch,
-    secondsLeft: (trainer.steps - trainer.step) / perSecond,
+    secondsLeft: (steps - step) / perSecond,
     ...(validation ? { validation } : {}),
   };
 }

@@ -55,6 +55,7 @@ export interface TrainOptions {
   earlyStopping?: false | EarlyStopping;
 }
 
+/** When to stop by validation data. */
 export interface EarlyStopping {
   /** Validations in a row without a new best, of twenty in a whole training (default 3). */
   patience?: number;

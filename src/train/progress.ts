@@ -1,11 +1,13 @@
 // What a training says while it runs.
 
+/** Before the first step: how far the basis and the inducing inputs are. */
 export interface PreparationProgress {
   stage: "singular vectors" | "Rayleigh-Ritz" | "k-means++" | "k-means";
   /** How much of this stage is done, 0 to 1. */
   fraction: number;
 }
 
+/** Where the steps are, and the bound at the last batch. */
 export interface StepProgress {
   stage: "training";
   step: number;
@@ -21,6 +23,7 @@ export interface StepProgress {
   validation?: Record<string, number>;
 }
 
+/** Something to know, in words. */
 export interface NoteProgress {
   stage: "note";
   text: string;

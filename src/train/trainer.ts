@@ -234,10 +234,12 @@ export class Trainer {
 
   /** Terms of the bound at the last step's batch. Refuses numbers that have gone wrong, so that none is ever saved. */
   async value(): Promise<BoundValue> {
-    const { raised, failed } = await this.#backend.factorisationReport();
+    const [{ raised, failed }, value] = await Promise.all([
+      this.#backend.factorisationReport(),
+      this.#bound.value(),
+    ]);
     this.raised += raised;
     if (failed >= 0) throw this.#wentWrong(`a C of factor ${failed} that is not positive definite`);
-    const value = await this.#bound.value();
     const bound = value.dataTerm - value.divergence;
     if (!Number.isFinite(bound)) throw this.#wentWrong(`a bound of ${bound}`);
     return value;
