@@ -132,4 +132,5 @@ console.log(`
 
     echo '{"text": "a large wild cat that lives in the mountains"}' | npx mlgpf predict ${OUT}/model.safetensors --format jsonl
     npx mlgpf inspect ${OUT}/model.safetensors
+    npx mlgpf compact ${OUT}/model.safetensors --out ${OUT}/tagger.bin && npx mlgpf serve ${OUT}/tagger.bin
 `);
