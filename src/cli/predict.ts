@@ -2,7 +2,6 @@
 
 import { stat } from "node:fs/promises";
 import process from "node:process";
-import { WasmBackend } from "../backend/wasm.ts";
 import { createCore } from "../core/core.ts";
 import { readBatches } from "../data/reader.ts";
 import { openInput, readSafetensorsFile } from "../io/files.ts";
@@ -11,7 +10,7 @@ import { evaluate } from "../predict/evaluate.ts";
 import { ModelHost } from "../predict/host.ts";
 import { predictRows } from "../predict/load.ts";
 import type { TrainedModel } from "../predict/model.ts";
-import { Predictor } from "../predict/predictor.ts";
+import type { Predictor } from "../predict/predictor.ts";
 import type { Command } from "./command.ts";
 import { dataFlags, fromModel, readData, readOptions } from "./data.ts";
 import { deviceFlag, deviceOf, type Flags, given, type Parsed, UsageError } from "./flags.ts";
@@ -22,20 +21,13 @@ export async function openModel(path: string): Promise<TrainedModel> {
   return modelFromTensors(await readSafetensorsFile(path), path);
 }
 
-/** Runs `work` with the model on this machine. */
+/** Runs `work` with the model on WASM. */
 export async function withPredictor<T>(
   model: TrainedModel,
   threads: number | undefined,
   work: (predictor: Predictor) => Promise<T>,
 ): Promise<T> {
-  const core = await createCore(given({ threads }));
-  const backend = new WasmBackend(core, model.phi instanceof Float32Array ? "f32" : "f64");
-  try {
-    return await work(new Predictor(backend, model));
-  } finally {
-    backend.dispose();
-    core.dispose();
-  }
+  return await withHost(model, "wasm", threads, undefined, (host) => host.use(work));
 }
 
 /** Runs `work` with the model on the device that was asked for, and says which it is where that is open. */
@@ -43,13 +35,13 @@ async function withHost<T>(
   model: TrainedModel,
   choice: ReturnType<typeof deviceOf>,
   threads: number | undefined,
-  screen: Terminal,
+  screen: Terminal | undefined,
   work: (host: ModelHost) => Promise<T>,
 ): Promise<T> {
   const core = await createCore(given({ threads }));
   try {
     const host = await ModelHost.open(core, model, choice);
-    if (choice !== "wasm") screen.say(`predicting on ${host.about}`);
+    if (choice !== "wasm") screen?.say(`predicting on ${host.about}`);
     try {
       return await work(host);
     } finally {

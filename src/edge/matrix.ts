@@ -21,7 +21,7 @@ export function rowMatrix(
   const data = tensor.data as Float32Array | Uint16Array | Int8Array | Uint8Array;
   if (tensor.dtype === "U8")
     return packedMatrix(data as Uint8Array, rows, columns, scale as Float32Array, bits);
-  // One closure for each type, so that an engine sees a single kind of array in its loop: five times as fast.
+  // One closure for each type, so that an engine sees a single kind of array in its loop.
   if (tensor.dtype === "F32") {
     const numbers = data as Float32Array;
     return {

@@ -82,7 +82,7 @@ export class Tagger {
     return this.predictMany([input], options)[0] as Prediction[];
   }
 
-  /** The same for many inputs; several times faster than one by one. */
+  /** The same for many inputs; faster than one by one. */
   predictMany(inputs: Iterable<Input>, { topK = 5, threshold = 0 }: PredictOptions = {}): Prediction[][] {
     if (!Number.isInteger(topK) || topK < 1)
       throw new ArgumentError("topK", `found ${topK}, expected a whole number of at least 1`);
@@ -133,10 +133,7 @@ export class Tagger {
       latent.compute((this.#input as InputReader).row(input), point);
       return point;
     });
-    const utilities = (this.#layer as LabelLayer).utilities(
-      points.map(({ mean }) => mean),
-      points.length,
-    );
+    const utilities = (this.#layer as LabelLayer).utilities(points.map(({ mean }) => mean));
     return points.map(({ variance }, i) => ({
       utilities: utilities[i] as Float64Array,
       variance: (label) => {

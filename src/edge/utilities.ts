@@ -13,10 +13,10 @@ export const GROUP = 16;
 
 export interface LabelLayer {
   /**
-   * Utilities of all labels for the first `count` of some latent means [P], one array for each; the arrays are used
+   * Utilities of all labels for the latent means [P] of at most GROUP texts, one array for each; the arrays are used
    * again by the next call.
    */
-  utilities(means: readonly Float64Array[], count: number): readonly Float64Array[];
+  utilities(means: readonly Float64Array[]): readonly Float64Array[];
 }
 
 /** The largest whole number a mean may be, so that the sum over the factors stays below 2^31. */
@@ -42,11 +42,11 @@ export function plainLayer(model: CompactModel): LabelLayer {
   const one = plainUtilities(model);
   const out: Float64Array[] = [];
   return {
-    utilities(means, count) {
-      for (let i = 0; i < count; i++) {
+    utilities(means) {
+      means.forEach((mean, i) => {
         out[i] ??= new Float64Array(model.about.labels);
-        one(means[i] as Float64Array, out[i] as Float64Array);
-      }
+        one(mean, out[i] as Float64Array);
+      });
       return out;
     },
   };

@@ -72,10 +72,11 @@ export function wasmLayer({ phi, bias, about }: CompactModel, module: WebAssembl
     const rounded = slots((i) => new Int16Array(buffer, meansAt + 2 * width * i, factors));
     const units = new Float64Array(buffer, unitsAt, GROUP);
     return {
-      utilities(means, count) {
-        for (let i = 0; i < count; i++)
-          units[i] = roundMeans(means[i] as Float64Array, rounded[i] as Int16Array);
-        kernels.utilitiesI8(padded, vectors, phiAt, scaleAt, biasAt, count, meansAt, unitsAt, outAt);
+      utilities(means) {
+        means.forEach((mean, i) => {
+          units[i] = roundMeans(mean, rounded[i] as Int16Array);
+        });
+        kernels.utilitiesI8(padded, vectors, phiAt, scaleAt, biasAt, means.length, meansAt, unitsAt, outAt);
         return out;
       },
     };
@@ -83,9 +84,11 @@ export function wasmLayer({ phi, bias, about }: CompactModel, module: WebAssembl
   const held = slots((i) => new Float32Array(buffer, meansAt + 4 * width * i, factors));
   const run = dtype === "F32" ? kernels.utilitiesF32 : kernels.utilitiesF16;
   return {
-    utilities(means, count) {
-      for (let i = 0; i < count; i++) (held[i] as Float32Array).set(means[i] as Float64Array);
-      run(padded, vectors, phiAt, biasAt, count, meansAt, outAt);
+    utilities(means) {
+      means.forEach((mean, i) => {
+        (held[i] as Float32Array).set(mean);
+      });
+      run(padded, vectors, phiAt, biasAt, means.length, meansAt, outAt);
       return out;
     },
   };

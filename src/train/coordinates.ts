@@ -7,7 +7,7 @@
 //   T = (Kx'Kx / n + Kz / N + ridge I)^-1/2
 //
 // the mean's second moments over some points, the KL's curvature beside N of them. Adam works on nu, and any T is right:
-// it changes the way, not the bound. Bibtex, se, P = 30, 20 epochs: 53.6 / 31.8 / 23.8 (P@1/3/5); without it 14 to 24.
+// it changes the way, not the bound. Bibtex, se, P = 30, 20 epochs: 53.0 / 31.8 / 23.6 (P@1/3/5).
 
 import type { AdamStep, Backend, Tensor } from "../backend/backend.ts";
 import type { Core } from "../core/core.ts";

@@ -116,10 +116,10 @@ export class Trainer {
     const { batch, extras } = this.#batch(this.step);
     this.#evaluate(batch);
     const step = { rate: learningRate * cosineDecay(this.step, this.steps), step: this.step + 1 };
+    const { gradient } = this.#bound;
     for (const name of this.#learned) {
       const way = name === "mu" && this.#coordinates ? this.#coordinates : backend;
-      const move = [this.parameters, this.#bound.gradient, this.#first, this.#second].map((of) => of[name]);
-      way.adam(...(move as [Tensor, Tensor, Tensor, Tensor]), step);
+      way.adam(this.parameters[name], gradient[name], this.#first[name], this.#second[name], step);
     }
     backend.free(...extras);
     this.step++;

@@ -7,12 +7,12 @@ import process from "node:process";
 import { publint } from "publint";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { execute, install, manifest, type Packed, pack, printed } from "../../scripts/pack.ts";
+import { importsOf } from "../support/bundles.ts";
 import {
   answerOfPage,
   buildWithEsbuild,
   buildWithVite,
   copyConsumer,
-  importsOf,
   tool,
   withSpecifiers,
 } from "./support.ts";

@@ -3,7 +3,7 @@
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import process from "node:process";
-import { build, type Metafile } from "esbuild";
+import { build } from "esbuild";
 import { chromium } from "playwright-core";
 import { execute } from "../../scripts/pack.ts";
 import { serveSite } from "../../site/tools/serve.ts";
@@ -71,22 +71,4 @@ export async function answerOfPage(folder: string): Promise<unknown> {
     await browser.close();
     await served.close();
   }
-}
-
-/** What the files of dist/ import, seen from some entries. */
-export async function importsOf(root: string, entryPoints: string[]): Promise<Metafile["inputs"]> {
-  const { metafile } = await build({
-    absWorkingDir: root,
-    entryPoints,
-    outdir: "never",
-    write: false,
-    bundle: true,
-    splitting: true,
-    format: "esm",
-    platform: "neutral",
-    external: ["node:*"],
-    metafile: true,
-    logLevel: "error",
-  });
-  return metafile.inputs;
 }

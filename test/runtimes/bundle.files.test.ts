@@ -7,15 +7,16 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { extname, join, resolve } from "node:path";
 import process from "node:process";
-import { build, type Metafile } from "esbuild";
+import type { Metafile } from "esbuild";
 import { describe, expect, test } from "vitest";
+import { importsOf } from "../support/bundles.ts";
 
 /** What every shader has in it. */
 const SHADER = "@compute";
 const node = "Deno" in globalThis ? "node" : process.execPath;
 
 /** Files of dist/ that come with an entry: at once, or at any time. */
-function filesOf({ inputs }: Metafile, entry: string, kinds: readonly string[]): Set<string> {
+function filesOf(inputs: Metafile["inputs"], entry: string, kinds: readonly string[]): Set<string> {
   const found = new Set<string>();
   const visit = (file: string): void => {
     if (found.has(file) || inputs[file] === undefined) return;
@@ -34,22 +35,11 @@ describe("a bundle of the package", () => {
   for (const name of entries) {
     test(`${name}: the code for a GPU is loaded only when it is asked for`, async () => {
       const entry = `dist/${name}.js`;
-      const { metafile } = await build({
-        entryPoints: [entry],
-        outdir: "never",
-        write: false,
-        bundle: true,
-        splitting: true,
-        format: "esm",
-        platform: "neutral",
-        external: ["node:*"],
-        metafile: true,
-        logLevel: "error",
-      });
-      const atOnce = filesOf(metafile, entry, ["import-statement"]);
+      const inputs = await importsOf(resolve("."), [entry]);
+      const atOnce = filesOf(inputs, entry, ["import-statement"]);
       expect(atOnce.size).toBeGreaterThan(0);
       expect(withShaders(atOnce)).toEqual([]);
-      const ever = filesOf(metafile, entry, ["import-statement", "dynamic-import"]);
+      const ever = filesOf(inputs, entry, ["import-statement", "dynamic-import"]);
       expect(withShaders(ever).length > 0).toBe(name === "index" || name === "cli");
     });
   }
