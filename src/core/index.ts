@@ -2,6 +2,7 @@
 
 export * from "./adam.ts";
 export { Arena } from "./arena.ts";
+export * from "./calibrator.ts";
 export { Core, type CoreOptions, createCore, hasRelaxedSimd, type Precision } from "./core.ts";
 export { type CovarianceInputs, covariance, covarianceGradient } from "./covariance.ts";
 export * from "./csr.ts";
