@@ -1,6 +1,8 @@
 // A loaded compact model: texts or features in, labels with probabilities out, synchronously.
 
 import { ArgumentError } from "../core/errors.ts";
+import { deterministicLog } from "../data/elementary.ts";
+import { allowedLabels, type LabelLists } from "../metrics/allowed.ts";
 import { topLabels } from "../metrics/top.ts";
 import { fromHalf } from "./half.ts";
 import { type Input, InputReader } from "./input.ts";
@@ -10,8 +12,8 @@ import type { CompactModel } from "./read.ts";
 import { GROUP, type LabelLayer } from "./utilities.ts";
 
 /** Which labels to give for an input. */
-export interface PredictOptions {
-  /** Most labels for an input (default 5). */
+export interface PredictOptions extends LabelLists {
+  /** Most labels for an input (default 5; with a threshold all that reach it). */
   topK?: number;
   /** Only labels at least this probable. */
   threshold?: number;
@@ -60,6 +62,9 @@ export class Tagger {
   #points: LatentPoint[] = [];
   /** Names of labels, decoded as they are met. */
   #names: string[] = [];
+  /** The lists that were last asked for, and the labels they leave. */
+  #lists: LabelLists = {};
+  #allowed: Uint8Array | undefined;
 
   /** Use load(). */
   constructor(model: CompactModel, layer: LabelLayer, path: "wasm" | "plain") {
@@ -83,25 +88,31 @@ export class Tagger {
   }
 
   /** The same for many inputs; faster than one by one. */
-  predictMany(inputs: Iterable<Input>, { topK = 5, threshold = 0 }: PredictOptions = {}): Prediction[][] {
+  predictMany(inputs: Iterable<Input>, options: PredictOptions = {}): Prediction[][] {
+    const { threshold, allow, deny } = options;
+    const topK = options.topK ?? (threshold === undefined ? 5 : Number.MAX_SAFE_INTEGER);
     if (!Number.isInteger(topK) || topK < 1)
       throw new ArgumentError("topK", `found ${topK}, expected a whole number of at least 1`);
-    if (Number.isNaN(Number(threshold)))
+    if (Number.isNaN(Number(threshold ?? 0)))
       throw new ArgumentError("threshold", `found ${threshold}, expected a number`);
+    if (allow !== this.#lists.allow || deny !== this.#lists.deny) {
+      this.#allowed = allowedLabels(this.labels, options);
+      this.#lists = options;
+    }
     const list = Array.isArray(inputs) ? (inputs as Input[]) : Array.from(inputs);
     const found: Prediction[][] = [];
     for (let first = 0; first < list.length; first += GROUP)
       for (const scores of this.#scores(list.slice(first, first + GROUP)))
-        found.push(this.#best(scores, topK, threshold));
+        found.push(this.#best(scores, topK, threshold ?? 0));
     return found;
   }
 
-  #best({ utilities, variance }: RawScores, topK: number, threshold: number): Prediction[] {
+  #best(scores: RawScores, topK: number, threshold: number): Prediction[] {
     const { about } = this.#alive();
     const best: Prediction[] = [];
-    for (const label of topLabels(utilities, 1, about.labels, Math.min(topK, about.labels))) {
-      const spread = variance(label);
-      const probability = labelProbability(utilities[label] as number, spread);
+    for (const label of this.#ranked(scores, topK, threshold)) {
+      const spread = scores.variance(label);
+      const probability = labelProbability(scores.utilities[label] as number, spread);
       if (probability < threshold) continue;
       const name = this.#name(label);
       best.push(
@@ -111,6 +122,24 @@ export class Tagger {
       );
     }
     return best;
+  }
+
+  /** The best labels of those that may come; where all are wanted, without those far below the threshold. */
+  #ranked({ utilities, variance }: RawScores, topK: number, threshold: number): Int32Array {
+    const { labels } = this.#alive().about;
+    const allowed = this.#allowed;
+    const all = topK >= labels;
+    if (!allowed && !(all && threshold > 0)) return topLabels(utilities, 1, labels, Math.min(topK, labels));
+    // E sigmoid(f) <= E e^f = e^(mean + variance / 2), with room for rounding.
+    const floor = all && threshold > 0 ? deterministicLog(threshold) - 1e-6 : Number.NEGATIVE_INFINITY;
+    const kept = new Int32Array(labels);
+    let count = 0;
+    for (let label = 0; label < labels; label++) {
+      if (allowed && allowed[label] === 0) continue;
+      if ((utilities[label] as number) + variance(label) / 2 >= floor) kept[count++] = label;
+    }
+    const scores = Float64Array.from(kept.subarray(0, count), (label) => utilities[label] as number);
+    return topLabels(scores, 1, count, Math.min(topK, count)).map((place) => kept[place] as number);
   }
 
   #name(label: number): string {
@@ -154,6 +183,8 @@ export class Tagger {
     this.#layer = undefined;
     this.#points = [];
     this.#names = [];
+    this.#lists = {};
+    this.#allowed = undefined;
   }
 
   [Symbol.dispose](): void {

@@ -1,0 +1,83 @@
+// Which labels come: thresholds without a number of labels, allow and deny lists. The reference is all labels, filtered.
+
+import { describe, expect, test } from "vitest";
+import { compactModel } from "../../src/compact/index.ts";
+import { load, type Prediction, type Tagger } from "../../src/edge/index.ts";
+import { allowedLabels } from "../../src/metrics/allowed.ts";
+import { sampleTexts, textModel } from "./support.ts";
+
+const small = { features: 60, labels: 70, factors: 5, inducing: 9 };
+const THRESHOLDS = [0, 1e-300, 0.001, 0.05, 0.3, 0.5, 0.9, 1];
+
+async function taggers(): Promise<{ tagger: Tagger; texts: string[] }[]> {
+  const made = (["shared", "perFactor"] as const).flatMap((groups) =>
+    (["exact", "none"] as const).map(async (variance) => {
+      // Wide variances make probability and rank disagree.
+      const model = textModel({ ...small, groups, kernel: "linear+se" });
+      const bytes = await compactModel(model, { type: "f32", variance });
+      return { tagger: await load(bytes), texts: sampleTexts(model, 30, 4) };
+    }),
+  );
+  return await Promise.all(made);
+}
+
+const atLeast = (all: Prediction[], threshold: number): Prediction[] =>
+  all.filter(({ probability }) => probability >= threshold);
+
+describe("a threshold", () => {
+  test("without topK gives every label that reaches it", async () => {
+    for (const { tagger, texts } of await taggers())
+      for (const text of texts) {
+        const all = tagger.predict(text, { topK: 70 });
+        for (const threshold of THRESHOLDS)
+          expect(tagger.predict(text, { threshold })).toEqual(atLeast(all, threshold));
+      }
+  });
+
+  test("with topK gives no more than that, and five where neither is given", async () => {
+    for (const { tagger, texts } of await taggers())
+      for (const text of texts) {
+        const all = tagger.predict(text, { topK: 70 });
+        expect(tagger.predict(text)).toEqual(all.slice(0, 5));
+        for (const threshold of THRESHOLDS)
+          expect(tagger.predict(text, { topK: 3, threshold })).toEqual(atLeast(all.slice(0, 3), threshold));
+      }
+  });
+});
+
+describe("allow and deny lists", () => {
+  test("leave the labels that may come, in their order", async () => {
+    for (const { tagger, texts } of await taggers()) {
+      const { labels } = tagger;
+      const allow = [...labels.filter((_, label) => label % 3 === 0), "nobody knows this"];
+      const deny = labels.filter((_, label) => label % 2 === 0);
+      for (const text of texts) {
+        const all = tagger.predict(text, { topK: 70 });
+        const allowed = all.filter(({ label }) => allow.includes(label));
+        const both = allowed.filter(({ label }) => !deny.includes(label));
+        expect(tagger.predict(text, { allow, topK: 100 })).toEqual(allowed);
+        expect(tagger.predict(text, { deny, topK: 4 })).toEqual(
+          all.filter(({ label }) => !deny.includes(label)).slice(0, 4),
+        );
+        expect(tagger.predict(text, { allow, deny })).toEqual(both.slice(0, 5));
+        expect(tagger.predict(text, { allow, deny, threshold: 0.05 })).toEqual(atLeast(both, 0.05));
+        expect(tagger.predict(text, { allow: [] })).toEqual([]);
+        expect(tagger.predict(text, { topK: 70 })).toEqual(all);
+      }
+    }
+  });
+
+  test("are by name, and names can be numbers", () => {
+    expect(allowedLabels([7, 8, 9], { allow: ["8", "9"], deny: ["9", "10"] })).toEqual(
+      Uint8Array.of(0, 1, 0),
+    );
+    expect(allowedLabels(["a"], {})).toBe(undefined);
+    expect(allowedLabels(["a"], { deny: [] })).toEqual(Uint8Array.of(1));
+  });
+
+  test("are lists", () => {
+    expect(() => allowedLabels(["a"], { deny: "a" as never })).toThrow(
+      "deny: found string, expected a list of labels",
+    );
+  });
+});
