@@ -1,7 +1,9 @@
-// `npm run docs`: the API reference in docs/api/, made from the source and its comments with `deno doc`.
+// `npm run docs`: the API reference in docs/api/, made from the source and its comments with `deno doc`, and the tables of
+// options in the guide.
 // `npm run docs -- --check` writes nothing and fails where the pages are not what the source says.
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { GUIDE, guideWithTables } from "./docs/guide.ts";
 import { byFile, type Entry, Page } from "./docs/page.ts";
 import { Source } from "./docs/source.ts";
 
@@ -69,18 +71,21 @@ async function pages(): Promise<{ texts: Map<string, string>; bare: string[] }> 
 }
 
 const { texts, bare } = await pages();
+const guide = readFileSync(GUIDE, "utf8");
 const before = existsSync(FOLDER) ? readdirSync(FOLDER) : [];
 if (bare.length > 0) console.log(`Exports without a comment:\n  ${bare.join("\n  ")}`);
 if (process.argv.includes("--check")) {
   const stale = [...new Set([...texts.keys(), ...before])].filter(
     (name) => !before.includes(name) || readFileSync(`${FOLDER}/${name}`, "utf8") !== texts.get(name),
   );
+  if (guideWithTables(guide) !== guide) stale.push(GUIDE);
   if (stale.length > 0) {
-    console.error(`${FOLDER}: found ${stale.join(", ")} out of date, expected what npm run docs writes`);
+    console.error(`docs: found ${stale.join(", ")} out of date, expected what npm run docs writes`);
     process.exit(1);
   }
 } else {
   mkdirSync(FOLDER, { recursive: true });
   for (const name of before) if (!texts.has(name)) rmSync(`${FOLDER}/${name}`);
   for (const [name, text] of texts) writeFileSync(`${FOLDER}/${name}`, text);
+  writeFileSync(GUIDE, guideWithTables(guide));
 }

@@ -35,7 +35,7 @@ export interface Callable {
 }
 
 interface Comment {
-  jsDoc?: { doc?: string };
+  jsDoc?: { doc?: string; tags?: { value?: string }[] };
   location: { filename: string; line: number; byteIndex: number };
 }
 
@@ -137,7 +137,11 @@ const pathOf = (address: string): string => address.replace(root, "");
 /** Path of the file that declares something. */
 export const fileOf = ({ location }: Comment): string => pathOf(location.filename);
 
-export const commentOf = ({ jsDoc }: Comment): string => jsDoc?.doc?.trim() ?? "";
+/** The text of a comment, and the default that it names. */
+export function commentOf({ jsDoc }: Comment): string {
+  const standard = jsDoc?.tags?.map(({ value }) => /^@default (.*)/.exec(value ?? "")?.[1]).find(Boolean);
+  return [jsDoc?.doc?.trim(), standard && `Default: ${standard}.`].filter(Boolean).join(" ");
+}
 
 /** The comment at the top of a file. */
 export function topComment(file: string): string {

@@ -22,7 +22,7 @@ import { evaluate } from "../predict/evaluate.ts";
 import type { TrainedModel } from "../predict/model.ts";
 import type { Command } from "./command.ts";
 import { dataFlags, readData } from "./data.ts";
-import { type Flags, given, type Parsed, UsageError } from "./flags.ts";
+import { type Flags, given, type Parsed, quietFlag, UsageError } from "./flags.ts";
 import { withPredictor } from "./predict.ts";
 import { type Terminal, terminal } from "./terminal.ts";
 
@@ -30,38 +30,29 @@ const flags: Flags = {
   out: {
     kind: "text",
     value: "FILE",
-    help: "where to write it (default: MODEL with .compact before its ending)",
+    help: "where to write it",
+    default: "MODEL with .compact before its ending",
   },
-  type: {
-    kind: "text",
-    value: "NAME",
-    help: `of the large matrices: ${NUMBER_TYPES.join(", ")} (default: int5)`,
-  },
+  type: { kind: "choice", choices: NUMBER_TYPES, help: "of the large matrices", default: "int5" },
   variance: {
-    kind: "text",
-    value: "FORM",
-    help: "what probabilities integrate: exact, low-rank, diagonal or none (default: diagonal for the linear kernel, else exact)",
+    kind: "choice",
+    choices: VARIANCE_FORMS,
+    help: "what probabilities integrate",
+    default: "diagonal for the linear kernel, else exact",
   },
-  rank: { kind: "number", help: "of the low-rank variance (default: 32)" },
+  rank: { kind: "whole", from: 1, help: "of the low-rank variance", default: "32" },
   "all-labels": { kind: "switch", help: "keep labels that no training point has" },
   data: { kind: "text", value: "FILE", help: "measure what it costs on data with known labels" },
   report: { kind: "switch", help: "with --data: measure the other choices too" },
   json: { kind: "switch", help: "print one JSON object" },
-  quiet: { kind: "switch", help: "say nothing unless something is wrong" },
+  quiet: quietFlag,
   ...dataFlags,
 };
 
-function oneOf<T extends string>(parsed: Parsed, name: string, values: readonly T[]): T | undefined {
-  const value = parsed.text(name);
-  if (value !== undefined && !values.includes(value as T))
-    throw new UsageError(`--${name}: found ${value}, expected ${values.join(", ")}`);
-  return value as T | undefined;
-}
-
 function optionsOf(parsed: Parsed): CompactOptions {
   return given({
-    type: oneOf<NumberType>(parsed, "type", NUMBER_TYPES),
-    variance: oneOf<VarianceForm>(parsed, "variance", VARIANCE_FORMS),
+    type: parsed.text("type") as NumberType | undefined,
+    variance: parsed.text("variance") as VarianceForm | undefined,
     rank: parsed.number("rank"),
     allLabels: parsed.on("all-labels") || undefined,
   });

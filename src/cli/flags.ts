@@ -1,17 +1,24 @@
-// Flags of the commands: what they are called, what they mean, how they are read.
+// Flags of the commands: what they are called, what they take, how they are read. A table of flags is all that a command
+// says about its own; parsing, the help and the errors are made from it.
 
 import { parseArgs } from "node:util";
+import { ArgumentError } from "../core/errors.ts";
+import { checked, fromText, type Kind, placeholder, wordsOf } from "../options/kinds.ts";
+import { didYouMean } from "../options/nearest.ts";
 
-export type FlagKind = "text" | "number" | "switch";
-
-export interface Flag {
-  kind: FlagKind;
+export type Flag = Kind & {
   help: string;
+  /** In words, for the help. */
+  default?: string;
   /** What stands for the value in the help. */
   value?: string;
   /** The value where none is given: `--early-stop` alone. */
   bare?: string;
-}
+  /** It may be given more than once, and all of its values count. */
+  repeat?: boolean;
+  /** A switch that is also there as `--no-...`. */
+  negatable?: boolean;
+};
 
 export type Flags = Record<string, Flag>;
 
@@ -20,44 +27,89 @@ export class UsageError extends Error {
   override name = "UsageError";
 }
 
+/** What was given. Every value has been checked against its flag. */
 export interface Parsed {
   positional: string[];
   text(name: string): string | undefined;
   number(name: string): number | undefined;
+  /** Whether a switch is on. */
   on(name: string): boolean;
+  /** All values of a flag that may be repeated. */
+  all(name: string): string[];
+  /** The value as code has it, or undefined where the flag was not given. */
+  value(name: string): unknown;
 }
 
-/** Reads arguments against flags; an unknown flag or a number that is none is a UsageError. */
-export function parseFlags(args: string[], flags: Flags): Parsed {
-  let values: Record<string, unknown>;
-  let positional: string[];
-  try {
-    const options = Object.fromEntries(
-      Object.entries(flags).map(([name, flag]) => [
-        name,
-        { type: flag.kind === "switch" ? "boolean" : "string" } as const,
-      ]),
-    );
-    const parsed = parseArgs({ args: withBare(args, flags), options, allowPositionals: true, strict: true });
-    values = parsed.values as Record<string, unknown>;
-    positional = parsed.positionals;
-  } catch (error) {
-    throw new UsageError((error as Error).message.split(". ")[0] as string);
+/** Reads arguments against flags; an unknown flag, or a value that its flag does not take, is a UsageError. */
+export function parseFlags(args: string[], flags: Flags, command = "mlgpf"): Parsed {
+  const values = new Map<string, unknown[]>();
+  const positional: string[] = [];
+  for (const token of tokens(withBare(args, flags), flags)) {
+    if (token.kind === "positional") positional.push(token.value);
+    if (token.kind !== "option") continue;
+    const { name, value } = meant(token.rawName, token.name, token.value, token.inlineValue, flags, command);
+    const found = values.get(name) ?? [];
+    const { kind, repeat } = flags[name] as Flag;
+    if (found.length > 0 && !repeat && kind !== "switch")
+      throw new UsageError(`--${name}: found it twice, expected it once`);
+    values.set(name, [...found, value]);
   }
-  const text = (name: string): string | undefined => values[name] as string | undefined;
+  const last = (name: string): unknown => values.get(name)?.at(-1);
   return {
     positional,
-    text,
-    on: (name) => values[name] === true,
-    number: (name) => {
-      const given = text(name);
-      if (given === undefined) return undefined;
-      const value = Number(given);
-      if (given.trim() === "" || !Number.isFinite(value))
-        throw new UsageError(`--${name}: found ${given}, expected a number`);
-      return value;
-    },
+    text: (name) => last(name) as string | undefined,
+    number: (name) => last(name) as number | undefined,
+    on: (name) => last(name) === true,
+    all: (name) => (values.get(name) ?? []) as string[],
+    value: last,
   };
+}
+
+function tokens(args: string[], flags: Flags): Required<ReturnType<typeof parseArgs>>["tokens"] {
+  const options = Object.fromEntries(
+    Object.entries(flags).map(([name, { kind }]) => [
+      name,
+      { type: kind === "switch" ? ("boolean" as const) : ("string" as const) },
+    ]),
+  );
+  // What is wrong is found below: the runtimes word it differently.
+  return parseArgs({ args, options, allowPositionals: true, strict: false, tokens: true }).tokens;
+}
+
+/** The flag that was given and its value, checked. */
+function meant(
+  raw: string,
+  given: string,
+  text: string | undefined,
+  inline: boolean | undefined,
+  flags: Flags,
+  command: string,
+): { name: string; value: unknown } {
+  const positive = given.replace(/^no-/, "");
+  const negated = !Object.hasOwn(flags, given) && flags[positive]?.negatable === true;
+  const name = negated ? positive : given;
+  const flag = raw.startsWith("--") && Object.hasOwn(flags, name) ? flags[name] : undefined;
+  if (flag === undefined)
+    throw new UsageError(
+      `${raw}: ${command} has no such option${didYouMean(given, Object.keys(flags), "--")}`,
+    );
+  if (flag.kind === "switch") {
+    if (text !== undefined) throw new UsageError(`${raw}: found the value ${text}, expected none`);
+    return { name, value: !negated };
+  }
+  const looksLikeFlag = !inline && text !== undefined && /^-./.test(text) && Number.isNaN(Number(text));
+  if (text === undefined || looksLikeFlag)
+    throw new UsageError(`${raw}: found ${text ?? "nothing"}, expected a value`);
+  return { name, value: checkedValue(flag, raw, text) };
+}
+
+function checkedValue(flag: Flag, raw: string, text: string): unknown {
+  try {
+    const value = fromText(flag, raw, text);
+    return typeof value === "object" ? value : checked(flag, raw, value, undefined);
+  } catch (error) {
+    throw error instanceof ArgumentError ? new UsageError(error.message) : error;
+  }
 }
 
 /** Fills in the values of flags that may stand without one. */
@@ -70,34 +122,67 @@ function withBare(args: string[], flags: Flags): string[] {
   });
 }
 
-/** The flags as aligned lines of help. */
-export function flagHelp(flags: Flags): string {
-  const left = Object.entries(flags).map(([name, flag]) => `--${name}${valueHelp(flag)}`);
+/** The flags as aligned lines of help, no longer than `columns` where words allow it. */
+export function flagHelp(flags: Flags, columns: number): string {
+  const left = Object.entries(flags).map(
+    ([name, flag]) => `--${flag.negatable ? "[no-]" : ""}${name}${valueHelp(flag)}`,
+  );
   const width = Math.max(...left.map((item) => item.length));
   return Object.values(flags)
-    .map((flag, i) => `  ${(left[i] as string).padEnd(width)}  ${flag.help}`)
+    .map((flag, i) => {
+      const lines = wrapped(flagMeaning(flag), Math.max(30, columns - width - 4));
+      return `  ${(left[i] as string).padEnd(width)}  ${lines.join(`\n${" ".repeat(width + 4)}`)}`;
+    })
     .join("\n");
 }
 
-function valueHelp({ kind, value = "N", bare }: Flag): string {
-  if (kind === "switch") return "";
-  return bare === undefined ? ` ${value}` : ` [${value}]`;
+/** Lines of at most so many characters, unless a word is longer. */
+function wrapped(text: string, most: number): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(" ")) {
+    const last = lines.at(-1);
+    if (last === undefined || last.length + 1 + word.length > most) lines.push(word);
+    else lines[lines.length - 1] = `${last} ${word}`;
+  }
+  return lines;
 }
 
+/** What a flag is, the words it takes and its default. */
+function flagMeaning(flag: Flag): string {
+  const words = wordsOf(flag);
+  const standard = flag.default === undefined ? "" : ` (default: ${flag.default})`;
+  return `${flag.help}${words === undefined ? "" : `: ${words}`}${standard}`;
+}
+
+function valueHelp(flag: Flag): string {
+  if (flag.kind === "switch") return "";
+  const value = flag.value ?? placeholder(flag);
+  return flag.bare === undefined ? ` ${value}` : ` [${value}]`;
+}
+
+export const deviceNames = ["wasm", "webgpu", "auto"] as const;
+export type DeviceName = (typeof deviceNames)[number];
+
 /** A flag for what computes. */
-export const deviceFlag = (fallback: string): Flag => ({
-  kind: "text",
-  value: "NAME",
-  help: `wasm, webgpu, or auto: a hardware GPU where there is one (default: ${fallback})`,
+export const deviceFlag = (standard: DeviceName): Flag => ({
+  kind: "choice",
+  choices: deviceNames,
+  help: "what computes; auto is a hardware GPU where there is one",
+  default: standard,
 });
 
 /** What --device says. */
-export function deviceOf(parsed: Parsed, fallback: "auto" | "wasm" = "wasm"): "auto" | "wasm" | "webgpu" {
-  const name = parsed.text("device") ?? fallback;
-  if (name !== "auto" && name !== "wasm" && name !== "webgpu")
-    throw new UsageError(`--device: found ${name}, expected wasm, webgpu or auto`);
-  return name;
-}
+export const deviceOf = (parsed: Parsed, standard: DeviceName = "wasm"): DeviceName =>
+  (parsed.text("device") as DeviceName | undefined) ?? standard;
+
+/** Flags that several commands have. */
+export const threadsFlag: Flag = {
+  kind: "whole",
+  from: 1,
+  help: "threads",
+  default: "one for each core",
+};
+export const quietFlag: Flag = { kind: "switch", help: "say nothing unless something is wrong" };
 
 /** An object without the keys that were not given. */
 export function given<T extends Record<string, unknown>>(

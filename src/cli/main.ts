@@ -2,6 +2,8 @@
 // The mlgpf command, the same under Node, Deno and Bun.
 
 import process from "node:process";
+import { listed } from "../options/kinds.ts";
+import { didYouMean } from "../options/nearest.ts";
 import type { Command } from "./command.ts";
 import { compactCommand } from "./compact.ts";
 import { flagHelp, parseFlags, UsageError } from "./flags.ts";
@@ -28,7 +30,7 @@ function overview(): string {
 
 function help(command: Command): string {
   const examples = command.examples.map((example) => `  ${example}`).join("\n");
-  return `${command.usage}\n\n${command.summary}\n\nExamples:\n${examples}\n\nOptions:\n${flagHelp(command.flags)}`;
+  return `${command.usage}\n\n${command.summary}\n\nExamples:\n${examples}\n\nOptions:\n${flagHelp(command.flags, process.stdout.columns || 100)}`;
 }
 
 async function main(args: string[]): Promise<number> {
@@ -42,13 +44,15 @@ async function main(args: string[]): Promise<number> {
     return 0;
   }
   const command = commands.find((each) => each.name === name);
-  if (command === undefined)
-    throw new UsageError(`found command ${name}, expected ${commands.map((each) => each.name).join(", ")}`);
+  if (command === undefined) {
+    const names = commands.map((each) => each.name);
+    throw new UsageError(`found the command ${name}, expected ${listed(names)}${didYouMean(name, names)}`);
+  }
   if (rest.includes("--help") || rest.includes("-h")) {
     console.log(help(command));
     return 0;
   }
-  await command.run(parseFlags(rest, command.flags));
+  await command.run(parseFlags(rest, command.flags, `mlgpf ${name}`));
   return Number(process.exitCode ?? 0);
 }
 

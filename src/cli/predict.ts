@@ -2,7 +2,7 @@
 
 import { stat } from "node:fs/promises";
 import process from "node:process";
-import { createCore } from "../core/core.ts";
+import { type CoreOptions, createCore } from "../core/core.ts";
 import { readBatches } from "../data/reader.ts";
 import { openInput, readSafetensorsFile } from "../io/files.ts";
 import { modelFromTensors } from "../io/modelfile.ts";
@@ -13,7 +13,16 @@ import type { TrainedModel } from "../predict/model.ts";
 import type { Predictor } from "../predict/predictor.ts";
 import type { Command } from "./command.ts";
 import { dataFlags, fromModel, readData, readOptions } from "./data.ts";
-import { deviceFlag, deviceOf, type Flags, given, type Parsed, UsageError } from "./flags.ts";
+import {
+  deviceFlag,
+  deviceOf,
+  type Flags,
+  given,
+  type Parsed,
+  quietFlag,
+  threadsFlag,
+  UsageError,
+} from "./flags.ts";
 import { checkFolder, machine, writeReport } from "./report.ts";
 import { type Terminal, terminal } from "./terminal.ts";
 
@@ -24,7 +33,7 @@ export async function openModel(path: string): Promise<TrainedModel> {
 /** Runs `work` with the model on WASM. */
 export async function withPredictor<T>(
   model: TrainedModel,
-  threads: number | undefined,
+  threads: CoreOptions["threads"],
   work: (predictor: Predictor) => Promise<T>,
 ): Promise<T> {
   return await withHost(model, "wasm", threads, undefined, (host) => host.use(work));
@@ -34,7 +43,7 @@ export async function withPredictor<T>(
 async function withHost<T>(
   model: TrainedModel,
   choice: ReturnType<typeof deviceOf>,
-  threads: number | undefined,
+  threads: CoreOptions["threads"],
   screen: Terminal | undefined,
   work: (host: ModelHost) => Promise<T>,
 ): Promise<T> {
@@ -53,11 +62,11 @@ async function withHost<T>(
 }
 
 const predictFlags: Flags = {
-  top: { kind: "number", help: "labels for each point (default: 5)" },
-  threshold: { kind: "number", value: "P", help: "only labels at least this probable" },
+  top: { kind: "whole", from: 1, help: "labels for each point", default: "5" },
+  threshold: { kind: "number", from: 0, to: 1, value: "P", help: "only labels at least this probable" },
   device: deviceFlag("wasm"),
-  threads: { kind: "number", help: "threads (default: one for each core)" },
-  quiet: { kind: "switch", help: "say nothing unless something is wrong" },
+  threads: threadsFlag,
+  quiet: quietFlag,
   ...dataFlags,
 };
 
@@ -66,8 +75,6 @@ async function predict(parsed: Parsed): Promise<void> {
   if (path === undefined || more.length > 0)
     throw new UsageError("mlgpf predict takes a model and at most one data file");
   const top = parsed.number("top") ?? 5;
-  if (!Number.isInteger(top) || top < 1)
-    throw new UsageError(`--top: found ${top}, expected a whole number of at least 1`);
   const threshold = parsed.number("threshold") ?? 0;
   const reading = readOptions(parsed);
   const [device, threads] = [deviceOf(parsed), parsed.number("threads")];
@@ -110,8 +117,8 @@ const evalFlags: Flags = {
   report: { kind: "text", value: "FILE", help: "write a report to look at (HTML, one file)" },
   calibration: { kind: "switch", help: "also measure how honest the probabilities are" },
   device: deviceFlag("wasm"),
-  threads: { kind: "number", help: "threads (default: one for each core)" },
-  quiet: { kind: "switch", help: "say nothing unless something is wrong" },
+  threads: threadsFlag,
+  quiet: quietFlag,
   ...dataFlags,
 };
 

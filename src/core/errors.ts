@@ -5,9 +5,12 @@ export class ArgumentError extends Error {
   override name = "ArgumentError";
   /** Name of the argument. */
   readonly argument: string;
-  constructor(argument: string, message: string) {
-    super(`${argument}: ${message}`);
+  /** What is wrong with it: the message without the name. */
+  readonly problem: string;
+  constructor(argument: string, problem: string) {
+    super(`${argument}: ${problem}`);
     this.argument = argument;
+    this.problem = problem;
   }
 }
 

@@ -1,12 +1,12 @@
 // A training from its start to its end, on as many devices as it takes: when a GPU is lost it goes on from the last
 // state that was kept, on another GPU or on WASM.
 
-import { type DeviceChoice, type OpenDevice, replaceDevice } from "../backend/devices.ts";
+import { type OpenDevice, replaceDevice } from "../backend/devices.ts";
 import type { TrainedModel } from "../predict/model.ts";
 import type { CheckpointIdentity, TrainingState } from "./checkpoint.ts";
 import { runSteps } from "./loop.ts";
 import type { Prepared } from "./prepare.ts";
-import type { RunOptions } from "./run.ts";
+import type { FullRunOptions } from "./run.ts";
 import { Session } from "./session.ts";
 
 /** GPUs that are tried after the first. */
@@ -15,11 +15,10 @@ const REPLACEMENTS = 2;
 /** Owns the device it is given. */
 export async function trainOnDevices(
   first: OpenDevice,
-  choice: DeviceChoice,
   prepared: Prepared,
   identity: CheckpointIdentity,
   from: TrainingState | undefined,
-  run: RunOptions,
+  run: FullRunOptions,
 ): Promise<TrainedModel> {
   let device = first;
   let state = from;
@@ -27,7 +26,12 @@ export async function trainOnDevices(
     const end = await trainOn(device, prepared, identity, state, run);
     if ("model" in end) return end.model;
     state = end.state;
-    device = await replaceDevice(prepared.core, choice, prepared.options.precision, losses <= REPLACEMENTS);
+    device = await replaceDevice(
+      prepared.core,
+      run.device,
+      prepared.options.precision,
+      losses <= REPLACEMENTS,
+    );
     const text = `the GPU was lost (${end.lost}): going on from step ${state?.step ?? 0} on ${device.about}`;
     run.onProgress?.({ stage: "note", text });
   }
@@ -39,7 +43,7 @@ async function trainOn(
   prepared: Prepared,
   identity: CheckpointIdentity,
   state: TrainingState | undefined,
-  run: RunOptions,
+  run: FullRunOptions,
 ): Promise<{ model: TrainedModel } | { lost: string; state: TrainingState | undefined }> {
   let session: Session | undefined;
   try {

@@ -4,7 +4,7 @@ import type { ModelShape } from "../model/shape.ts";
 import type { TrainedModel } from "../predict/model.ts";
 import { type CheckpointIdentity, checkpointToBytes } from "./checkpoint.ts";
 import type { StepProgress } from "./progress.ts";
-import type { RunOptions } from "./run.ts";
+import type { FullRunOptions } from "./run.ts";
 import type { Session } from "./session.ts";
 import type { Trainer } from "./trainer.ts";
 
@@ -17,13 +17,13 @@ export async function runSteps(
   session: Session,
   shape: ModelShape,
   identity: CheckpointIdentity,
-  run: RunOptions,
+  run: FullRunOptions,
 ): Promise<TrainedModel> {
   const { trainer, early, device } = session;
   const begin = performance.now();
   const firstStep = trainer.step;
   const validateEvery = Math.ceil(trainer.steps / (early ? DECIDING_VALIDATIONS : VALIDATIONS));
-  const saveEvery = 1000 * (run.checkpointSeconds ?? 30);
+  const saveEvery = 1000 * run.checkpointSeconds;
   let reported = Number.NEGATIVE_INFINITY;
   let saved = begin;
   let validation: Record<string, number> | undefined;

@@ -1,74 +1,160 @@
-// Everything that can be chosen about a training, with defaults that give a newcomer a good model.
+// Everything that can be chosen about a training, with defaults that give a newcomer a good model. An option is its line in
+// TrainOptions and its entry in the table below it: the compiler holds the two together, and the checks, the flags of
+// the command, its help, the report and the guide are made from the table.
 
-import { finiteNumber, oneOf, wholeNumber } from "../core/check.ts";
-import { ArgumentError } from "../core/errors.ts";
+import type { KernelName } from "../backend/backend.ts";
 import type { CovarianceName, InducingName, MeanName } from "../model/shape.ts";
+import { completeTable, type OptionTable } from "../options/table.ts";
 
 /** What decides the model that a training gives. */
 export interface TrainOptions {
-  /** k(x, z): `linear`, `se` (squared exponential) or their sum. */
-  kernel?: "linear" | "se" | "linear+se";
-  /** Inducing inputs in the span of a basis, or free. */
+  /**
+   * k(x, z): how alike two points are. `rbf` is another name of `se`, the squared exponential.
+   * @default linear
+   */
+  kernel?: KernelName | "rbf" | "linear+rbf";
+  /**
+   * Inducing inputs in the span of a basis, or free.
+   * @default subspace
+   */
   inducing?: InducingName;
-  /** Keep the inducing inputs where k-means put them. */
+  /**
+   * Keep the inducing inputs where k-means put them.
+   * @default no
+   */
   fixedInducing?: boolean;
-  /** Keep the kernel's hyper-parameters at their start. */
+  /**
+   * Keep the kernel's hyper-parameters at their start.
+   * @default yes for the linear kernel, else no
+   */
   fixedKernel?: boolean;
-  /** The basis: leading right singular vectors, k-means centroids, or rows of your own (R x D). */
+  /**
+   * The basis: leading right singular vectors, k-means centroids, or rows of your own (R x D).
+   * @default svd
+   */
   basis?: "svd" | "kmeans" | { rows: number; values: Float32Array };
-  /** One Sigma for all latent functions, or the paper's one for each. */
+  /**
+   * One Sigma for all latent functions, or the paper's one for each.
+   * @default shared
+   */
   covariance?: CovarianceName;
   /**
    * What the mean of the latent functions goes through: the inducing inputs, as in the paper, or the features
-   * themselves (linear kernel only; the default there).
+   * themselves (linear kernel only).
+   * @default features for the linear kernel, else inducing
    */
   mean?: MeanName;
-  /** Absent labels looked at for each point in a step: all, or so many sampled ones. */
+  /**
+   * Absent labels looked at for each point in a step: all, or so many sampled ones.
+   * @default all
+   */
   negatives?: "all" | number;
-  /** P, latent functions */
+  /**
+   * P, latent functions that the labels share.
+   * @default a tenth of the labels, at least 100, at most 300
+   */
   factors?: number;
-  /** M, inducing points */
+  /**
+   * M, inducing points.
+   * @default 200, with the mean inducing 500; never more than the points
+   */
   inducingPoints?: number;
-  /** R, basis vectors */
+  /**
+   * R, basis vectors.
+   * @default 300, with the mean inducing 1000; never more than the points or the features
+   */
   rank?: number;
-  /** B, points of a step */
+  /**
+   * B, points of a step; never more than there are.
+   * @default 500
+   */
   batch?: number;
+  /**
+   * How often each point is seen.
+   * @default as many as make 500 steps, at least 3
+   */
   epochs?: number;
-  /** Adam's step length at the start; it falls to zero along a cosine. */
+  /**
+   * Adam's step length at the start; it falls to zero along a cosine.
+   * @default 0.03, with the mean inducing 0.02
+   */
   learningRate?: number;
-  /** Weight of the KL at the end: 1 is the paper's bound. */
+  /**
+   * Weight of the KL at the end: 1 is the paper's bound.
+   * @default 1
+   */
   klWeight?: number;
-  /** The KL's weight rises linearly from klStart to klWeight over this part of the steps. */
+  /**
+   * The KL's weight rises linearly from klStart to klWeight over this part of the steps.
+   * @default 0.6
+   */
   klWarmup?: number;
+  /**
+   * Weight of the KL at the start.
+   * @default 0.02
+   */
   klStart?: number;
-  /** Weight words by inverse document frequency; "auto" where all values are equal to one. */
+  /**
+   * Weight words by inverse document frequency; "auto" where all values are equal to one.
+   * @default auto
+   */
   idf?: boolean | "auto";
-  /** Scale every row to unit length. */
+  /**
+   * Scale every row to unit length.
+   * @default yes
+   */
   normalise?: boolean;
-  /** Least value of every sigma. */
+  /**
+   * Least value of every sigma.
+   * @default 0.000001
+   */
   floor?: number;
-  /** "closed", or a number of Gauss-Hermite nodes. */
+  /**
+   * How expectations are computed: in closed form, or with so many Gauss-Hermite nodes.
+   * @default closed
+   */
   quadrature?: "closed" | number;
+  /**
+   * Single or double precision.
+   * @default f32
+   */
   precision?: "f32" | "f64";
+  /**
+   * Of all random numbers.
+   * @default 0
+   */
   seed?: number;
-  /** Stop when the validation data say that it gets no better; needs `validation`. */
+  /**
+   * Stop when the validation data say that it gets no better, and keep the best; needs `validation`.
+   * @default off
+   */
   earlyStopping?: false | EarlyStopping;
 }
 
 /** When to stop by validation data. */
 export interface EarlyStopping {
-  /** Validations in a row without a new best, of twenty in a whole training (default 3). */
+  /**
+   * Validations in a row without a new best, of twenty in a whole training.
+   * @default 3
+   */
   patience?: number;
-  /** What is to get better (default logLoss, which is the least noisy: it counts every label of every point). */
+  /**
+   * What is to get better; the log loss is the least noisy: it counts every label of every point.
+   * @default logLoss
+   */
   metric?: StoppingMetric;
 }
 
 export const stoppingMetrics = ["logLoss", "P@1", "P@3", "P@5", "nDCG@3", "nDCG@5"] as const;
 export type StoppingMetric = (typeof stoppingMetrics)[number];
 
-/** The same with nothing left open. */
-export type FullTrainOptions = Required<TrainOptions> & { earlyStopping: false | Required<EarlyStopping> };
+/** The same with nothing left open and one name for each thing. */
+export type FullTrainOptions = Omit<Required<TrainOptions>, "kernel" | "earlyStopping"> & {
+  kernel: KernelName;
+  earlyStopping: false | Required<EarlyStopping>;
+};
 
+/** What defaults may depend on. */
 export interface DataSizes {
   points: number;
   features: number;
@@ -78,94 +164,220 @@ export interface DataSizes {
 /** Small data are gone through more often. */
 const DEFAULT_STEPS = 500;
 
+const earlyStoppingParts: OptionTable<EarlyStopping, Required<EarlyStopping>, unknown> = {
+  patience: {
+    kind: "whole",
+    from: 1,
+    default: 3,
+    meaning: "validations without a new best after which it stops, of twenty in a whole training",
+  },
+  metric: {
+    kind: "choice",
+    choices: stoppingMetrics,
+    default: "logLoss",
+    meaning: "what is to get better",
+  },
+};
+
+export const trainOptions: OptionTable<TrainOptions, FullTrainOptions, DataSizes & FullTrainOptions> = {
+  kernel: {
+    kind: "choice",
+    choices: ["linear", "se", "linear+se"],
+    also: { rbf: "se", "linear+rbf": "linear+se" },
+    default: "linear",
+    meaning: "how alike two points are",
+    advice:
+      "Texts and other sparse data: keep it. `se` or `linear+se` for few, dense features where labels depend on them in a curved way; slower",
+  },
+  inducing: {
+    kind: "choice",
+    choices: ["subspace", "free"],
+    default: "subspace",
+    meaning: "where the inducing inputs may lie",
+  },
+  fixedInducing: {
+    kind: "switch",
+    default: false,
+    meaning: "the inducing inputs stay where k-means put them",
+  },
+  fixedKernel: {
+    kind: "switch",
+    default: { words: "yes for the linear kernel, else no", of: ({ kernel }) => kernel === "linear" },
+    meaning: "the kernel's hyper-parameters stay at their start",
+  },
+  basis: {
+    kind: "choice",
+    choices: ["svd", "kmeans"],
+    own: {
+      expected: "rows of your own",
+      fromFile: true,
+      accepts: (value) => typeof value === "object" && value !== null && "rows" in value && "values" in value,
+    },
+    default: "svd",
+    meaning: "what spans the subspace of the inducing inputs",
+  },
+  covariance: {
+    kind: "choice",
+    choices: ["shared", "perFactor"],
+    default: "shared",
+    meaning: "one for all factors, or one for each",
+    advice:
+      "`perFactor` is the paper's, with a covariance for each factor: P times the work, nearly the same figures",
+  },
+  mean: {
+    kind: "choice",
+    choices: ["inducing", "features"],
+    default: {
+      words: "features for the linear kernel, else inducing",
+      of: ({ kernel }) => (kernel === "linear" ? "features" : "inducing"),
+    },
+    refuse: (mean, { kernel }) =>
+      mean === "features" && kernel !== "linear"
+        ? `inducing with the kernel ${kernel} (or the kernel linear)`
+        : undefined,
+    meaning: "what the mean of the factors goes through",
+    advice: "`inducing` is the paper's form: the mean goes through the inducing inputs too",
+  },
+  negatives: {
+    kind: "whole",
+    word: "all",
+    from: 1,
+    to: ({ labels }) => labels,
+    default: "all",
+    meaning: "absent labels looked at for each point in a step",
+    advice:
+      "A number (some hundreds) for very many labels: that many absent labels are sampled for each point, and weighted so that the bound stays right on average",
+  },
+  factors: {
+    kind: "whole",
+    from: 1,
+    symbol: "P",
+    default: {
+      words: "a tenth of the labels, at least 100, at most 300",
+      of: ({ labels }) => Math.min(300, Math.max(100, Math.round(labels / 10))),
+    },
+    meaning: "latent functions that the labels share",
+    advice: "More for many diverse labels (costs time and file size in proportion), fewer for a smaller file",
+  },
+  inducingPoints: {
+    kind: "whole",
+    from: 1,
+    to: ({ points }) => points,
+    symbol: "M",
+    // Where the inducing inputs carry the covariance alone, fewer of them in a smaller space do.
+    default: {
+      words: "200, with the mean inducing 500; never more than the points",
+      of: ({ mean, points }) => Math.min(mean === "features" ? 200 : 500, points),
+    },
+    meaning: "inducing points",
+    advice:
+      "They carry the variance (and in the paper's form the mean): more make it finer; a step costs about M³",
+  },
+  rank: {
+    kind: "whole",
+    from: 1,
+    to: ({ points, features }) => Math.min(points, features),
+    symbol: "R",
+    default: {
+      words: "300, with the mean inducing 1000; never more than the points or the features",
+      of: ({ mean, points, features }) => Math.min(mean === "features" ? 300 : 1000, points, features),
+    },
+    meaning: "basis vectors",
+    advice:
+      "Size of the subspace in which inducing inputs lie; more for large vocabularies in the paper's form",
+  },
+  batch: {
+    kind: "whole",
+    from: 1,
+    symbol: "B",
+    default: 500,
+    settle: (batch, { points }) => Math.min(batch, points),
+    meaning: "points of a step",
+  },
+  epochs: {
+    kind: "number",
+    above: 0,
+    default: {
+      words: "as many as make 500 steps, at least 3",
+      of: ({ batch, points }) => Math.max(3, (DEFAULT_STEPS * batch) / points),
+    },
+    meaning: "times each point is seen",
+    advice: "More if the bound in the report is still rising at its end",
+  },
+  learningRate: {
+    kind: "number",
+    from: 0,
+    default: {
+      words: "0.03, with the mean inducing 0.02",
+      of: ({ mean }) => (mean === "features" ? 0.03 : 0.02),
+    },
+    meaning: "step length at the start",
+    advice: "Halve it if the training reports numbers that are not finite, or the bound jumps about",
+  },
+  klWeight: {
+    kind: "number",
+    from: 0,
+    default: 1,
+    meaning: "weight of the KL at the end; 1 is the paper's bound",
+    advice: "0.4 to 0.5 often ranks a little better; look at the calibration before you keep it",
+  },
+  klWarmup: {
+    kind: "number",
+    from: 0,
+    to: 1,
+    default: 0.6,
+    flag: { value: "PART" },
+    meaning: "part of the steps over which that weight rises",
+  },
+  klStart: { kind: "number", from: 0, default: 0.02, meaning: "weight of the KL at the start" },
+  idf: {
+    kind: "words",
+    words: { yes: true, no: false, auto: "auto" },
+    default: "auto",
+    meaning: "words are weighted by inverse document frequency",
+    advice: "`auto`: where all values are one. `yes` for word counts, `no` where values are measurements",
+  },
+  normalise: { kind: "switch", default: true, meaning: "rows are scaled to unit length" },
+  floor: {
+    kind: "number",
+    above: 0,
+    default: 1e-6,
+    meaning: "least value of every sigma",
+    advice: "Raise it if the training reports a C that is not positive definite",
+  },
+  quadrature: {
+    kind: "whole",
+    word: "closed",
+    from: 1,
+    to: 256,
+    default: "closed",
+    meaning: "how expectations are computed: in closed form, or with so many Gauss-Hermite nodes",
+  },
+  precision: {
+    kind: "choice",
+    choices: ["f32", "f64"],
+    default: "f32",
+    meaning: "kind of numbers",
+    advice: "`f64` to check numbers, not to get better models",
+  },
+  seed: {
+    kind: "whole",
+    from: 0,
+    to: Number.MAX_SAFE_INTEGER,
+    default: 0,
+    meaning: "of all random numbers",
+  },
+  earlyStopping: {
+    kind: "group",
+    parts: earlyStoppingParts,
+    default: false,
+    flag: { name: "early-stop" },
+    meaning: "stop when validation gets no better, and keep the best",
+    advice: "Needs `--valid`; measure the result on other data",
+  },
+};
+
 /** Fills in the defaults for data of these sizes and refuses what cannot be. */
-export function completeOptions(
-  given: TrainOptions,
-  { points, features, labels }: DataSizes,
-): FullTrainOptions {
-  const most = Math.min(points, features);
-  const kernel = oneOf("kernel", given.kernel ?? "linear", ["linear", "se", "linear+se"]);
-  const mean = oneOf("mean", given.mean ?? (kernel === "linear" ? "features" : "inducing"), [
-    "inducing",
-    "features",
-  ]);
-  if (mean === "features" && kernel !== "linear") {
-    throw new ArgumentError(
-      "mean",
-      `found features with the kernel ${kernel}, expected inducing (or the kernel linear)`,
-    );
-  }
-  // Where the inducing inputs carry the covariance alone, fewer of them in a smaller space do.
-  const [pointsWanted, rankWanted] = mean === "features" ? [200, 300] : [500, 1000];
-  const batch = wholeNumber("batch", Math.min(given.batch ?? 500, points), 1);
-  const options: FullTrainOptions = {
-    kernel,
-    inducing: oneOf("inducing", given.inducing ?? "subspace", ["subspace", "free"]),
-    fixedInducing: yesOrNo("fixedInducing", given.fixedInducing ?? false),
-    fixedKernel: yesOrNo("fixedKernel", given.fixedKernel ?? kernel === "linear"),
-    basis: given.basis ?? "svd",
-    covariance: oneOf("covariance", given.covariance ?? "shared", ["shared", "perFactor"]),
-    mean,
-    negatives: given.negatives ?? "all",
-    factors: wholeNumber(
-      "factors",
-      given.factors ?? Math.min(300, Math.max(100, Math.round(labels / 10))),
-      1,
-    ),
-    inducingPoints: wholeNumber(
-      "inducingPoints",
-      given.inducingPoints ?? Math.min(pointsWanted, points),
-      1,
-      points,
-    ),
-    rank: wholeNumber("rank", given.rank ?? Math.min(rankWanted, most), 1, most),
-    batch,
-    epochs: finiteNumber("epochs", given.epochs ?? Math.max(3, (DEFAULT_STEPS * batch) / points)),
-    learningRate: notNegative("learningRate", given.learningRate ?? (mean === "features" ? 0.03 : 0.02)),
-    klWeight: notNegative("klWeight", given.klWeight ?? 1),
-    klWarmup: notNegative("klWarmup", given.klWarmup ?? 0.6),
-    klStart: notNegative("klStart", given.klStart ?? 0.02),
-    idf: (given.idf ?? "auto") === "auto" ? "auto" : yesOrNo("idf", given.idf),
-    normalise: yesOrNo("normalise", given.normalise ?? true),
-    floor: finiteNumber("floor", given.floor ?? 1e-6),
-    quadrature: given.quadrature ?? "closed",
-    precision: oneOf("precision", given.precision ?? "f32", ["f32", "f64"]),
-    seed: wholeNumber("seed", given.seed ?? 0, 0, Number.MAX_SAFE_INTEGER),
-    earlyStopping: fullEarlyStopping(given.earlyStopping ?? false),
-  };
-  if (typeof options.basis === "string") oneOf("basis", options.basis, ["svd", "kmeans"]);
-  if (options.negatives !== "all") wholeNumber("negatives", options.negatives, 1, labels);
-  if (options.quadrature !== "closed") wholeNumber("quadrature", options.quadrature, 1, 256);
-  if (options.klWarmup > 1)
-    throw new ArgumentError("klWarmup", `found ${options.klWarmup}, expected a number from 0 to 1`);
-  if (!(options.epochs > 0))
-    throw new ArgumentError("epochs", `found ${options.epochs}, expected a number above 0`);
-  if (!(options.floor > 0))
-    throw new ArgumentError("floor", `found ${options.floor}, expected a number above 0`);
-  return options;
-}
-
-function notNegative(name: string, value: number): number {
-  if (finiteNumber(name, value) < 0)
-    throw new ArgumentError(name, `found ${value}, expected a number of at least 0`);
-  return value;
-}
-
-function yesOrNo(name: string, value: unknown): boolean {
-  if (typeof value !== "boolean")
-    throw new ArgumentError(name, `found ${String(value)}, expected true or false`);
-  return value;
-}
-
-function fullEarlyStopping(given: false | EarlyStopping): FullTrainOptions["earlyStopping"] {
-  if (given === false) return false;
-  if (typeof given !== "object" || given === null)
-    throw new ArgumentError(
-      "earlyStopping",
-      `found ${String(given)}, expected false or { patience, metric }`,
-    );
-  return {
-    patience: wholeNumber("earlyStopping.patience", given.patience ?? 3, 1),
-    metric: oneOf("earlyStopping.metric", given.metric ?? "logLoss", stoppingMetrics),
-  };
+export function completeOptions(given: TrainOptions, sizes: DataSizes): FullTrainOptions {
+  return completeTable(trainOptions, given, sizes);
 }

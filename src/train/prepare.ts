@@ -1,6 +1,5 @@
 // What is made once before the first step, on the core: weighted rows, the basis, projections, start values.
 
-import { finiteNumber } from "../core/check.ts";
 import type { Core } from "../core/core.ts";
 import { type Csr, csr, rowSquares } from "../core/csr.ts";
 import { type Matrix, matrix } from "../core/matrix.ts";
@@ -34,14 +33,12 @@ export interface Prepared {
 }
 
 export interface PrepareOptions {
-  memoryBudget?: number;
+  memoryBudget: number;
   signal?: AbortSignal;
   onProgress?: (progress: TrainProgress) => void;
   /** Most bytes that one matrix may have on the device. */
   largestTensor: number;
 }
-
-const MEMORY_BUDGET = 2 ** 30;
 
 export async function prepare(
   core: Core,
@@ -82,8 +79,7 @@ function keepProjections(
   run: PrepareOptions,
 ): Matrix | undefined {
   const bytes = x.rows * options.rank * (options.precision === "f32" ? 4 : 8);
-  const budget = finiteNumber("memoryBudget", run.memoryBudget ?? MEMORY_BUDGET);
-  const kept = bytes <= Math.min(budget, run.largestTensor);
+  const kept = bytes <= Math.min(run.memoryBudget, run.largestTensor);
   const size = `${(bytes / 2 ** 20).toFixed(0)} MB`;
   run.onProgress?.({
     stage: "note",

@@ -1,18 +1,34 @@
-// How a training runs, apart from what it computes.
+// How a training runs, apart from what it computes. What can be typed has an entry in the table below.
 
 import type { DeviceChoice } from "../backend/devices.ts";
 import type { Dataset } from "../data/dataset.ts";
+import { completeTable, type OptionTable, refuseUnknown } from "../options/table.ts";
+import { trainOptions } from "./options.ts";
 import type { TrainProgress } from "./progress.ts";
 
 /** Nothing here changes the model that comes out, beyond the rounding of a GPU or of fused multiply-adds. */
 export interface RunOptions {
-  /** What computes the steps (default wasm: the same bytes everywhere). */
+  /**
+   * What computes the steps; WASM gives the same bytes everywhere.
+   * @default wasm
+   */
   device?: DeviceChoice;
+  /**
+   * Threads of the core.
+   * @default auto
+   */
   threads?: number | "auto";
-  /** Fused multiply-add: faster, but bytes may differ between kinds of CPU. */
+  /**
+   * Fused multiply-add where there is one: faster, but bytes may differ between kinds of CPU.
+   * @default no
+   */
   relaxed?: boolean;
-  /** Bytes that may be taken to keep the projections of all points; beyond it they are made step by step. */
+  /**
+   * Bytes that may be taken to keep the projections of all points; beyond it they are made step by step.
+   * @default 1 GiB
+   */
   memoryBudget?: number;
+  /** Told what happens while it does. */
   onProgress?: (progress: TrainProgress) => void;
   /** Ends the training with the signal's reason; the last checkpoint stays. */
   signal?: AbortSignal;
@@ -20,7 +36,73 @@ export interface RunOptions {
   validation?: Dataset;
   /** Given the state of the training every so often, and when it is cancelled. */
   onCheckpoint?: (bytes: Uint8Array<ArrayBuffer>) => void | Promise<void>;
+  /**
+   * Seconds between two checkpoints.
+   * @default 30
+   */
   checkpointSeconds?: number;
   /** A checkpoint to go on from. */
   resume?: Uint8Array;
+}
+
+type Setting = "device" | "threads" | "relaxed" | "memoryBudget" | "checkpointSeconds";
+type Settings = Pick<RunOptions, Setting>;
+
+/** The same with nothing left open that can be typed. */
+export type FullRunOptions = RunOptions & Required<Settings>;
+
+const MEGABYTE = 2 ** 20;
+
+export const runOptions: OptionTable<Settings, Required<Settings>, Required<Settings>> = {
+  device: {
+    kind: "choice",
+    choices: ["wasm", "webgpu", "auto"],
+    own: {
+      expected: "a GPUDevice",
+      accepts: (value) => typeof value === "object" && value !== null && "queue" in value,
+    },
+    default: "wasm",
+    meaning: "what computes; auto is a hardware GPU where there is one",
+  },
+  threads: {
+    kind: "whole",
+    word: "auto",
+    from: 1,
+    default: "auto",
+    meaning: "threads; auto is one for each core",
+  },
+  relaxed: {
+    kind: "switch",
+    default: false,
+    meaning: "fused multiply-add where there is one: faster, but bytes may differ between CPUs",
+  },
+  memoryBudget: {
+    kind: "number",
+    from: 0,
+    default: { words: "1 GiB", of: () => 1024 * MEGABYTE },
+    flag: { value: "MB", unit: MEGABYTE },
+    meaning: "memory for keeping the projections of all points",
+  },
+  checkpointSeconds: {
+    kind: "number",
+    from: 0,
+    default: 30,
+    flag: { value: "SECONDS" },
+    meaning: "time between two checkpoints",
+  },
+};
+
+/** What cannot be typed, only given in code. */
+const inCode: Record<Exclude<keyof RunOptions, Setting>, true> = {
+  onProgress: true,
+  signal: true,
+  validation: true,
+  onCheckpoint: true,
+  resume: true,
+};
+
+/** Fills in the defaults; refuses what cannot be, and what is no option of a training at all. */
+export function completeRunOptions(given: RunOptions): FullRunOptions {
+  refuseUnknown(given, [trainOptions, runOptions, inCode].flatMap(Object.keys));
+  return { ...given, ...completeTable(runOptions, given, {}) };
 }

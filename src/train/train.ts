@@ -9,7 +9,7 @@ import { type CheckpointIdentity, checkpointFromBytes, dataDigest } from "./chec
 import { trainOnDevices } from "./devices.ts";
 import { completeOptions, type FullTrainOptions, type TrainOptions } from "./options.ts";
 import { prepare } from "./prepare.ts";
-import type { RunOptions } from "./run.ts";
+import { completeRunOptions, type RunOptions } from "./run.ts";
 
 export type { RunOptions } from "./run.ts";
 
@@ -18,6 +18,7 @@ export async function train(
   dataset: Dataset,
   options: TrainOptions & RunOptions = {},
 ): Promise<TrainedModel> {
+  const run = completeRunOptions(options);
   const labelled = rowsWithLabels(dataset.labels);
   if (labelled.length === 0)
     throw new ArgumentError("dataset", "found no point with a label, expected at least one");
@@ -29,23 +30,19 @@ export async function train(
   });
   const identity = identityOf(data, full, options);
   const state = options.resume && checkpointFromBytes(options.resume, identity);
-  const core = await createCore({
-    ...(options.threads === undefined ? {} : { threads: options.threads }),
-    ...(options.relaxed === undefined ? {} : { relaxed: options.relaxed }),
-  });
+  const core = await createCore({ threads: run.threads, relaxed: run.relaxed });
   try {
     const note = (text: string): void => options.onProgress?.({ stage: "note", text });
     note(`${core.threadsReason}${core.relaxed ? ", relaxed SIMD" : ""}`);
-    const choice = options.device ?? "wasm";
-    const device = await openDevice(core, choice, full.precision);
-    if (choice !== "wasm") note(`training on ${device.about}`);
+    const device = await openDevice(core, run.device, full.precision);
+    if (run.device !== "wasm") note(`training on ${device.about}`);
     const dropped = dataset.features.rows - labelled.length;
-    const run = { ...options, largestTensor: device.largestTensor };
-    const prepared = await prepare(core, data, dropped, full, run).catch((error) => {
+    const preparing = { ...run, largestTensor: device.largestTensor };
+    const prepared = await prepare(core, data, dropped, full, preparing).catch((error) => {
       device.dispose();
       throw error;
     });
-    return await trainOnDevices(device, choice, prepared, identity, state, options);
+    return await trainOnDevices(device, prepared, identity, state, run);
   } finally {
     core.dispose();
   }

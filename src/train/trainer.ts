@@ -140,7 +140,7 @@ export class Trainer {
 
   #wentWrong(found: string): Error {
     return new Error(
-      `found ${found} at step ${this.step}, expected finite numbers: lower learningRate or raise floor`,
+      `found ${found} at step ${this.step}, expected finite numbers: lower \`learningRate\` or raise \`floor\``,
     );
   }
 

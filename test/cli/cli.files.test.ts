@@ -133,8 +133,35 @@ describe("help", () => {
 
 describe("wrong usage", () => {
   const wrong: [args: string[], message: string][] = [
-    [["trian"], "found command trian, expected train, eval, predict, compact, serve, inspect, selfcheck"],
-    [["train", "a.txt", "--out", "m", "--colour"], "Unknown option '--colour'"],
+    [
+      ["trian"],
+      "found the command trian, expected train, eval, predict, compact, serve, inspect or selfcheck, did you mean train?",
+    ],
+    [["train", "a.txt", "--out", "m", "--colour"], "--colour: mlgpf train has no such option"],
+    [
+      ["train", "a.txt", "--out", "m", "--epoch", "3"],
+      "mlgpf train has no such option, did you mean --epochs?",
+    ],
+    [["train", "a.txt", "--out", "m", "-e", "3"], "-e: mlgpf train has no such option"],
+    [["train", "a.txt", "--out", "--quiet"], "--out: found --quiet, expected a value"],
+    [["train", "a.txt", "--out", "m", "--quiet=3"], "--quiet: found the value 3, expected none"],
+    [
+      ["train", "a.txt", "--out", "m", "--seed", "1", "--seed", "2"],
+      "--seed: found it twice, expected it once",
+    ],
+    [
+      ["train", "a.txt", "--out", "m", "--kl-warmup", "2"],
+      "--kl-warmup: found 2, expected a number from 0 to 1",
+    ],
+    [
+      ["train", "a.txt", "--out", "m", "--kl-weight", "-1"],
+      "--kl-weight: found -1, expected a number of at least 0",
+    ],
+    [["train", "a.txt", "--out", "m", "--kernel", "cubic"], "--kernel: found cubic, expected linear, se"],
+    [
+      ["train", "a.txt", "--out", "m", "--kernel", "rbf", "--mean", "features"],
+      "--mean: found features, expected inducing with the kernel se",
+    ],
     [["train"], "mlgpf train takes one data file"],
     [["train", "a.txt"], "mlgpf train needs --out MODEL"],
     [["train", "a.txt", "--out", "m", "--epochs", "many"], "--epochs: found many, expected a number"],
@@ -341,7 +368,7 @@ describe("what is wrong is said in one sentence", () => {
     });
   });
 
-  test("an option that cannot be", async () => {
+  test("an option that cannot be with these data, by the name that was typed", async () => {
     await inFolder(async (path) => {
       writeFileSync(path("data.txt"), xcText(data));
       const result = await mlgpf([
@@ -350,12 +377,12 @@ describe("what is wrong is said in one sentence", () => {
         "--out",
         path("model"),
         "--quiet",
-        "--kernel",
-        "cubic",
+        "--rank",
+        "41",
       ]);
-      expect(result.code).toBe(1);
+      expect(result.code).toBe(2);
       expectSentence(result);
-      expect(result.err).toContain("kernel: found cubic, expected linear or se or linear+se");
+      expect(result.err).toContain("--rank: found 41, expected a whole number from 1 to 40");
       expect(existsSync(path("model"))).toBe(false);
     });
   });
@@ -425,9 +452,9 @@ describe("--device", () => {
         expect(quiet?.out).toBe(plain?.out);
       }
       const double = await mlgpf([...train, "--precision", "f64", "--quiet"]);
-      expect(double.code).toBe(1);
+      expect(double.code).toBe(2);
       expectSentence(double);
-      expect(double.err).toContain("device: found a GPU with the precision f64, expected wasm");
+      expect(double.err).toContain("--device: found a GPU with the precision f64, expected wasm");
     });
     const checked = await mlgpf(["selfcheck", "--device", "webgpu", "--json"]);
     expect(checked.code, checked.err).toBe(0);

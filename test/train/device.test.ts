@@ -13,8 +13,8 @@ import { runSteps } from "../../src/train/loop.ts";
 import { completeOptions, type TrainOptions } from "../../src/train/options.ts";
 import { prepare } from "../../src/train/prepare.ts";
 import type { StepProgress, TrainProgress } from "../../src/train/progress.ts";
+import { completeRunOptions, type RunOptions } from "../../src/train/run.ts";
 import { Session } from "../../src/train/session.ts";
-import type { RunOptions } from "../../src/train/train.ts";
 import { countBuffers, type LiveBuffers, newDevice, seeingDevices, works } from "../support/devices.ts";
 import { modelDigest, tinyData, tinyOptions, tinyTraining, withFastClock } from "../support/training.ts";
 
@@ -51,7 +51,8 @@ interface Watched {
 }
 
 /** What train() does, on a device that is open already. */
-async function trained(on: "gpu" | "wasm", options: TrainOptions, run: RunOptions = {}): Promise<Watched> {
+async function trained(on: "gpu" | "wasm", options: TrainOptions, given: RunOptions = {}): Promise<Watched> {
+  const run = completeRunOptions(given);
   const { core, ...devices } = await shared();
   const device = devices[on];
   const full = completeOptions({ ...tinyOptions, ...options }, sizes);

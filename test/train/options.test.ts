@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { FormatError } from "../../src/io/errors.ts";
 import { readSafetensors, writeSafetensors } from "../../src/io/safetensors.ts";
 import { dataDigest } from "../../src/train/checkpoint.ts";
-import { completeOptions } from "../../src/train/options.ts";
+import { completeOptions, type TrainOptions } from "../../src/train/options.ts";
 import { tinyData, tinyTraining, withFastClock } from "../support/training.ts";
 
 describe("options", () => {
@@ -14,15 +14,16 @@ describe("options", () => {
     [{ klWeight: -1 }, "klWeight: found -1, expected a number of at least 0"],
     [{ klStart: -1e-9 }, "klStart: found -1e-9, expected a number of at least 0"],
     [{ klStart: Number.POSITIVE_INFINITY }, "klStart: found Infinity, expected a finite number"],
-    [{ klWarmup: -0.1 }, "klWarmup: found -0.1, expected a number of at least 0"],
+    [{ klWarmup: -0.1 }, "klWarmup: found -0.1, expected a number from 0 to 1"],
     [{ klWarmup: 1.1 }, "klWarmup: found 1.1, expected a number from 0 to 1"],
     [{ normalise: "yes" }, "normalise: found yes, expected true or false"],
-    [{ idf: 1 }, "idf: found 1, expected true or false"],
+    [{ idf: 1 }, "idf: found 1, expected true, false or auto"],
     [{ fixedInducing: 0 }, "fixedInducing: found 0, expected true or false"],
     [{ fixedKernel: "no" }, "fixedKernel: found no, expected true or false"],
+    [{ kernel: "rbf", mean: "features" }, "mean: found features, expected inducing with the kernel se"],
     [{ earlyStopping: true }, "earlyStopping: found true, expected false or { patience, metric }"],
     [{ earlyStopping: { patience: 0 } }, "earlyStopping.patience: found 0, expected a whole number"],
-    [{ earlyStopping: { metric: "luck" } }, "earlyStopping.metric: found luck, expected logLoss or P@1"],
+    [{ earlyStopping: { metric: "luck" } }, "earlyStopping.metric: found luck, expected logLoss, P@1"],
   ];
   for (const [options, message] of wrong) {
     test(`${message.split(",")[0]} is refused`, () => {
@@ -40,6 +41,31 @@ describe("options", () => {
       normalise: false,
     } as const;
     expect(completeOptions(ends, { points: 50, features: 20, labels: 9 })).toMatchObject(ends);
+  });
+
+  test("that are left open follow the data and the other options", () => {
+    const small = completeOptions({}, { points: 50, features: 20, labels: 9 });
+    expect(small).toMatchObject({
+      kernel: "linear",
+      mean: "features",
+      fixedKernel: true,
+      learningRate: 0.03,
+    });
+    expect(small).toMatchObject({ factors: 100, inducingPoints: 50, rank: 20, batch: 50, epochs: 500 });
+    const large = completeOptions({ kernel: "rbf" }, { points: 1e5, features: 1e4, labels: 4000 });
+    expect(large).toMatchObject({ kernel: "se", mean: "inducing", fixedKernel: false, learningRate: 0.02 });
+    expect(large).toMatchObject({ factors: 300, inducingPoints: 500, rank: 1000, batch: 500, epochs: 3 });
+    // Models and checkpoints have them in this order.
+    expect(Object.keys(large).slice(0, 4)).toEqual(["kernel", "inducing", "fixedInducing", "fixedKernel"]);
+  });
+
+  test("of which there is none of that name: the nearest is suggested", async () => {
+    const misspelt = { epoch: 1 } as TrainOptions;
+    await expect(tinyTraining(misspelt)).rejects.toThrow(
+      "epoch: there is no such option, did you mean epochs?",
+    );
+    const unknown = { onprogress: () => {} } as TrainOptions;
+    await expect(tinyTraining(unknown)).rejects.toThrow("did you mean onProgress?");
   });
 });
 

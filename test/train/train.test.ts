@@ -220,7 +220,7 @@ describe("a training that goes wrong", () => {
         }),
       );
       await expect(lost).rejects.toThrow(
-        /^found .* at step \d+, expected finite numbers: lower learningRate or raise floor$/,
+        /^found .* at step \d+, expected finite numbers: lower `learningRate` or raise `floor`$/,
       );
       expect(saved).toBeLessThan(2);
     });
@@ -279,19 +279,19 @@ describe("the options", () => {
   });
 
   const wrong: [name: string, options: Record<string, unknown>, message: string][] = [
-    ["kernel", { kernel: "cubic" }, "found cubic, expected linear or se or linear+se"],
+    ["kernel", { kernel: "cubic" }, "found cubic, expected linear, se"],
     ["inducing", { inducing: "none" }, "found none, expected subspace or free"],
     ["covariance", { covariance: "full" }, "found full, expected shared or perFactor"],
     ["mean", { mean: "median" }, "found median, expected inducing or features"],
-    ["mean", { mean: "features", kernel: "se" }, "found features with the kernel se, expected inducing"],
-    ["basis", { basis: "pca" }, "found pca, expected svd or kmeans"],
+    ["mean", { mean: "features", kernel: "se" }, "found features, expected inducing with the kernel se"],
+    ["basis", { basis: "pca" }, "found pca, expected svd, kmeans or rows of your own"],
     [
       "basis",
       { basis: { rows: 2, values: new Float32Array(50) } },
       "found 2 rows and 50 numbers, expected 6 rows of 25",
     ],
-    ["negatives", { negatives: 0 }, "found 0, expected a whole number from 1 to 9"],
-    ["negatives", { negatives: 10 }, "found 10, expected a whole number from 1 to 9"],
+    ["negatives", { negatives: 0 }, "found 0, expected all or a whole number from 1 to 9"],
+    ["negatives", { negatives: 10 }, "found 10, expected all or a whole number from 1 to 9"],
     ["factors", { factors: 0 }, "found 0, expected a whole number of at least 1"],
     ["inducingPoints", { inducingPoints: 61 }, "found 61, expected a whole number from 1 to 60"],
     ["rank", { rank: 26 }, "found 26, expected a whole number from 1 to 25"],
@@ -301,7 +301,7 @@ describe("the options", () => {
     ["learningRate", { learningRate: Number.POSITIVE_INFINITY }, "found Infinity, expected a finite number"],
     ["klWeight", { klWeight: Number.NaN }, "found NaN, expected a finite number"],
     ["floor", { floor: 0 }, "found 0, expected a number above 0"],
-    ["quadrature", { quadrature: 0 }, "found 0, expected a whole number from 1 to 256"],
+    ["quadrature", { quadrature: 0 }, "found 0, expected closed or a whole number from 1 to 256"],
     ["precision", { precision: "f16" }, "found f16, expected f32 or f64"],
     ["seed", { seed: -1 }, "found -1, expected a whole number from 0"],
     ["memoryBudget", { memoryBudget: Number.NaN }, "found NaN, expected a finite number"],

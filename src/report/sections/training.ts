@@ -1,6 +1,7 @@
 // How the training went, and with what it was done.
 
 import { readable } from "../../plots/numbers.ts";
+import { trainOptions } from "../../train/options.ts";
 import type { TrainingHistory } from "../history.ts";
 import { type Html, html } from "../html.ts";
 import type { ReportInput } from "../input.ts";
@@ -98,32 +99,9 @@ export function course(input: ReportInput, plots: readonly LivePlot[]): Html | u
   );
 }
 
-const MEANINGS: Record<string, string> = {
-  kernel: "how alike two points are",
-  inducing: "where the inducing inputs may lie",
-  fixedInducing: "the inducing inputs stay where k-means put them",
-  fixedKernel: "the kernel's hyper-parameters stay at their start",
-  basis: "what spans the subspace of the inducing inputs",
-  covariance: "one for all factors, or one for each",
-  mean: "what the mean of the factors goes through",
-  negatives: "absent labels looked at for each point in a step",
-  factors: "latent functions that the labels share (P)",
-  inducingPoints: "inducing points (M)",
-  rank: "basis vectors (R)",
-  batch: "points of a step (B)",
-  epochs: "times each point is seen",
-  learningRate: "step length at the start",
-  klWeight: "weight of the KL at the end; 1 is the paper's bound",
-  klWarmup: "part of the steps over which that weight rises",
-  klStart: "weight of the KL at the start",
-  idf: "words are weighted by inverse document frequency",
-  normalise: "rows are scaled to unit length",
-  floor: "least value of every sigma",
-  quadrature: "how expectations are computed",
-  precision: "kind of numbers",
-  seed: "of all random numbers",
-  earlyStopping: "stop when validation gets no better, and keep the best",
-};
+/** What an option is; a model of another version may have some that this one does not know. */
+const meaningOf = (name: string): string | undefined =>
+  (trainOptions as Record<string, { meaning: string } | undefined>)[name]?.meaning;
 
 export function setup(input: ReportInput): Html {
   const { model, summary, run, history } = input;
@@ -143,7 +121,7 @@ export function setup(input: ReportInput): Html {
   size.push(["Bound at the last step", readable(summary.dataTerm - summary.divergence)]);
   const options = Object.entries(summary.options).map(([name, value]) => [
     html`<code>${name}</code>`,
-    MEANINGS[name],
+    meaningOf(name),
     optionText(value),
   ]);
   return section(

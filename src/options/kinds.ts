@@ -1,0 +1,158 @@
+// What an option takes: how a value is checked, how it is read from a command line, how it is said in words.
+
+import { finiteNumber, wholeNumber } from "../core/check.ts";
+import { ArgumentError } from "../core/errors.ts";
+
+/** On or off. */
+export interface Switch {
+  readonly kind: "switch";
+}
+
+/** Any text. */
+export interface Text {
+  readonly kind: "text";
+}
+
+/** A number, from `from` or above `above`, up to `to`. */
+export interface Real {
+  readonly kind: "number";
+  readonly from?: number;
+  readonly above?: number;
+  readonly to?: number;
+}
+
+/** A whole number whose limit may depend on what else is known; or a word instead of it. */
+export interface Whole<Known = unknown> {
+  readonly kind: "whole";
+  readonly from?: number;
+  readonly to?: number | ((known: Known) => number);
+  readonly word?: string;
+}
+
+/** One of a few words. */
+export interface Choice<Name extends string = string> {
+  readonly kind: "choice";
+  readonly choices: readonly Name[];
+  /** Other names of some of them. */
+  readonly also?: Readonly<Record<string, Name>>;
+  /** What else it may be in code; on the command line it is the name of a file with it, or cannot be. */
+  readonly own?: { readonly expected: string; readonly fromFile?: boolean; accepts(value: unknown): boolean };
+}
+
+/** Values that have no word of their own in code, by the word on the command line. */
+export interface Words {
+  readonly kind: "words";
+  readonly words: Readonly<Record<string, unknown>>;
+}
+
+export type Kind<Known = unknown> = Switch | Text | Real | Whole<Known> | Choice | Words;
+
+/** "a, b or c" */
+export const listed = (words: readonly string[]): string =>
+  words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
+
+const refused = (name: string, found: unknown, expected: string): ArgumentError =>
+  new ArgumentError(name, `found ${String(found)}, expected ${expected}`);
+
+/** The value, or an ArgumentError that names it. */
+export function checked<Known>(kind: Kind<Known>, name: string, value: unknown, known: Known): unknown {
+  switch (kind.kind) {
+    case "switch":
+      if (typeof value !== "boolean") throw refused(name, value, "true or false");
+      return value;
+    case "text":
+      if (typeof value !== "string") throw refused(name, value, "a text");
+      return value;
+    case "number":
+      return checkedReal(kind, name, value);
+    case "whole": {
+      if (kind.word !== undefined && value === kind.word) return value;
+      const to = typeof kind.to === "function" ? kind.to(known) : kind.to;
+      return orWord(kind.word, () => wholeNumber(name, value as number, kind.from ?? 0, to));
+    }
+    case "choice":
+      return checkedChoice(kind, name, value);
+    case "words": {
+      const values = Object.values(kind.words);
+      if (!values.includes(value)) throw refused(name, value, listed(values.map(String)));
+      return value;
+    }
+  }
+}
+
+/** Runs a check and, where a word would have done as well, says so. */
+function orWord<T>(word: string | undefined, check: () => T): T {
+  try {
+    return check();
+  } catch (error) {
+    if (word === undefined || !(error instanceof ArgumentError)) throw error;
+    throw new ArgumentError(error.argument, error.problem.replace("expected ", `expected ${word} or `));
+  }
+}
+
+function checkedReal({ from, above, to }: Real, name: string, value: unknown): number {
+  const number = finiteNumber(name, value as number);
+  const low = from !== undefined ? number < from : above !== undefined && number <= above;
+  if (!low && (to === undefined || number <= to)) return number;
+  throw refused(name, value, `a number ${rangeInWords({ from, above, to })}`);
+}
+
+function rangeInWords({ from, above, to }: Record<"from" | "above" | "to", number | undefined>): string {
+  if (from !== undefined) return to === undefined ? `of at least ${from}` : `from ${from} to ${to}`;
+  return [above === undefined ? "" : `above ${above}`, to === undefined ? "" : `at most ${to}`]
+    .filter(Boolean)
+    .join(" and ");
+}
+
+function checkedChoice({ choices, also, own }: Choice, name: string, value: unknown): unknown {
+  if (typeof value === "string") {
+    const found = Object.hasOwn(also ?? {}, value) ? (also as Record<string, string>)[value] : value;
+    if (choices.includes(found as string)) return found;
+  } else if (own?.accepts(value)) return value;
+  throw refused(name, value, listed([...choices, ...(own ? [own.expected] : [])]));
+}
+
+/** A file that a command line names where code would have a value. */
+export interface FromFile {
+  readonly file: string;
+}
+
+/** What a person typed as the value that code would have; it is still to be checked. */
+export function fromText(kind: Kind, name: string, text: string): unknown {
+  switch (kind.kind) {
+    case "switch":
+    case "text":
+      return text;
+    case "number":
+    case "whole": {
+      if (kind.kind === "whole" && text === kind.word) return text;
+      const number = Number(text);
+      if (text.trim() !== "" && !Number.isNaN(number)) return number;
+      const word = kind.kind === "whole" && kind.word !== undefined ? `${kind.word} or ` : "";
+      throw refused(name, text, `${word}a number`);
+    }
+    case "choice":
+      return kind.own === undefined || isNamed(kind, text) ? text : { file: text };
+    case "words":
+      if (!Object.hasOwn(kind.words, text)) throw refused(name, text, listed(Object.keys(kind.words)));
+      return kind.words[text];
+  }
+}
+
+const isNamed = ({ choices, also }: Choice, text: string): boolean =>
+  choices.includes(text) || Object.hasOwn(also ?? {}, text);
+
+/** The words that it takes, where it takes only some. */
+export function wordsOf(kind: Kind): string | undefined {
+  if (kind.kind === "choice") return listed([...kind.choices, ...(kind.own ? [kind.own.expected] : [])]);
+  if (kind.kind === "words") return listed(Object.keys(kind.words));
+  return undefined;
+}
+
+/** What stands for the value in the help. */
+export function placeholder(kind: Kind): string {
+  if (kind.kind === "whole" || kind.kind === "number")
+    return kind.kind === "whole" && kind.word !== undefined ? `N|${kind.word}` : "N";
+  if (kind.kind === "choice") return kind.own ? "NAME|FILE" : "NAME";
+  return kind.kind === "words" ? "WORD" : "TEXT";
+}
