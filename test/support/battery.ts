@@ -56,6 +56,7 @@ import {
   uniformNumbers,
 } from "../../src/core/index.ts";
 import { randomNumbers, symmetricMatrix } from "./numbers.ts";
+import { sumOutputs } from "./sums.ts";
 
 type Output = RealArray | Int32Array;
 
@@ -248,6 +249,8 @@ export async function batteryDigest(core: Core): Promise<string> {
     ...denseOutputs(core, "f64"),
     ...(await sparseOutputs(core, "f32")),
     ...(await sparseOutputs(core, "f64")),
+    ...(await sumOutputs(core, "f32", sparseArrays())),
+    ...(await sumOutputs(core, "f64", sparseArrays())),
     ...commonOutputs(core),
   ];
   const bytes = new Uint8Array(outputs.reduce((total, output) => total + output.byteLength, 0));

@@ -1,0 +1,109 @@
+// The inverse of a symmetric positive definite matrix in its own place, one sweep over blocks of rows (symmetric
+// block Gauss-Jordan; Bientinesi, Gunter and van de Geijn 2008 call it the one-sweep algorithm). With P = S_kk = L L':
+//
+//     H = S_:k inverse(L')      S -= H H'      S_:k = H inverse(L)      S_kk = -inverse(P)
+//
+// After all k, S = -inverse(A). n^3 multiplications and additions, nearly all in H H' of the lower triangle; the
+// second triangle is only written at the end, and beside A there is one column of blocks.
+
+import { fill, gemm, scale, syrk, transpose } from "./dense.ts";
+import { ArgumentError } from "./errors.ts";
+import { cholesky, FACTORED, inverseFromFactor, solveTriangular } from "./factor.ts";
+import { type Matrix, matrix, Scope } from "./matrix.ts";
+import { pause, type WorkOptions } from "./progress.ts";
+import { allFinite, isSquare } from "./shapes.ts";
+
+/** Rows of a block: the depth that the product kernel takes at once. */
+const BLOCK = 256;
+/** Multiplications between two looks at the signal. */
+const WORK_AT_ONCE = 4e9;
+
+/** A matrix that has no Cholesky factor: not positive definite, at least not in its precision. */
+export class NotPositiveError extends ArgumentError {
+  override name = "NotPositiveError";
+}
+
+/** Bytes that inverseInPlace needs beside the matrix. */
+export function inverseBytes(n: number, precision: "f32" | "f64"): number {
+  return (n + 3 * BLOCK) * BLOCK * (precision === "f32" ? 4 : 8);
+}
+
+/** A becomes inverse(A), both triangles, from its lower triangle. */
+export async function inverseInPlace(a: Matrix, options: WorkOptions = {}): Promise<Matrix> {
+  const n = isSquare("a", a);
+  allFinite("a", a, "lower");
+  const { core, precision } = a;
+  const scope = new Scope();
+  try {
+    const width = Math.min(BLOCK, n);
+    const panel = scope.keep(matrix(core, n, width, precision));
+    const pivot = scope.keep(matrix(core, width, width, precision));
+    for (let k = 0; k < n; k += BLOCK) {
+      await pause(options, "inverse", k / n);
+      const size = Math.min(BLOCK, n - k);
+      const h = panel.block(0, 0, n, size);
+      const l = pivot.block(0, 0, size, size);
+      takePanel(a, k, h, l);
+      if (cholesky(l)[0] !== FACTORED) {
+        throw new NotPositiveError(
+          "a",
+          `found a matrix that is not positive definite in ${precision} (near row ${k}), expected one that is: ` +
+            "give it a greater diagonal",
+        );
+      }
+      solveTriangular(l, h, { side: "right", transpose: true });
+      await subtractSquare(h, a, options, k / n);
+      solveTriangular(l, h, { side: "right" });
+      inverseFromFactor(l, l);
+      putPanel(a, k, h, l);
+    }
+    scale(-1, a, a);
+    a.core.kernels[precision].mirrorLower(n, a.address, a.stride);
+    return a;
+  } finally {
+    scope.free();
+  }
+}
+
+/** h = S_:k with zeros in place of S_kk, which goes to l. Left of k it is the mirror image of row k. */
+function takePanel(s: Matrix, k: number, h: Matrix, l: Matrix): void {
+  const n = s.rows;
+  const size = h.columns;
+  transpose(s.block(k, 0, size, k), h.block(0, 0, k, size));
+  scale(1, s.block(k, k, size, size), l);
+  fill(h.block(k, 0, size, size), 0);
+  scale(1, s.block(k + size, k, n - k - size, size), h.block(k + size, 0, n - k - size, size));
+}
+
+/** S_:k = h, S_kk = -inverse. */
+function putPanel(s: Matrix, k: number, h: Matrix, inverse: Matrix): void {
+  const n = s.rows;
+  const size = h.columns;
+  transpose(h.block(0, 0, k, size), s.block(k, 0, size, k));
+  scale(-1, inverse, s.block(k, k, size, size));
+  scale(1, h.block(k + size, 0, n - k - size, size), s.block(k + size, k, n - k - size, size));
+}
+
+/** S -= H H' in the lower triangle, some rows at a time. */
+async function subtractSquare(h: Matrix, s: Matrix, options: WorkOptions, fraction: number): Promise<void> {
+  const n = s.rows;
+  const size = h.columns;
+  let spent = 0;
+  for (let from = 0; from < n; ) {
+    const rows = Math.min(n - from, Math.max(BLOCK, Math.floor(WORK_AT_ONCE / (size * (from + BLOCK)))));
+    const own = h.rowRange(from, from + rows);
+    if (from > 0)
+      gemm(own, h.rowRange(0, from), s.block(from, 0, rows, from), {
+        transposeB: true,
+        alpha: -1,
+        beta: 1,
+      });
+    syrk(own, s.block(from, from, rows, rows), { alpha: -1, beta: 1, part: "lower" });
+    spent += rows * (from + rows) * size;
+    from += rows;
+    if (spent > WORK_AT_ONCE && from < n) {
+      await pause(options, "inverse", fraction);
+      spent = 0;
+    }
+  }
+}

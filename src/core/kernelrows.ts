@@ -1,0 +1,142 @@
+// Inner products between sparse rows: X Z' through an inverted index over Z. From them and the squared lengths come
+// kernel rows (covariance.ts).
+
+import { sameSize, wholeNumber } from "./check.ts";
+import type { Core, Precision } from "./core.ts";
+import { type Csr, rowSquares } from "./csr.ts";
+import { type Integers, integers, type Matrix, matrix, matrixFrom, Scope } from "./matrix.ts";
+import { alike, hasShape } from "./shapes.ts";
+
+/** Elements in one vector of the core. */
+const LANES: Record<Precision, number> = { f32: 4, f64: 2 };
+
+/** Sparse rows z by column: for each column the rows that have it, in their order, and what they have there. */
+export class Postings {
+  readonly core: Core;
+  readonly precision: Precision;
+  /** How many rows z there are, and in how many columns. */
+  readonly rows: number;
+  readonly columns: number;
+  readonly start: Integers; // [columns + 1]
+  readonly row: Integers; // [entries]
+  readonly value: Matrix; // 1 x entries
+  /** Columns with so many entries that they are kept in full, one a row; fullNumber has their row, or -1. */
+  readonly fullNumber: Integers; // [columns]
+  readonly full: Matrix; // full columns x rows
+  /** |z|^2 of each row. */
+  readonly squares: Matrix; // 1 x rows
+
+  readonly #scope = new Scope();
+
+  constructor(z: Csr) {
+    const { core, precision, rows, columns } = z;
+    this.core = core;
+    this.precision = precision;
+    this.rows = rows;
+    this.columns = columns;
+    try {
+      const { start, row, value } = turned(z);
+      const numbers = new Int32Array(columns).fill(-1);
+      let count = 0;
+      for (let c = 0; c < columns; c++) {
+        const length = (start[c + 1] as number) - (start[c] as number);
+        if (length * LANES[precision] > rows) numbers[c] = count++;
+      }
+      this.start = this.#scope.keep(integers(core, start));
+      this.row = this.#scope.keep(integers(core, row));
+      this.value = this.#scope.keep(matrixFrom(core, 1, value.length, value, precision));
+      this.fullNumber = this.#scope.keep(integers(core, numbers));
+      this.full = this.#scope.keep(matrix(core, count, rows, precision));
+      this.squares = rowSquares(z, this.#scope.keep(matrix(core, 1, rows, precision)));
+      const elements = this.full.view();
+      for (let c = 0; c < columns; c++) {
+        const number = numbers[c] as number;
+        if (number < 0) continue;
+        for (let p = start[c] as number; p < (start[c + 1] as number); p++)
+          elements[number * rows + (row[p] as number)] = value[p] as number;
+      }
+    } catch (error) {
+      this.free();
+      throw error;
+    }
+  }
+
+  free(): void {
+    this.#scope.free();
+  }
+
+  [Symbol.dispose](): void {
+    this.free();
+  }
+}
+
+/** The entries of a sparse matrix by columns; within a column the rows rise. */
+function turned(z: Csr): { start: Int32Array; row: Int32Array; value: Float64Array } {
+  const { rows, columns, nonzeros } = z;
+  const rowStart = z.start.view();
+  const column = z.column.view();
+  const values = z.value.view();
+  const start = new Int32Array(columns + 1);
+  for (let e = 0; e < nonzeros; e++) (start[(column[e] as number) + 1] as number)++;
+  for (let c = 0; c < columns; c++) (start[c + 1] as number) += start[c] as number;
+  const next = start.slice(0, columns);
+  const row = new Int32Array(nonzeros);
+  const value = new Float64Array(nonzeros);
+  for (let i = 0; i < rows; i++) {
+    for (let e = rowStart[i] as number; e < (rowStart[i + 1] as number); e++) {
+      const place = (next[column[e] as number] as number)++;
+      row[place] = i;
+      value[place] = values[e] as number;
+    }
+  }
+  return { start, row, value };
+}
+
+/** Which rows of a sparse matrix: from (inclusive) to (exclusive); all of them if not given. */
+export interface RowRange {
+  from?: number;
+  to?: number;
+}
+
+/** The range checked against the rows there are. */
+export function rowRange(rows: number, { from = 0, to = rows }: RowRange): { from: number; to: number } {
+  wholeNumber("to", to, 0, rows);
+  return { from: wholeNumber("from", from, 0, to), to };
+}
+
+/** Of products of sparse rows with sparse rows. */
+export interface SparseProductsOptions extends RowRange {
+  /** Only z_0 ... z_i for row x_i: half of X X'. The rest of out is left as it was. */
+  lower?: boolean;
+}
+
+/** out_ij = x_i . z_j for a range of rows of X. */
+export function sparseProducts(
+  x: Csr,
+  z: Postings,
+  out: Matrix,
+  options: SparseProductsOptions = {},
+): Matrix {
+  const { from, to } = rowRange(x.rows, options);
+  alike({ x: x.value, z: z.value, out });
+  sameSize("z", "columns", z.columns, x.columns);
+  hasShape("out", out, to - from, z.rows);
+  x.core.kernels[x.precision].sparseProducts(
+    from,
+    to - from,
+    x.start.address,
+    x.column.address,
+    x.value.address,
+    z.rows,
+    z.start.address,
+    z.row.address,
+    z.value.address,
+    z.fullNumber.address,
+    z.full.address,
+    z.full.stride,
+    options.lower === true,
+    out.address,
+    out.stride,
+  );
+  return out;
+}
