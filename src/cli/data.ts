@@ -1,6 +1,6 @@
 // Flags that say how data files are read, shared by the commands that read them.
 
-import type { ReadOptions, ReadResult } from "../data/options.ts";
+import type { ReadOptions, ReadResult, SkippedRow } from "../data/options.ts";
 import { readDataset } from "../data/reader.ts";
 import { TfidfVectoriser } from "../data/tfidf.ts";
 import { openInput } from "../io/files.ts";
@@ -15,12 +15,23 @@ export const dataFlags: Flags = {
     help: "xc, svmlight, jsonl or csv (default: told by name and first line)",
   },
   lenient: { kind: "switch", help: "skip broken rows and count them" },
-  text: { kind: "text", value: "NAME", help: "key or column with the text (default: text)" },
-  labels: { kind: "text", value: "NAME", help: "key or column with the labels (default: labels)" },
+  text: {
+    kind: "text",
+    value: "NAME",
+    repeat: true,
+    help: "key or column with the text (default: text); several are joined",
+  },
+  labels: {
+    kind: "text",
+    value: "NAME",
+    repeat: true,
+    help: "key or column with the labels (default: labels); those of several are united",
+  },
+  id: { kind: "text", value: "NAME", help: "key or column with the id of a row (default: id)" },
   "label-separator": {
     kind: "text",
     value: "TEXT",
-    help: "between the labels of a CSV cell (default: | ; or ,)",
+    help: 'between labels in one text (default: | ; or ,); "" to keep them whole',
   },
 };
 
@@ -44,11 +55,18 @@ export function readOptions(flags: Parsed): ReadOptions {
     lenient: flags.on("lenient"),
     ...given({
       format: format as ReadOptions["format"],
-      text: flags.text("text"),
-      labels: flags.text("labels"),
+      text: someOf(flags, "text"),
+      labels: someOf(flags, "labels"),
+      id: flags.text("id"),
       labelSeparator: flags.text("label-separator"),
     }),
+    nameOption: (option) => `--${option.replaceAll(/[A-Z]/g, (capital) => `-${capital.toLowerCase()}`)}`,
   };
+}
+
+function someOf(flags: Parsed, name: string): string[] | undefined {
+  const values = flags.all(name);
+  return values.length > 0 ? values : undefined;
 }
 
 /** Reads a data file, as a model expects it if one is given, and says what a person should know. */
@@ -58,26 +76,39 @@ export async function readData(
   terminal: Terminal,
   model?: TrainedModel,
 ): Promise<ReadResult> {
-  const { stream, name, size } = await openInput(path);
+  const options = readOptions(flags);
   const tfidf = given({
     wordNgrams: flags.number("ngrams"),
     minDocuments: flags.number("min-df"),
     maxDocuments: flags.number("max-df"),
     maxFeatures: flags.number("max-features"),
   });
+  const { stream, name, size } = await openInput(path);
   const result = await readDataset(stream, {
     file: name,
-    ...readOptions(flags),
+    ...given({ size }),
+    ...options,
     ...(model ? fromModel(model) : { tfidf }),
-    onProgress: ({ bytes, rows }) =>
-      terminal.show(`reading ${name}: ${rows} rows`, size ? bytes / size : undefined),
+    onProgress: ({ bytes, total, rows }) =>
+      terminal.show(`reading ${name}: ${rows} rows`, total ? bytes / total : undefined),
   });
-  for (const note of result.notes) terminal.say(note);
-  if (result.skipped.total > 0) {
-    const reasons = Object.entries(result.skipped.byReason).map(([reason, count]) => `${count} ${reason}`);
-    terminal.say(`${name}: ${result.skipped.total} rows skipped (${reasons.join(", ")})`);
-  }
+  sayNotes(name, result, terminal);
   return result;
+}
+
+/** Says what a person should know about a file that was read, whole or by batches. */
+export function sayNotes(
+  name: string,
+  { notes, skipped }: Pick<ReadResult, "notes" | "skipped">,
+  terminal: Terminal,
+): void {
+  for (const note of notes) terminal.say(note);
+  if (skipped.total === 0) return;
+  const reasons = Object.entries(skipped.byReason).map(([reason, count]) => `${count} ${reason}`);
+  const first = skipped.rows[0] as SkippedRow;
+  terminal.say(
+    `${name}: ${skipped.total} rows left out (${reasons.join(", ")}; the first in line ${first.line})`,
+  );
 }
 
 /** What a model fixes about the data it can be used with. */

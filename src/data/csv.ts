@@ -1,15 +1,17 @@
-// CSV with a first line of column names. A text column and a labels column, or, without a text column, every
-// other column a numeric feature (an empty cell is a zero). Several labels in one cell are separated by "|",
-// ";" or ",".
+// CSV with a first line of column names. A text column (or several) and a labels column (or several), or, without a
+// text column, every other column a numeric feature (an empty cell is a zero). Several labels in one cell are separated
+// by "|", ";" or ",". Excel may put a line `sep=;` before the names.
 
 import { CsvError, CsvRecords } from "./csvrecord.ts";
 import { excerpt } from "./errors.ts";
 import type { Intake } from "./intake.ts";
+import { LabelCells } from "./labelcells.ts";
 import { decodeLine } from "./lines.ts";
+import { alternatives, ID_KEYS, LABEL_KEYS, listOf, URI_KEY } from "./records.ts";
 
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 const DELIMITERS = ["\t", ";", ","];
-const LABEL_SEPARATORS = ["|", ";", ","];
+const DELIMITER_LINE = /^"?sep=(.)"?$/i;
 
 /** The delimiter the first line has most of; a comma when it has none. */
 export function guessDelimiter(firstLine: string): string {
@@ -19,21 +21,26 @@ export function guessDelimiter(firstLine: string): string {
 
 interface Columns {
   readonly names: readonly string[];
-  readonly text: number; // -1 without one
-  readonly labels: number;
+  readonly id: number; // -1 without one
+  readonly texts: readonly number[];
+  readonly labels: readonly number[];
   readonly features: readonly number[];
+  /** Of each feature as the intake numbers it. */
+  readonly featureColumns: Int32Array;
 }
 
 export class CsvParser {
   readonly #intake: Intake;
+  readonly #cells: LabelCells;
+  #delimiter: string | undefined;
   #records: CsvRecords | undefined;
   #columns: Columns | undefined;
-  #separator: string | undefined;
   #recordLine = 0; // where the record being read begins
 
   constructor(intake: Intake) {
     this.#intake = intake;
-    this.#separator = intake.options.labelSeparator;
+    this.#cells = new LabelCells(intake);
+    this.#delimiter = intake.options.delimiter;
   }
 
   get midRecord(): boolean {
@@ -46,7 +53,8 @@ export class CsvParser {
     let fields: string[] | undefined;
     try {
       const text = decodeLine(bytes, start, end, this.#intake.file, line);
-      this.#records ??= new CsvRecords(this.#intake.options.delimiter ?? guessDelimiter(text));
+      if (this.#records === undefined && this.#isDelimiterLine(text)) return;
+      this.#records ??= new CsvRecords(this.#delimiter ?? guessDelimiter(text));
       fields = this.#records.push(text);
     } catch (error) {
       this.#records?.reset();
@@ -58,6 +66,10 @@ export class CsvParser {
     else this.#columns = this.#header(fields, at);
   }
 
+  blank(line: number): void {
+    if (this.#columns) this.#intake.endRow(line);
+  }
+
   finish(): void {
     if (this.midRecord) {
       this.#records?.reset();
@@ -67,74 +79,105 @@ export class CsvParser {
     if (!this.#columns) this.#intake.refuse(0, "an empty file", "a first line with the names of the columns");
   }
 
+  /** Excel's line before the names. */
+  #isDelimiterLine(text: string): boolean {
+    const delimiter = DELIMITER_LINE.exec(text.trim())?.[1];
+    if (delimiter === undefined) return false;
+    this.#delimiter ??= delimiter;
+    return true;
+  }
+
   #header(fields: readonly string[], line: number): Columns {
     const intake: Intake = this.#intake;
     const { options } = intake;
     const names = fields.map((name) => name.trim());
-    const shown = excerpt(names.join(", "));
-    const twice = names.find((name, i) => names.indexOf(name) !== i);
-    if (twice !== undefined) intake.refuse(line, `column ${excerpt(twice)} twice`, "each column once");
-    const find = (name: string): number =>
-      names.findIndex((each) => each.toLowerCase() === name.toLowerCase());
-    const text = find(options.text ?? "text");
-    if (text < 0 && (options.text !== undefined || intake.kind() === "text")) {
-      intake.refuse(line, `columns ${shown}`, `a column ${excerpt(options.text ?? "text")}`);
+    const positions = new Map<string, number>(); // of the first of equal names in lower case
+    const seen = new Set<string>();
+    for (const [i, name] of names.entries()) {
+      if (seen.has(name)) intake.refuse(line, `column ${excerpt(name)} twice`, "each column once");
+      seen.add(name);
+      if (!positions.has(name.toLowerCase())) positions.set(name.toLowerCase(), i);
     }
+    const find = (name: string): number => positions.get(name.toLowerCase()) ?? -1;
+    const demand = (name: string, option: string): number => {
+      const at = find(name);
+      if (at < 0) this.#missing(names, [name], option, line);
+      return at;
+    };
+    const texts =
+      options.text === undefined
+        ? [find("text")].filter((at) => at >= 0)
+        : listOf(options.text).map((name) => demand(name, "text"));
+    if (texts.length === 0 && intake.kind() === "text") this.#missing(names, ["text"], "text", line);
     const labels =
-      options.labels === undefined && find("labels") < 0 ? find("label") : find(options.labels ?? "labels");
-    if (labels < 0 && (intake.requireLabels || options.labels !== undefined)) {
-      intake.refuse(line, `columns ${shown}`, `a column ${excerpt(options.labels ?? "labels")}`);
-    }
-    const useText = text >= 0 && intake.kind() !== "features";
-    const ignored = new Set((options.ignore ?? ["id"]).map((name) => name.toLowerCase()));
-    const features = useText
-      ? []
-      : [...names.keys()].filter((i) => i !== labels && !ignored.has((names[i] as string).toLowerCase()));
-    if (!useText && features.length === 0) {
-      intake.refuse(line, `columns ${shown}`, `a column ${excerpt("text")} or columns of numbers`);
-    }
-    return { names, text: useText ? text : -1, labels, features };
+      options.labels === undefined
+        ? LABEL_KEYS.map(find)
+            .filter((at) => at >= 0)
+            .slice(0, 1)
+        : listOf(options.labels).map((name) => demand(name, "labels"));
+    if (labels.length === 0 && intake.requireLabels) this.#missing(names, ["labels"], "labels", line);
+    const id =
+      options.id === undefined
+        ? Math.max(
+            -1,
+            ...ID_KEYS.map(find)
+              .filter((at) => at >= 0)
+              .slice(0, 1),
+          )
+        : demand(options.id, "id");
+    const useText = texts.length > 0 && intake.kind() !== "features";
+    const features = useText ? [] : this.#featuresOf(names, new Set([...texts, ...labels, id]), line);
+    const featureColumns = intake.columnsByName(
+      features.map((at) => names[at] as string),
+      line,
+    );
+    return { names, id, texts: useText ? texts : [], labels, features, featureColumns };
+  }
+
+  #featuresOf(names: readonly string[], taken: ReadonlySet<number>, line: number): number[] {
+    const ignored = new Set((this.#intake.options.ignore ?? ["id"]).map((name) => name.toLowerCase()));
+    const features = [...names.keys()].filter(
+      (i) => !taken.has(i) && !ignored.has((names[i] as string).toLowerCase()),
+    );
+    if (features.length === 0) this.#missing(names, ["text"], "text", line, " or columns of numbers");
+    return features;
+  }
+
+  #missing(
+    names: readonly string[],
+    wanted: readonly string[],
+    option: string,
+    line: number,
+    or = "",
+  ): never {
+    const expected = `a column ${alternatives(wanted)}${or} (${this.#intake.option(option)} names another)`;
+    this.#intake.refuse(line, `columns ${excerpt(names.join(", "), 200)}`, expected);
   }
 
   #row(fields: readonly string[], columns: Columns, line: number): void {
     const intake: Intake = this.#intake;
-    if (fields.length !== columns.names.length) {
-      intake.fail(
-        line,
-        "wrong number of fields",
-        `${fields.length} fields`,
-        `${columns.names.length} fields`,
-      );
+    const { names, id, texts, labels, features, featureColumns } = columns;
+    if (fields.length !== names.length) {
+      intake.fail(line, "wrong number of fields", `${fields.length} fields`, `${names.length} fields`);
     }
-    if (columns.labels >= 0) this.#labels(fields[columns.labels] as string, line);
-    if (columns.text >= 0) intake.text(fields[columns.text] as string);
-    for (const column of columns.features) {
-      const name = columns.names[column] as string;
+    if (id >= 0) intake.id((fields[id] as string).trim());
+    for (const column of labels) {
+      if (names[column]?.toLowerCase() === URI_KEY) this.#cells.addUris(fields[column] as string, line);
+      else this.#cells.add(fields[column] as string, line);
+    }
+    if (texts.length > 0) intake.text(texts.map((column) => fields[column] as string).join("\n"));
+    for (const [i, column] of features.entries()) {
       const cell = (fields[column] as string).trim();
+      if (cell === "") continue;
       const number = NUMBER.test(cell) ? Number(cell) : NaN;
-      const value =
-        cell === ""
-          ? 0
-          : intake.value(
-              number,
-              line,
-              () => `column ${excerpt(name)}`,
-              () => cell,
-            );
-      intake.featureByName(name, value, line);
+      const value = intake.value(
+        number,
+        line,
+        () => `column ${excerpt(names[column] as string)}`,
+        () => cell,
+      );
+      intake.featureAt(featureColumns[i] as number, value);
     }
     intake.endRow(line);
-  }
-
-  #labels(cell: string, line: number): void {
-    const separator = this.#separator ?? LABEL_SEPARATORS.find((each) => cell.includes(each));
-    for (const label of separator === undefined ? [cell] : cell.split(separator)) {
-      const name = label.trim();
-      if (name !== "") this.#intake.labelByName(name, line);
-    }
-    if (separator !== undefined && this.#separator === undefined) {
-      this.#separator = separator;
-      this.#intake.notes.push(`${this.#intake.file}: labels are separated by "${separator}"`);
-    }
   }
 }

@@ -36,6 +36,10 @@ export interface Dataset {
   readonly featureNames?: readonly string[];
   /** What made the features, when the file has texts. */
   readonly vectoriser?: TfidfVectoriser;
+  /** Id of each row, when the file has ids; "" for a row without one. */
+  readonly ids?: readonly string[];
+  /** Line of the file where each row begins, from 1. */
+  readonly lines?: Int32Array;
   readonly source?: DatasetSource;
 }
 
@@ -89,12 +93,15 @@ export function selectLabels(labels: LabelSets, rows: ArrayLike<number>): LabelS
   return { rows: rows.length, labels: labels.labels, rowStart: starts, labelIndex };
 }
 
-/** The chosen rows, in the order given; names and vectoriser are kept. */
+/** The chosen rows, in the order given, with their ids and lines; names and vectoriser are kept. */
 export function selectRows(dataset: Dataset, rows: ArrayLike<number>): Dataset {
+  const { ids, lines } = dataset;
   return {
     ...dataset,
     features: selectFeatures(dataset.features, rows),
     labels: selectLabels(dataset.labels, rows),
+    ...(ids && { ids: Array.from(rows, (row) => ids[row] as string) }),
+    ...(lines && { lines: Int32Array.from(rows, (row) => lines[row] as number) }),
   };
 }
 

@@ -17,7 +17,8 @@ const ENDINGS: Readonly<Record<string, DataFormat>> = {
 };
 
 const XC_HEADER = /^\s*\d+[ \t]+\d+[ \t]+\d+\s*$/;
-const COLUMN_NAMES = /(?:^|[,;\t])\s*"?(?:text|labels?)"?\s*(?:$|[,;\t])/i;
+const COLUMN_NAMES = /(?:^|[,;\t])\s*"?(?:text|labels?|subject_uris)"?\s*(?:$|[,;\t])/i;
+const DELIMITER_LINE = /^"?sep=."?\s*$/i;
 
 /**
  * svmlight is taken by its name or on demand only: without a header it looks like an XC file whose header is
@@ -32,7 +33,7 @@ export function detectFormat(intake: Intake, firstLine: string, line: number): D
   if (XC_HEADER.test(firstLine)) return "xc";
   if (byName) return byName;
   if (/^\s*\{/.test(firstLine)) return "jsonl";
-  if (COLUMN_NAMES.test(firstLine)) return "csv";
+  if (COLUMN_NAMES.test(firstLine) || DELIMITER_LINE.test(firstLine)) return "csv";
   if (/[,;\t]/.test(firstLine) && (text !== undefined || labels !== undefined)) return "csv";
   if (/^\s*[-+\d]/.test(firstLine)) return "xc";
   intake.refuse(

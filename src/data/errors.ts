@@ -9,6 +9,8 @@ export interface DataErrorParts {
   readonly expected: string;
   /** The kind of broken row, e.g. "duplicate feature". Absent when skipping a row would not help. */
   readonly reason?: string;
+  /** What is counted: lines of a file, or rows of a list in memory. Default "line". */
+  readonly unit?: "line" | "row";
 }
 
 /** Message: `train.txt, line 17: found feature id 5001, expected a number from 0 to 4999`. */
@@ -21,7 +23,7 @@ export class DataError extends Error {
   readonly reason: string | undefined;
 
   constructor(parts: DataErrorParts) {
-    const place = parts.line > 0 ? `${parts.file}, line ${parts.line}` : parts.file;
+    const place = parts.line > 0 ? `${parts.file}, ${parts.unit ?? "line"} ${parts.line}` : parts.file;
     super(`${place}: found ${parts.found}, expected ${parts.expected}`);
     this.file = parts.file;
     this.line = parts.line;
@@ -34,8 +36,8 @@ export class DataError extends Error {
 const EXCERPT = 40;
 
 /** A piece of the user's file made fit for a sentence: in quotes, on one line, not long. */
-export function excerpt(text: string): string {
-  const short = text.length > EXCERPT ? `${text.slice(0, EXCERPT)}...` : text;
+export function excerpt(text: string, most: number = EXCERPT): string {
+  const short = text.length > most ? `${text.slice(0, most)}...` : text;
   // JSON leaves the two line separators of Unicode as they are.
   return JSON.stringify(short).replace(/[\u2028\u2029]/g, (mark) =>
     mark === "\u2028" ? "\\u2028" : "\\u2029",

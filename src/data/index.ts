@@ -1,6 +1,7 @@
 // Data in: readers, data sets, texts.
 
 export type { ByteSource } from "./bytes.ts";
+export { checkDataset } from "./check.ts";
 export {
   type Dataset,
   type DatasetSource,
@@ -19,6 +20,8 @@ export {
 export { DataError } from "./errors.ts";
 export { hashInteger, hashText } from "./hash.ts";
 export type {
+  Batch,
+  Batches,
   DataFormat,
   ReadOptions,
   ReadProgress,

@@ -3,6 +3,7 @@
 import { LabelSetsBuilder, SparseRowsBuilder } from "./builders.ts";
 import type { Dataset } from "./dataset.ts";
 import { DataError, excerpt } from "./errors.ts";
+import { type Growable, growableIntegers } from "./growable.ts";
 import { NameIndex } from "./names.ts";
 import type { DataFormat, ReadOptions } from "./options.ts";
 import { TfidfFitter, type TfidfVectoriser } from "./tfidf.ts";
@@ -19,6 +20,7 @@ export function show(token: string): string {
 export class Intake {
   readonly file: string;
   readonly options: ReadOptions;
+  readonly unit: "line" | "row";
   readonly notes: string[] = [];
   /** D and K once they are fixed, by a header or by the caller. */
   columns: number | undefined;
@@ -27,18 +29,24 @@ export class Intake {
   labelNames: NameIndex | undefined;
   unknownFeatures = 0;
   labelEntries = 0; // over all rows, also those already taken
-  rows = 0;
+  rows = 0; // likewise
+  emptyRows = 0;
+  #firstEmpty = 0; // its line
   #features = new SparseRowsBuilder();
   #labels = new LabelSetsBuilder();
+  #lines: Growable<Int32Array> = growableIntegers();
+  #ids: string[] | undefined; // of the rows not yet taken, once a row has one
   #fitter: TfidfFitter | undefined;
   #text: string | undefined; // of the row being built
+  #id: string | undefined; // likewise
   #hasText = false;
   #labelNamesBefore = 0;
   #featureNamesBefore = 0;
   #unknownBefore = 0;
 
-  constructor(file: string, options: ReadOptions) {
+  constructor(file: string, options: ReadOptions, unit: "line" | "row" = "line") {
     this.file = file;
+    this.unit = unit;
     this.options = options;
     this.columns = options.columns;
     this.labelCount = options.labelCount;
@@ -60,12 +68,17 @@ export class Intake {
 
   /** Refuses the row, or the file unless it is read leniently. */
   fail(line: number, reason: string, found: string, expected: string): never {
-    throw new DataError({ file: this.file, line, found, expected, reason });
+    throw new DataError({ file: this.file, line, found, expected, reason, unit: this.unit });
   }
 
   /** Refuses the file. */
   refuse(line: number, found: string, expected: string): never {
-    throw new DataError({ file: this.file, line, found, expected });
+    throw new DataError({ file: this.file, line, found, expected, unit: this.unit });
+  }
+
+  /** An option as the caller knows it, for a message. */
+  option(name: string): string {
+    return this.options.nameOption?.(name) ?? `option ${name}`;
   }
 
   /** A label by its id as written in the file; `token` is what stands there if it is no number. */
@@ -79,7 +92,13 @@ export class Intake {
     this.#labels.add(id - first);
   }
 
-  labelByName(name: string, line: number): void {
+  knowsLabel(name: string): boolean {
+    return (this.labelNames?.find(name) ?? -1) >= 0;
+  }
+
+  /** A label by its name; blanks around it do not count. */
+  labelByName(written: string, line: number): void {
+    const name = written.trim();
     this.labelNames ??= new NameIndex();
     if (this.options.labelNames && this.options.unknownLabels === "error" && this.labelNames.find(name) < 0) {
       this.fail(
@@ -113,6 +132,27 @@ export class Intake {
     else this.#features.add(id, value);
   }
 
+  /**
+   * Columns that every row has, once before the first row: the number of each, or -1 where `featureNames` does not
+   * have it.
+   */
+  columnsByName(names: readonly string[], line: number): Int32Array {
+    this.featureNames ??= new NameIndex();
+    const known: NameIndex = this.featureNames;
+    if (names.length > MOST_COLUMNS) this.refuse(line, `${names.length} features`, `at most ${MOST_COLUMNS}`);
+    const find = (name: string): number =>
+      this.options.featureNames ? known.find(name) : known.findOrAdd(name);
+    const columns = Int32Array.from(names, find);
+    this.#remember();
+    return columns;
+  }
+
+  /** A value of a column that `columnsByName` numbered. */
+  featureAt(column: number, value: number): void {
+    if (column < 0) this.unknownFeatures++;
+    else this.#features.add(column, value);
+  }
+
   /** A value as it can be stored, in single precision; `token` is what stands in the file. */
   value(value: number, line: number, feature: () => string, token: () => string): number {
     if (!Number.isFinite(value)) {
@@ -133,11 +173,13 @@ export class Intake {
     this.#text = text;
   }
 
+  id(id: string): void {
+    this.#id = id;
+  }
+
+  /** Ends the row that began in the given line. A row with nothing in it is a row too. */
   endRow(line: number): void {
     const empty = this.#text === undefined ? this.#features.pending === 0 : this.#text.trim() === "";
-    if (empty && this.#labels.pending === 0) {
-      this.fail(line, "empty row", "an empty row", "a row with features or labels");
-    }
     if (this.#text === undefined) {
       const duplicate = this.#features.endRow();
       if (duplicate >= 0) {
@@ -151,6 +193,8 @@ export class Intake {
     }
     this.labelEntries += this.#labels.pending;
     this.#labels.endRow();
+    if (empty && this.emptyRows++ === 0) this.#firstEmpty = line;
+    this.#endIdentity(line);
     this.#text = undefined;
     this.rows++;
     this.#remember();
@@ -161,6 +205,7 @@ export class Intake {
     this.#features.abandonRow();
     this.#labels.abandonRow();
     this.#text = undefined;
+    this.#id = undefined;
     this.labelNames?.shrink(this.#labelNamesBefore);
     this.featureNames?.shrink(this.#featureNamesBefore);
     this.unknownFeatures = this.#unknownBefore;
@@ -168,6 +213,7 @@ export class Intake {
 
   /** The rows since the last call as a data set. */
   take(format: DataFormat): Dataset {
+    this.#fillTexts();
     const fitted = this.#fitter?.finish();
     const vectoriser: TfidfVectoriser | undefined =
       fitted?.vectoriser ?? (this.#hasText ? this.options.vectoriser : undefined);
@@ -175,16 +221,31 @@ export class Intake {
     const features = fitted?.rows ?? this.#features.build(columns);
     const labels = this.#labels.build(this.#knownLabels());
     const { labelNames, featureNames } = this;
+    const ids = this.#ids;
+    const lines = this.#lines.finish();
     this.#features = new SparseRowsBuilder();
     this.#labels = new LabelSetsBuilder();
+    this.#lines = growableIntegers();
+    this.#ids = ids && [];
     return {
       features,
       labels,
       ...(labelNames && { labelNames: [...labelNames.names] }),
       ...(featureNames && !vectoriser && { featureNames: [...featureNames.names] }),
       ...(vectoriser && { vectoriser }),
+      ...(ids && { ids }),
+      lines,
       source: { file: this.file, format },
     };
+  }
+
+  /** Says what is known only after the last row. */
+  closingNotes(): void {
+    if (this.emptyRows === 0) return;
+    const what = this.#hasText ? "no text" : "no features";
+    const rows = this.emptyRows === 1 ? "1 row has" : `${this.emptyRows} rows have`;
+    const first = this.emptyRows === 1 ? "" : "the first in ";
+    this.notes.push(`${this.file}: ${rows} ${what} (${first}${this.unit} ${this.#firstEmpty})`);
   }
 
   /** Learning a vocabulary, which needs all rows. */
@@ -208,8 +269,22 @@ export class Intake {
       this.options.vectoriser.appendRow(text, this.#features);
     } else {
       this.#fitter ??= new TfidfFitter(this.options.tfidf, this.file);
+      this.#fillTexts();
       this.#fitter.add(text);
     }
+  }
+
+  /** Rows that had no text (blank lines) are empty texts. */
+  #fillTexts(): void {
+    while (this.#fitter && this.#fitter.rows < this.rows) this.#fitter.add("");
+  }
+
+  /** Line and id of the row that ends. */
+  #endIdentity(line: number): void {
+    if (this.#id !== undefined) this.#ids ??= new Array<string>(this.#lines.length).fill("");
+    this.#ids?.push(this.#id ?? "");
+    this.#id = undefined;
+    this.#lines.push(line);
   }
 
   #remember(): void {

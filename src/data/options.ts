@@ -10,6 +10,8 @@ export type DataFormat = "xc" | "svmlight" | "jsonl" | "csv";
 export interface ReadProgress {
   /** Taken from the source so far (packed bytes, when it is gzip). */
   readonly bytes: number;
+  /** Of the whole source, where it is known. */
+  readonly total?: number;
   readonly rows: number;
 }
 
@@ -24,6 +26,10 @@ export interface ReadOptions {
   readonly requireLabels?: boolean;
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: ReadProgress) => void;
+  /** Bytes of the source, for the progress, where the source itself does not know them. */
+  readonly size?: number;
+  /** How messages call an option, e.g. `--label-separator`. Default: `option labelSeparator`. */
+  readonly nameOption?: (option: string) => string;
 
   /** Number of features D, when it is known: ids must lie below it. */
   readonly columns?: number;
@@ -51,17 +57,22 @@ export interface ReadOptions {
    */
   readonly featureKeys?: "auto" | "names" | "ids";
 
-  /** JSONL and CSV: key or column that holds the text. Default "text". */
-  readonly text?: string;
-  /** JSONL and CSV: key or column that holds the labels. Default "labels", or else "label". */
-  readonly labels?: string;
+  /** JSONL and CSV: key or column that holds the text; of several the texts are joined. Default "text". */
+  readonly text?: string | readonly string[];
+  /**
+   * JSONL and CSV: key or column that holds the labels; those of several are united. Default "labels", or else
+   * "label".
+   */
+  readonly labels?: string | readonly string[];
+  /** JSONL and CSV: key or column that holds the id of a row. Default "id", where there is one. */
+  readonly id?: string;
   /** CSV: columns that are no features. Default ["id"]. */
   readonly ignore?: readonly string[];
   /** CSV: default a tab, semicolon or comma, the one the first line has most of. */
   readonly delimiter?: string;
   /**
-   * CSV: between the labels of a cell. Default: of "|", ";" and "," the first that the first cell with any
-   * has.
+   * Between the labels of a CSV cell, or of a JSON text where a list is expected. Default: of "|", ";" and ","
+   * the first that the first cell with any has. "" for labels that are never split.
    */
   readonly labelSeparator?: string;
 }
@@ -69,7 +80,12 @@ export interface ReadOptions {
 /** A broken row, and what is wrong with it. */
 export interface SkippedRow {
   readonly line: number;
+  /** The kind of fault, e.g. "duplicate feature". */
   readonly reason: string;
+  /** What was found and what was expected, in one sentence. */
+  readonly message: string;
+  /** How many rows of the data set (of the batch) come before it. */
+  readonly rowsBefore: number;
 }
 
 /** Broken rows that a lenient reader skipped. */
@@ -85,8 +101,24 @@ export interface ReadResult {
   readonly dataset: Dataset;
   readonly format: DataFormat;
   readonly skipped: SkippedRows;
+  /** Rows with neither text nor features. */
+  readonly emptyRows: number;
   /** Features that `featureNames` does not have. */
   readonly unknownFeatures: number;
   /** What a person should know but is no error, each one sentence. */
+  readonly notes: readonly string[];
+}
+
+/** Rows of a source that is read piece by piece, and the broken ones among them. */
+export interface Batch extends Dataset {
+  /** Rows that were left out of this batch. A last batch may have such rows alone. */
+  readonly skipped: readonly SkippedRow[];
+}
+
+/** A source read piece by piece; what there is to say about it is complete after the last batch. */
+export interface Batches extends AsyncIterable<Batch> {
+  readonly skipped: SkippedRows;
+  readonly emptyRows: number;
+  readonly unknownFeatures: number;
   readonly notes: readonly string[];
 }

@@ -27,5 +27,9 @@ export class SvmlightParser {
     scanRow(scanner, this.#intake, line, firstFeature, firstLabel);
   }
 
+  blank(line: number): void {
+    this.#intake.endRow(line);
+  }
+
   finish(): void {}
 }

@@ -4,6 +4,7 @@
 import { excerpt } from "./errors.ts";
 import { type Intake, MOST_COLUMNS, MOST_LABELS } from "./intake.ts";
 import { Scanner } from "./numbers.ts";
+import type { BlankRun } from "./rowparser.ts";
 import { scanRow } from "./sparserow.ts";
 
 const HEADER = "a header of three numbers, rows features labels (a file without one is format svmlight)";
@@ -23,9 +24,17 @@ export class XcParser {
     else scanRow(this.#scanner, this.#intake, line);
   }
 
-  finish(skipped: number): void {
+  /** A row with neither labels nor features. */
+  blank(line: number): void {
+    if (this.#rows >= 0) this.#intake.endRow(line);
+  }
+
+  /** Of the blank lines at the end of the file those are rows that the header counts. */
+  finish(skipped: number, { first, count }: BlankRun): void {
     const intake: Intake = this.#intake;
     if (this.#rows < 0) intake.refuse(0, "an empty file", HEADER);
+    const missing = Math.min(this.#rows - intake.rows - skipped, count);
+    for (let i = 0; i < missing; i++) this.blank(first + i);
     const found = intake.rows + skipped;
     if (found === this.#rows) return;
     if (!intake.options.lenient) intake.refuse(0, `${found} rows`, `the ${this.#rows} rows of its header`);

@@ -3,6 +3,7 @@
 import { openDevice } from "../backend/devices.ts";
 import { createCore } from "../core/core.ts";
 import { ArgumentError } from "../core/errors.ts";
+import { checkDataset } from "../data/check.ts";
 import { type Dataset, rowsWithLabels, selectRows } from "../data/dataset.ts";
 import type { TrainedModel } from "../predict/model.ts";
 import { type CheckpointIdentity, checkpointFromBytes, dataDigest } from "./checkpoint.ts";
@@ -19,6 +20,7 @@ export async function train(
   options: TrainOptions & RunOptions = {},
 ): Promise<TrainedModel> {
   const run = completeRunOptions(options);
+  checkDataset(dataset);
   const labelled = rowsWithLabels(dataset.labels);
   if (labelled.length === 0)
     throw new ArgumentError("dataset", "found no point with a label, expected at least one");

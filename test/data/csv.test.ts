@@ -110,6 +110,48 @@ describe("CSV", () => {
     const { dataset } = await readDataset('text,labels\na b,x\na b,"y, z|w"\na b,"u,v"\n', options);
     expect(dataset.labelNames).toEqual(["x", "y, z", "w", "u,v"]);
   });
+  test("several columns of labels are united, of texts joined", async () => {
+    const text = "title,x,y,body\nred,a|b,a,wine\nwhite,,c,wine\n";
+    const { dataset } = await readDataset(text, {
+      ...options,
+      text: ["Title", "body"],
+      labels: ["x", "y"],
+      tfidf: { minDocuments: 1 },
+    });
+    expect(dataset.labelNames).toEqual(["a", "b", "c"]);
+    expect(Array.from(dataset.labels.rowStart)).toEqual([0, 2, 3]);
+    expect(dataset.vectoriser?.terms).toEqual(["red", "white", "wine"]);
+    expect(Array.from(dataset.features.columnIndex)).toEqual([0, 2, 1, 2]);
+    const missing = { ...options, text: ["title", "abstract"], nameOption: (name: string) => `--${name}` };
+    expect(await refusal(text, missing)).toBe(
+      'train.csv, line 1: found columns "title, x, y, body", expected a column "abstract" (--text names another)',
+    );
+  });
+  test("Excel's line with the separator", async () => {
+    for (const line of ["sep=|", '"sep=|"', "SEP=|"]) {
+      const { dataset, format } = await readDataset(`${line}\r\ntext|labels\r\na, b|x;y\r\na b|y\r\n`);
+      expect(format).toBe("csv");
+      expect(dataset.labelNames).toEqual(["x", "y"]);
+      expect(Array.from(dataset.lines ?? [])).toEqual([3, 4]);
+    }
+  });
+  test("an empty text or line is a row, and it is said", async () => {
+    const { dataset, notes } = await readDataset("text,labels\nwine,b\n\nwine,d\n,\n", options);
+    expect(Array.from(dataset.features.rowStart)).toEqual([0, 1, 1, 2, 2]);
+    expect(Array.from(dataset.labels.labelIndex)).toEqual([0, 1]);
+    expect(Array.from(dataset.lines ?? [])).toEqual([2, 3, 4, 5]);
+    expect(notes).toEqual(["train.csv: 2 rows have no text (the first in line 3)"]);
+  });
+  test("a hundred thousand columns", async () => {
+    const names = Array.from({ length: 100_000 }, (_, i) => `c${i}`);
+    const rows = Array.from(
+      { length: 5 },
+      (_, row) => `l${names.map((_, i) => `,${i % 7 === row ? 1 : 0}`).join("")}`,
+    );
+    const { dataset } = await readDataset([`labels,${names.join(",")}`, ...rows].join("\n"), options);
+    expect(dataset.features.columns).toBe(100_000);
+    expect(Array.from(dataset.features.rowStart)).toEqual([0, 14286, 28572, 42858, 57144, 71430]);
+  });
   test("tabs", async () => {
     const { dataset } = await readDataset("text\tlabels\na, b\tx\na, b\ty\n", { file: "train.tsv" });
     expect(dataset.vectoriser?.terms).toEqual(["a", "b"]);
@@ -121,7 +163,7 @@ describe("a broken CSV file is refused in one sentence:", () => {
     [
       "no labels column",
       "text,tags\na,b\n",
-      'line 1: found columns "text, tags", expected a column "labels"',
+      'line 1: found columns "text, tags", expected a column "labels" (option labels names another)',
     ],
     [
       "a column twice",
@@ -131,7 +173,7 @@ describe("a broken CSV file is refused in one sentence:", () => {
     [
       "no features",
       "id,labels\n1,a\n",
-      'line 1: found columns "id, labels", expected a column "text" or columns of numbers',
+      'line 1: found columns "id, labels", expected a column "text" or columns of numbers (option text names another)',
     ],
     ["field count", "text,labels\na,b,c\n", "line 2: found 3 fields, expected 2 fields"],
     ["not a number", "x,labels\nabc,l\n", 'line 2: found value abc of column "x", expected a finite number'],
@@ -143,8 +185,6 @@ describe("a broken CSV file is refused in one sentence:", () => {
       "line 2: found text after a closing quote, expected a field in quotes",
     ],
     ["open quote", 'text,labels\na,b\n"c\nd\n', "line 3: found a quoted field that does not end"],
-    ["blank row", "text,labels\na,b\n\nc,d\n", "line 3: found an empty row"],
-    ["empty row", "text,labels\na,b\n,\n", "line 3: found an empty row"],
     ["no labels", "text,labels\na,\nb,\n", "found no label in any of its 2 rows"],
     ["no rows", "text,labels\n", "found no rows, expected at least one"],
   ];

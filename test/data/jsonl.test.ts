@@ -126,15 +126,55 @@ describe("JSONL with texts", () => {
     });
     expect(dataset.vectoriser?.terms).toEqual(["beta"]);
     expect(dataset.labelNames).toEqual(["x"]);
-    expect(skipped.rows).toEqual([
-      { line: 1, reason: "not a label" },
-      { line: 3, reason: "not a text" },
+    expect(skipped.rows.map(({ line, reason }) => [line, reason])).toEqual([
+      [1, "not a label"],
+      [3, "not a text"],
     ]);
   });
   test("no term often enough", async () => {
     expect(await refusal('{"text":"alpha","labels":["x"]}', options)).toBe(
       "train.jsonl: found no term that occurs in at least 2 and at most 1 of the 1 texts, expected more texts or wider limits of document frequency",
     );
+  });
+});
+
+describe("labels in one text", () => {
+  const rows = (...labels: unknown[]): string => labels.map((each) => row({ labels: each })).join("\n");
+  const row = (fields: object): string => JSON.stringify({ features: [1], ...fields });
+
+  test("are split as in CSV, trimmed, and it is said", async () => {
+    const read = await readDataset(rows("a|b, c", "a ", " b, c|d", ""), options);
+    expect(labelNamesOf(read)).toEqual([["a", "b, c"], ["a"], ["b, c", "d"], []]);
+    expect(read.notes).toEqual(['train.jsonl: labels are separated by "|"']);
+  });
+  test("are kept whole in a list, on demand, or where the model knows them", async () => {
+    const list = await readDataset(rows(["a|b", " a"], ["a"]), options);
+    expect(labelNamesOf(list)).toEqual([["a|b", "a"], ["a"]]);
+    expect(list.notes).toEqual([]);
+    const whole = await readDataset(rows("a|b", "a"), { ...options, labelSeparator: "" });
+    expect(labelNamesOf(whole)).toEqual([["a|b"], ["a"]]);
+    const known = await readDataset(rows("a|b", "a|c"), { ...options, labelNames: ["a|b", "a", "c"] });
+    expect(labelNamesOf(known)).toEqual([["a|b"], ["a", "c"]]);
+  });
+  test("of several keys are united, texts of several keys joined", async () => {
+    const text = [
+      row({ x: ["a"], y: "b|a", features: undefined, title: "red", body: "wine" }),
+      row({ y: ["c"], features: undefined, body: "white wine", title: null }),
+    ].join("\n");
+    const several = { ...options, labels: ["x", "y"], text: ["title", "body"] };
+    const read = await readDataset(text, { ...several, tfidf: { minDocuments: 1 } });
+    expect(labelNamesOf(read)).toEqual([["a", "b"], ["c"]]);
+    expect(read.dataset.vectoriser?.terms).toEqual(["red", "white", "wine"]);
+    expect(plain(read).rows.map(({ features }) => features.map(([column]) => column))).toEqual([
+      [0, 2],
+      [1, 2],
+    ]);
+  });
+  test("are read from objects within objects by a key with a dot", async () => {
+    const text = '{"meta":{"title":"red","tags":["a"]},"a.b":"x"}\n';
+    const keys = { text: "meta.title", labels: "meta.tags", id: "a.b", tfidf: { minDocuments: 1 } };
+    const { dataset } = await readDataset(text, { ...options, ...keys });
+    expect([dataset.vectoriser?.terms, dataset.labelNames, dataset.ids]).toEqual([["red"], ["a"], ["x"]]);
   });
 });
 
@@ -157,15 +197,20 @@ describe("a broken JSONL file is refused in one sentence:", () => {
     ['{"features":[[1,2],3],"labels":["x"]}', "found numbers and pairs in one list"],
     ['{"features":{"indices":[1],"values":[]},"labels":["x"]}', "found 1 indices with 0 values"],
     ['{"features":"red","labels":["x"]}', 'found features "red", expected an object or a list'],
-    ['{"features":{"a":1}}', 'found no "labels", expected "labels" with a list of labels'],
+    [
+      '{"features":{"a":1},"tags":["x"]}',
+      'found keys "features, tags", expected "labels" with a list of labels (option labels names another key)',
+    ],
     ['{"features":{"a":1},"labels":[{}]}', "found label an object, expected a name or a number"],
     ['{"features":{"a":1},"labels":[""]}', 'found label "", expected a name or a number'],
     ['{"features":{"a":1},"labels":["x",1]}', "found label 1, expected a string, as the labels before it"],
     ['{"features":{"a":1},"labels":[1.5]}', "found label id 1.5, expected a number from 0 to"],
-    ['{"labels":["x"]}', 'found no "text" or "features", expected one of them'],
+    [
+      '{"labels":["x"],"body":"a"}',
+      'found keys "labels, body", expected "text" or "features" (option text names another key)',
+    ],
     ['{"text":"a","features":{},"labels":["x"]}', 'found both "text" and "features", expected one of them'],
     ['{"text":7,"labels":["x"]}', "found 7 as text, expected a string"],
-    ['{"text":" ","labels":[]}', "found an empty row, expected a row with features or labels"],
     ['{"features":{"a":1},"labels":[]}', "found no label in any of its 1 rows"],
   ];
   for (const [line, message] of cases) {

@@ -1,4 +1,6 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { selectRows } from "../../src/data/dataset.ts";
 import type { ReadOptions, ReadProgress } from "../../src/data/options.ts";
 import { readBatches, readDataset } from "../../src/data/reader.ts";
 import { TfidfVectoriser } from "../../src/data/tfidf.ts";
@@ -26,13 +28,19 @@ describe("the format", () => {
   test("on demand", async () => {
     expect(await formatOf("0 1:1\n", { format: "svmlight", file: "a.txt" })).toBe("svmlight");
   });
+  test("that a model cannot use", async () => {
+    const { vectoriser } = TfidfVectoriser.fit(["alpha beta"], { minDocuments: 1 });
+    expect(await refusal(XC, { file: "a", vectoriser })).toBe(
+      "a, line 1: found features (format xc), expected texts, as the model was trained on",
+    );
+  });
   test("that is none of them", async () => {
     expect(await refusal("once upon a time\n", { file: "story.txt" })).toBe(
       'story.txt, line 1: found "once upon a time", expected an XC header "rows features labels", a JSON object or the column names of a CSV file',
     );
     expect(await refusal("0 1:1\n", { file: "a" })).toContain("(a file without one is format svmlight)");
     expect(await refusal("\n\n", { file: "a" })).toBe("a: found an empty file, expected rows of data");
-    expect(await refusal("\n1 1 1\n0 0:1", { file: "a" })).toContain("a, line 1: found an empty row");
+    expect(await formatOf("\n1 1 1\n0 0:1", { file: "a" })).toBe("xc");
   });
 });
 
@@ -40,17 +48,27 @@ describe("reading leniently", () => {
   test("counts by reason, and keeps the names of good rows alone", async () => {
     const text =
       '{"features":{"a":1},"labels":["x"]}\n{"features":{"b":1e999},"labels":["y"]}\n\n\nnope\n{"features":{"c":1},"labels":["z"]}\n';
-    const { dataset, skipped } = await readDataset(text, { file: "f.jsonl", lenient: true });
+    const { dataset, skipped, notes } = await readDataset(text, { file: "f.jsonl", lenient: true });
     expect(skipped).toEqual({
-      total: 4,
-      byReason: { "not a finite number": 1, "empty row": 2, "not JSON": 1 },
+      total: 2,
+      byReason: { "not a finite number": 1, "not JSON": 1 },
       rows: [
-        { line: 2, reason: "not a finite number" },
-        { line: 3, reason: "empty row" },
-        { line: 4, reason: "empty row" },
-        { line: 5, reason: "not JSON" },
+        {
+          line: 2,
+          reason: "not a finite number",
+          message: 'f.jsonl, line 2: found value Infinity of feature "b", expected a finite number',
+          rowsBefore: 1,
+        },
+        {
+          line: 5,
+          reason: "not JSON",
+          message: 'f.jsonl, line 5: found "nope", expected a JSON object on one line',
+          rowsBefore: 3,
+        },
       ],
     });
+    expect(Array.from(dataset.lines ?? [])).toEqual([1, 3, 4, 6]);
+    expect(notes).toEqual(["f.jsonl: 2 rows have no features (the first in line 3)"]);
     expect(dataset.labelNames).toEqual(["x", "z"]);
     expect(dataset.featureNames).toEqual(["a", "c"]);
   });
@@ -71,6 +89,76 @@ describe("reading leniently", () => {
       "f.txt: found no row that is right, expected at least one",
     );
     expect(await refusal((await gzip(XC)).subarray(0, 15), lenient)).toContain("cut short");
+  });
+});
+
+describe("where a row comes from", () => {
+  const row = fc.record({
+    id: fc.option(fc.string(), { nil: undefined }),
+    blank: fc.boolean(),
+    good: fc.boolean(),
+  });
+  const rows = fc.array(row, { minLength: 1, maxLength: 20 });
+  const text = (each: { id?: string | undefined; blank: boolean; good: boolean }[]): string =>
+    each
+      .map(({ id, blank, good }) => (blank ? "" : good ? JSON.stringify({ id, features: [1] }) : "{"))
+      .concat('{"features":[1],"id":7}')
+      .join("\n");
+
+  test("its line and its id, through a choice of rows", async () => {
+    await fc.assert(
+      fc.asyncProperty(rows, async (each) => {
+        const { dataset } = await readDataset(text(each), { lenient: true, requireLabels: false });
+        const kept = [...each.entries()].filter(([, { blank, good }]) => blank || good);
+        expect(Array.from(dataset.lines ?? [])).toEqual([...kept.map(([i]) => i + 1), each.length + 1]);
+        expect(dataset.ids).toEqual([...kept.map(([, { id, blank }]) => (blank ? "" : (id ?? ""))), "7"]);
+        const last = kept.length;
+        const chosen = selectRows(dataset, [last, 0]);
+        expect(chosen.ids).toEqual([dataset.ids?.[last], dataset.ids?.[0]]);
+        expect(Array.from(chosen.lines ?? [])).toEqual([dataset.lines?.[last], dataset.lines?.[0]]);
+      }),
+    );
+  });
+  test("a named column or key of ids, and none where there are none", async () => {
+    const csv = { file: "f.csv", requireLabels: false };
+    const named = await readDataset("doi,x,id\n10/1 ,1,2\n10/2,3,4\n", { ...csv, id: "DOI" });
+    expect(named.dataset.ids).toEqual(["10/1", "10/2"]);
+    expect(named.dataset.featureNames).toEqual(["x"]);
+    expect((await readDataset("x,y\n1,2\n", csv)).dataset.ids).toBeUndefined();
+    expect(await refusal('{"features":[1]}\n', { id: "doi", requireLabels: false })).toBe(
+      'data, line 1: found nothing as "doi", expected an id, text or number (option id)',
+    );
+  });
+  test("batches say what was left out, in its place: one outcome for each row of the file", async () => {
+    await fc.assert(
+      fc.asyncProperty(rows, fc.integer({ min: 5, max: 60 }), async (each, size) => {
+        const stream = inPieces(new TextEncoder().encode(text(each)), size);
+        const batches = readBatches(stream, { lenient: true, columns: 1 });
+        const lines: number[] = [];
+        for await (const { features, lines: own = [], skipped } of batches) {
+          for (let i = 0; i <= features.rows; i++) {
+            for (const { line, rowsBefore } of skipped) if (rowsBefore === i) lines.push(line);
+            if (i < features.rows) lines.push(own[i] as number);
+          }
+        }
+        expect(lines).toEqual(Array.from({ length: each.length + 1 }, (_, i) => i + 1));
+        const broken = each.filter(({ blank, good }) => !blank && !good).length;
+        const empty = each.filter(({ blank }) => blank).length;
+        expect([batches.skipped.total, batches.emptyRows]).toEqual([broken, empty]);
+        expect(batches.notes.length).toBe(empty > 0 ? 1 : 0);
+      }),
+    );
+  });
+});
+
+describe("nothing but empty lines", () => {
+  test("is refused before the end, wherever they are", async () => {
+    const blank = "\n".repeat(2 ** 20 + 1);
+    const refused = (line: number): string =>
+      `a, line ${line}: found more than 1048576 empty lines, expected rows of data`;
+    expect(await refusal(await gzip(blank.repeat(3)), { file: "a" })).toBe(refused(1));
+    expect(await refusal(`2 2 2\n0 1:1\n${blank}0 1:1\n`, { file: "a" })).toBe(refused(3));
+    expect(await refusal(`1 2 2\n0 1:1\n${blank}`, { file: "a", lenient: true })).toBe(refused(3));
   });
 });
 

@@ -35,14 +35,27 @@ const row: fc.Arbitrary<PlainRow> = fc
   .map(({ labels, columns, values }) => ({
     labels,
     features: columns.map((column, i): [number, number] => [column, values[i] as number]),
-  }))
-  .filter(({ labels, features }) => labels.length + features.length > 0);
+  }));
+
+function dataOf(each: fc.Arbitrary<PlainRow>): fc.Arbitrary<PlainData> {
+  return fc
+    .array(each, { minLength: 1, maxLength: 8 })
+    .filter((rows) => rows.some(({ labels }) => labels.length > 0))
+    .map((rows) => ({ columns: 40, labels: 7, rows }));
+}
 
 /** Data sets that every format can hold: no empty row, at least one label. */
-export const plainData: fc.Arbitrary<PlainData> = fc
-  .array(row, { minLength: 1, maxLength: 8 })
-  .filter((rows) => rows.some(({ labels }) => labels.length > 0))
-  .map((rows) => ({ columns: 40, labels: 7, rows }));
+export const plainData: fc.Arbitrary<PlainData> = dataOf(
+  row.filter(({ labels, features }) => labels.length + features.length > 0),
+);
+
+/** Likewise, and some rows have neither labels nor features. */
+export const dataWithEmptyRows: fc.Arbitrary<PlainData> = dataOf(
+  fc.oneof(
+    { weight: 2, arbitrary: row },
+    { weight: 1, arbitrary: fc.constant<PlainRow>({ labels: [], features: [] }) },
+  ),
+);
 
 export function sparseLine({ labels, features }: PlainRow): string {
   return [labels.join(","), ...features.map(([column, number]) => `${column}:${number}`)].join(" ");
