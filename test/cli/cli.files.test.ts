@@ -343,7 +343,7 @@ describe("what is wrong is said in one sentence", () => {
       writeFileSync(path("data.txt"), text);
       const result = await mlgpf(["train", path("data.txt"), "--out", path("model"), "--lenient", ...small]);
       expect(result.code, result.err).toBe(0);
-      expect(result.err).toContain("1 rows skipped");
+      expect(result.err).toContain("1 rows left out");
     });
   });
 
