@@ -1,4 +1,6 @@
-// Early stopping: the best parameters that were measured, and when there is no use in going on.
+// Early stopping: the best parameters that were measured, and when there is no use in going on. While the KL's weight
+// rises, a validation figure may get worse for long and then better than ever, so patience begins when that is over; and
+// what it waits for is a figure that is better than the others since then, not than one of before.
 
 import type { BoundValue } from "../model/bound.ts";
 import type { TrainingSummary } from "../predict/model.ts";
@@ -20,19 +22,26 @@ interface Standing {
   best: Measured;
   /** Its parameters, saved as `best`. */
   parameters: Tensors;
-  /** Validations since then. */
+  /** What was last worth waiting for since the KL has its full weight (higher is better), and validations since then. */
+  recent?: number;
   since: number;
 }
 
 export const BEST = "best";
 
+/** Part by which a figure must get better to be worth waiting for: towards the end every step gains a little less. */
+const LEAST_GAIN = 1e-3;
+
 export class EarlyStopping {
   readonly metric: StoppingMetric;
   readonly #patience: number;
+  readonly #warmSteps: number;
   #standing: Standing | undefined;
 
-  constructor({ patience, metric }: Exclude<FullTrainOptions["earlyStopping"], false>) {
+  /** `warmSteps`: how many steps the KL's weight takes to rise. */
+  constructor({ patience, metric }: Exclude<FullTrainOptions["earlyStopping"], false>, warmSteps: number) {
     this.#patience = patience;
+    this.#warmSteps = warmSteps;
     this.metric = metric;
   }
 
@@ -52,10 +61,19 @@ export class EarlyStopping {
   /** Takes a validation into account; the parameters are asked for only if it is the best. */
   async consider(measured: Measured, parameters: () => Promise<Tensors>): Promise<void> {
     const standing = this.#standing;
-    const better = standing === undefined || this.#score(measured) > this.#score(standing.best);
-    this.#standing = better
-      ? { best: measured, parameters: await parameters(), since: 0 }
-      : { ...standing, since: standing.since + 1 };
+    const score = this.#score(measured);
+    const better = standing === undefined || score > this.#score(standing.best);
+    this.#standing = {
+      ...(better ? { best: measured, parameters: await parameters() } : standing),
+      ...(measured.step < this.#warmSteps ? { since: 0 } : this.#waited(score)),
+    };
+  }
+
+  #waited(score: number): Pick<Standing, "recent" | "since"> {
+    const { recent, since } = this.#standing ?? { since: 0 };
+    if (recent === undefined || score > recent + LEAST_GAIN * Math.abs(recent))
+      return { recent: score, since: 0 };
+    return { recent, since: since + 1 };
   }
 
   /** Higher is better. */

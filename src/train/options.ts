@@ -134,7 +134,7 @@ export interface TrainOptions {
 /** When to stop by validation data. */
 export interface EarlyStopping {
   /**
-   * Validations in a row without a new best, of twenty in a whole training.
+   * Validations in a row without a better one, of twenty in a whole training; they count from the end of the KL's warm-up.
    * @default 3
    */
   patience?: number;
@@ -169,7 +169,8 @@ const earlyStoppingParts: OptionTable<EarlyStopping, Required<EarlyStopping>, un
     kind: "whole",
     from: 1,
     default: 3,
-    meaning: "validations without a new best after which it stops, of twenty in a whole training",
+    meaning:
+      "validations without a better one after which it stops, of twenty in a whole training, counted from the end of the KL's warm-up",
   },
   metric: {
     kind: "choice",
@@ -373,7 +374,8 @@ export const trainOptions: OptionTable<TrainOptions, FullTrainOptions, DataSizes
     default: false,
     flag: { name: "early-stop" },
     meaning: "stop when validation gets no better, and keep the best",
-    advice: "Needs `--valid`; measure the result on other data",
+    advice:
+      "Needs `--valid`. The best of all validations is kept; it stops when the KL has its full weight and nothing gets better any more. Measure the result on other data",
   },
 };
 

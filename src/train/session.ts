@@ -35,7 +35,8 @@ export class Session {
     this.#prepared = prepared;
     this.#data = uploadData(device.backend, prepared);
     this.trainer = new Trainer(device.backend, core, shape, options, this.#data);
-    this.early = options.earlyStopping ? new EarlyStopping(options.earlyStopping) : undefined;
+    const warmSteps = options.klStart === options.klWeight ? 0 : options.klWarmup * this.trainer.steps;
+    this.early = options.earlyStopping ? new EarlyStopping(options.earlyStopping, warmSteps) : undefined;
   }
 
   /** Goes to a state, or to the start. */

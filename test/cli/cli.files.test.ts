@@ -470,7 +470,16 @@ describe("--early-stop", () => {
       const { labels } = data;
       const labelIndex = labels.labelIndex.map((label) => (label + 5) % 12);
       writeFileSync(path("other.txt"), xcText({ ...data, labels: { ...labels, labelIndex } }));
-      const train = ["train", path("data.txt"), "--out", path("model"), ...small, "--json"];
+      const train = [
+        "train",
+        path("data.txt"),
+        "--out",
+        path("model"),
+        ...small,
+        "--kl-warmup",
+        "0",
+        "--json",
+      ];
       for (const [flag, patience] of [
         [["--early-stop"], 3],
         [["--early-stop", "2"], 2],

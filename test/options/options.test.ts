@@ -122,6 +122,27 @@ describe("a table", () => {
   });
 });
 
+describe("the compiler", () => {
+  interface Given {
+    size?: number;
+    fast?: boolean;
+  }
+  type Table = OptionTable<Given, Required<Given>, Required<Given>>;
+  const size: Table["size"] = { kind: "whole", default: 1, meaning: "size" };
+  const fast: Table["fast"] = { kind: "switch", default: false, meaning: "fast" };
+
+  test("holds a table and its type together", () => {
+    const whole: Table = { size, fast };
+    // @ts-expect-error an option without an entry
+    const lacking: Table = { size };
+    // @ts-expect-error an entry without an option
+    const surplus: Table = { size, fast, slow: fast };
+    // @ts-expect-error an entry that takes something else
+    const other: Table = { size: fast, fast };
+    expect([whole, lacking, surplus, other].length).toBe(4);
+  });
+});
+
 describe("the nearest name", () => {
   const names = ["epochs", "learning-rate", "kl-warmup", "kl-weight", "out", "seed"];
   const meant: [string, string | undefined][] = [

@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { Dataset } from "../../src/data/dataset.ts";
 import { readSafetensors } from "../../src/io/safetensors.ts";
 import type { TrainedModel } from "../../src/predict/model.ts";
+import { EarlyStopping } from "../../src/train/early.ts";
 import type { TrainOptions } from "../../src/train/options.ts";
 import type { StepProgress, TrainProgress } from "../../src/train/progress.ts";
 import type { RunOptions } from "../../src/train/train.ts";
@@ -13,8 +14,8 @@ import { modelDigest, tinyTraining, withFastClock } from "../support/training.ts
 /** Other topics than the training's: learning them by heart helps for a while and then harms. */
 const strange: Dataset = topicData({ points: 60, features: 60, labels: 15 }, 2);
 const same: Dataset = topicData({ points: 60, features: 60, labels: 15 }, 1);
-/** 60 steps, validated every third. */
-const settings = { learningRate: 0.05, earlyStopping: { patience: 4 } } as const;
+/** 60 steps, validated every third; the KL has its full weight from the first. */
+const settings = { learningRate: 0.05, klWarmup: 0, earlyStopping: { patience: 4 } } as const;
 const EVERY = 3;
 
 interface Watched {
@@ -109,6 +110,32 @@ describe("early stopping", () => {
     expect(bestStep(figures, -1)).toBe(60);
     expect(Array.from(model.phi)).toEqual(Array.from(plain.phi));
     expect(model.summary.dataTerm).toBe(plain.summary.dataTerm);
+  });
+
+  test("waits until the KL has its full weight, and keeps the best of before", async () => {
+    const options = { ...settings, klWarmup: 0.6 };
+    const { model, figures, lastStep } = await watched(strange, options);
+    const best = bestStep(figures, -1);
+    // The figures get worse from the first validations on; the warm-up ends with step 36.
+    expect(best).toBeLessThan(36 - 4 * EVERY);
+    expect(model.summary.steps).toBe(best);
+    expect(lastStep).toBeGreaterThanOrEqual(36 + 4 * EVERY);
+  });
+
+  test("goes on while figures get better again, though an early one was the best", async () => {
+    const figure = (step: number): number => (step < 20 ? 1 : 10 - step / 10);
+    const early = new EarlyStopping({ patience: 3, metric: "logLoss" }, 30);
+    for (let step = 5; step <= 60; step += 5) {
+      const measured = {
+        step,
+        raised: 0,
+        value: { dataTerm: 0, divergence: 0 },
+        figures: { logLoss: figure(step) },
+      };
+      await early.consider(measured, async () => new Map());
+      expect(early.done).toBe(false);
+    }
+    expect(early.best?.step).toBe(5);
   });
 
   test("needs something to measure on", async () => {
