@@ -5,7 +5,7 @@ import type { Core, Precision } from "./core.ts";
 import { fill } from "./dense.ts";
 import { ArgumentError, NotFiniteError } from "./errors.ts";
 import { Integers, integers, type Matrix, matrix, matrixFrom, scoped } from "./matrix.ts";
-import { entriesTimes, entriesTransposeTimes } from "./pattern.ts";
+import { type Entries, entriesTimes, entriesTransposeTimes } from "./pattern.ts";
 import { alike, apart, hasShape, isVector } from "./shapes.ts";
 
 /** Entries of row i are columnIndex and values from rowStart[i] to rowStart[i + 1]. */
@@ -114,33 +114,53 @@ function checkProduct(x: Csr, b: Matrix, out: Matrix, chosen: Integers | undefin
   if (chosen) for (const row of chosen.view()) wholeNumber("rows", row, 0, x.rows - 1);
 }
 
+/** Which rows of a sparse matrix: from (inclusive) to (exclusive); all of them if not given. */
+export interface RowRange {
+  from?: number;
+  to?: number;
+}
+
+/** The range, checked against the rows there are. */
+export function rowRange(rows: number, { from = 0, to = rows }: RowRange): { from: number; to: number } {
+  wholeNumber("to", to, 0, rows);
+  return { from: wholeNumber("from", from, 0, to), to };
+}
+
 /** Of products with a sparse matrix. */
-export interface SparseOptions {
-  /** Rows of X to take, in this order; all of them if not given. */
+export interface SparseOptions extends RowRange {
+  /** Rows of X to take, in this order, instead of a range. */
   rows?: Integers;
   /** Add to out instead of overwriting it. */
   accumulate?: boolean;
+}
+
+/** The rows asked for as entries of their own: chosen ones are numbered among all. */
+function entriesOf(x: Csr, { rows: chosen, ...range }: SparseOptions): { entries: Entries; rows: number } {
+  if (chosen) return { entries: x, rows: chosen.length };
+  const { from, to } = rowRange(x.rows, range);
+  const start = { address: x.start.address + 4 * from };
+  return { entries: { rows: to - from, start, column: x.column }, rows: to - from };
 }
 
 /** out = X B, for all rows of X or for some. */
 export function sparseTimes(x: Csr, b: Matrix, out: Matrix, options: SparseOptions = {}): Matrix {
   const { rows: chosen, accumulate = false } = options;
   checkProduct(x, b, out, chosen);
-  const rows = chosen?.length ?? x.rows;
+  const { entries, rows } = entriesOf(x, options);
   sameSize("b", "rows", b.rows, x.columns);
   hasShape("out", out, rows, b.columns);
-  return entriesTimes(x, x.value, b, out, chosen, accumulate);
+  return entriesTimes(entries, x.value, b, out, chosen, accumulate);
 }
 
 /** out = X' B, for all rows of X or for some; B has a row for each of them. */
 export function sparseTransposeTimes(x: Csr, b: Matrix, out: Matrix, options: SparseOptions = {}): Matrix {
   const { rows: chosen, accumulate = false } = options;
   checkProduct(x, b, out, chosen);
-  const rows = chosen?.length ?? x.rows;
+  const { entries, rows } = entriesOf(x, options);
   sameSize("b", "rows", b.rows, rows);
   hasShape("out", out, x.columns, b.columns);
   if (!accumulate) fill(out, 0);
-  return entriesTransposeTimes(x, x.value, b, out, chosen);
+  return entriesTransposeTimes(entries, x.value, b, out, chosen);
 }
 
 /** out = X' (X B), without the product in between. */

@@ -11,7 +11,7 @@ export * from "./eigen.ts";
 export * from "./errors.ts";
 export * from "./factor.ts";
 export * from "./inverse.ts";
-export { Postings, type RowRange, type SparseProductsOptions, sparseProducts } from "./kernelrows.ts";
+export * from "./kernelrows.ts";
 export * from "./kmeans.ts";
 export { Integers, integers, Matrix, matrix, matrixFrom, type RealArray, Scope, scoped } from "./matrix.ts";
 export { type Lists, Pattern, patternTimes, patternTransposeTimes, sampledProducts } from "./pattern.ts";
@@ -19,5 +19,11 @@ export type { WorkOptions } from "./progress.ts";
 export * from "./quadrature.ts";
 export * from "./random.ts";
 export * from "./select.ts";
+export {
+  type LeadingEigen,
+  leadingEigenvectors,
+  type SubspaceOptions,
+  type SymmetricOperator,
+} from "./subspace.ts";
 export * from "./sums.ts";
 export * from "./svd.ts";

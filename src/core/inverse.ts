@@ -28,6 +28,33 @@ export function inverseBytes(n: number, precision: "f32" | "f64"): number {
   return (n + 3 * BLOCK) * BLOCK * (precision === "f32" ? 4 : 8);
 }
 
+/** L L' = A in place of A's lower triangle, as cholesky() does it, giving way to signals. */
+export async function factorInPlace(a: Matrix, options: WorkOptions = {}): Promise<Matrix> {
+  const n = isSquare("a", a);
+  allFinite("a", a, "lower");
+  for (let k = 0; k < n; k += BLOCK) {
+    await pause(options, "factor", k / n);
+    const size = Math.min(BLOCK, n - k);
+    const rest = n - k - size;
+    const pivot = a.block(k, k, size, size);
+    factorPivot(pivot, k);
+    fill(a.block(k, k + size, size, rest), 0);
+    const below = a.block(k + size, k, rest, size);
+    solveTriangular(pivot, below, { side: "right", transpose: true });
+    await subtractSquare(below, a.block(k + size, k + size, rest, rest), options, k / n);
+  }
+  return a;
+}
+
+function factorPivot(pivot: Matrix, row: number): void {
+  if (cholesky(pivot)[0] === FACTORED) return;
+  throw new NotPositiveError(
+    "a",
+    `found a matrix that is not positive definite in ${pivot.precision} (near row ${row}), expected one that is: ` +
+      "give it a greater diagonal",
+  );
+}
+
 /** A becomes inverse(A), both triangles, from its lower triangle. */
 export async function inverseInPlace(a: Matrix, options: WorkOptions = {}): Promise<Matrix> {
   const n = isSquare("a", a);
@@ -44,13 +71,7 @@ export async function inverseInPlace(a: Matrix, options: WorkOptions = {}): Prom
       const h = panel.block(0, 0, n, size);
       const l = pivot.block(0, 0, size, size);
       takePanel(a, k, h, l);
-      if (cholesky(l)[0] !== FACTORED) {
-        throw new NotPositiveError(
-          "a",
-          `found a matrix that is not positive definite in ${precision} (near row ${k}), expected one that is: ` +
-            "give it a greater diagonal",
-        );
-      }
+      factorPivot(l, k);
       solveTriangular(l, h, { side: "right", transpose: true });
       await subtractSquare(h, a, options, k / n);
       solveTriangular(l, h, { side: "right" });

@@ -1,9 +1,9 @@
 // Inner products between sparse rows: X Z' through an inverted index over Z. From them and the squared lengths come
 // kernel rows (covariance.ts).
 
-import { sameSize, wholeNumber } from "./check.ts";
+import { sameSize } from "./check.ts";
 import type { Core, Precision } from "./core.ts";
-import { type Csr, rowSquares } from "./csr.ts";
+import { type Csr, type RowRange, rowRange, rowSquares } from "./csr.ts";
 import { type Integers, integers, type Matrix, matrix, matrixFrom, Scope } from "./matrix.ts";
 import { alike, hasShape } from "./shapes.ts";
 
@@ -90,18 +90,6 @@ function turned(z: Csr): { start: Int32Array; row: Int32Array; value: Float64Arr
     }
   }
   return { start, row, value };
-}
-
-/** Which rows of a sparse matrix: from (inclusive) to (exclusive); all of them if not given. */
-export interface RowRange {
-  from?: number;
-  to?: number;
-}
-
-/** The range checked against the rows there are. */
-export function rowRange(rows: number, { from = 0, to = rows }: RowRange): { from: number; to: number } {
-  wholeNumber("to", to, 0, rows);
-  return { from: wholeNumber("from", from, 0, to), to };
 }
 
 /** Of products of sparse rows with sparse rows. */

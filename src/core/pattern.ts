@@ -58,7 +58,7 @@ export function sampledProducts(pattern: Pattern, a: Matrix, b: Matrix, out: Mat
 /** Where the entries of a sparse matrix stand. */
 export interface Entries {
   rows: number;
-  start: Integers;
+  start: { readonly address: number };
   column: Integers;
 }
 

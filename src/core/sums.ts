@@ -2,9 +2,8 @@
 // taken away again with sign -1. Lower triangles where a sum is symmetric.
 
 import { sameSize } from "./check.ts";
-import type { Csr } from "./csr.ts";
+import { type Csr, type RowRange, rowRange } from "./csr.ts";
 import { ArgumentError } from "./errors.ts";
-import { type RowRange, rowRange } from "./kernelrows.ts";
 import type { Matrix } from "./matrix.ts";
 import type { Pattern } from "./pattern.ts";
 import { alike, hasShape, isSquare, isVector } from "./shapes.ts";

@@ -1,37 +1,16 @@
-// The leading singular values and right vectors of a sparse matrix.
-//
-// Subspace iteration on X'X with a block of R + a few columns: Q <- orthonormal basis of (X'X - shift) Q, then a
-// Rayleigh-Ritz step. The shift is at most half the smallest value the block holds, so it can only help: unwanted
-// directions shrink towards each other while wanted ones stay ahead (as in dashSVD, Feng et al. 2024). Bases are made
-// orthonormal by a Cholesky factor of Y'Y that is summed and solved in double precision, all of it level 3. X B for
-// all rows never exists unless left vectors are asked for.
+// The leading singular values and right vectors of a sparse matrix: eigenvectors of X'X (subspace.ts). X B for all
+// rows never exists unless left vectors are asked for.
 
-import { finiteNumber, wholeNumber } from "./check.ts";
-import type { Precision } from "./core.ts";
+import { wholeNumber } from "./check.ts";
 import { type Csr, gram, gramTimes, rowSquares, sparseTimes } from "./csr.ts";
-import { blend, combine, convert, fill, gemm, rowSums, scale, syrk } from "./dense.ts";
-import { eigenSymmetric } from "./eigen.ts";
-import { cholesky, FACTORED, solveTriangular } from "./factor.ts";
+import { combine, gemm } from "./dense.ts";
 import { type Matrix, matrix, matrixFrom, Scope, sumOf } from "./matrix.ts";
-import { pause, type WorkOptions } from "./progress.ts";
-import { fillNormal } from "./random.ts";
+import { leadingEigenvectors, type SubspaceOptions } from "./subspace.ts";
 
 /** How many singular values, and how exact. */
-export interface SvdOptions extends WorkOptions {
-  /** How many singular values and vectors. */
-  rank: number;
-  /** Columns carried beyond the rank; more of them converge faster. */
-  oversample?: number;
-  /** Most sweeps; at least four are made. */
-  iterations?: number;
-  /**
-   * Stop when a sweep lowers |X - X V V'|_F^2, what the block does not capture, by less than this part of itself.
-   * The vectors that matter least are then the least settled; the subspace is what is accurate.
-   */
-  tolerance?: number;
+export interface SvdOptions extends SubspaceOptions {
   /** Left vectors too: a matrix with a row for each row of X. */
   left?: boolean;
-  seed?: number;
 }
 
 /** A truncated singular value decomposition. */
@@ -47,50 +26,32 @@ export interface Svd {
   iterations: number;
 }
 
-const FEWEST_ITERATIONS = 4;
-const NOISE_STREAM = 1;
-/** Rows converted to double precision at a time. */
-const CHUNK = 768;
 /** A dense X'X is formed where its products are cheaper than two sparse ones (measured: a sparse term costs 7 dense ones). */
 const DENSE_TERMS = 13;
 const MOST_DENSE_BYTES = 2 ** 29;
 
 /** Leading singular triplets of X, by default to a change of 1 % in what is left over. */
 export async function truncatedSvd(x: Csr, options: SvdOptions): Promise<Svd> {
+  const { left: wantLeft = false, ...search } = options;
   const rank = wholeNumber("rank", options.rank, 1, Math.min(x.rows, x.columns));
-  const oversample = wholeNumber("oversample", options.oversample ?? Math.max(10, Math.ceil(rank / 20)), 0);
-  const iterations = wholeNumber("iterations", options.iterations ?? 8, FEWEST_ITERATIONS);
-  const tolerance = finiteNumber("tolerance", options.tolerance ?? 1e-2);
-  const width = Math.min(rank + oversample, x.columns);
-  const { core, precision } = x;
+  const { core, precision, columns: size } = x;
   const scope = new Scope();
   try {
+    const trace = squaredNorm(x, scope);
     const apply = gramOperator(x, scope);
-    const basis = scope.keep(matrix(core, x.columns, width, precision));
-    const image = scope.keep(matrix(core, x.columns, width, precision));
-    const block = new Orthonormaliser(basis.core, precision, width, scope);
-    const energy = squaredNorm(x, scope);
-
-    fillNormal(image, { seed: options.seed ?? 0, stream: 0 });
-    block.orthonormalise(image, basis);
-    let shift = 0;
-    let leftOver = energy;
-    let done = 0;
-    for (; done < iterations; done++) {
-      await pause(options, "singular vectors", done / (iterations + 2));
-      apply(basis, image);
-      const captured = innerProduct(basis, image, scope);
-      const nowLeftOver = Math.max(0, energy - captured);
-      if (done >= FEWEST_ITERATIONS && leftOver - nowLeftOver <= tolerance * leftOver) break;
-      leftOver = nowLeftOver;
-      if (shift > 0) blend(1, image, -shift, basis, image);
-      // |smallest singular value of (X'X - shift) Q| + shift bounds the block's smallest value from below.
-      const smallest = block.orthonormalise(image, basis);
-      shift = Math.max(shift, (smallest + shift) / 2);
+    const found = await leadingEigenvectors({ core, precision, size, trace, apply }, search);
+    const right = found.vectors;
+    const singularValues = found.values.map((value) => Math.sqrt(Math.max(0, value)));
+    const captured = sumOf(singularValues.map((value) => value * value));
+    const residual = trace > 0 ? Math.sqrt(Math.max(0, trace - captured) / trace) : 0;
+    const result: Svd = { singularValues, right, residual, iterations: found.iterations };
+    if (wantLeft) {
+      const inverses = singularValues.map((value) => (value > 0 ? 1 / value : 0));
+      const left = sparseTimes(x, right, matrix(core, x.rows, rank, precision));
+      const factors = scope.keep(matrixFrom(core, 1, rank, inverses, precision));
+      result.left = combine("multiply", left, factors, left);
     }
-    await pause(options, "Rayleigh-Ritz", iterations / (iterations + 2));
-    apply(basis, image);
-    return rayleighRitz(x, basis, image, rank, energy, done, options.left === true, scope);
+    return result;
   } finally {
     scope.free();
   }
@@ -109,127 +70,4 @@ function gramOperator(x: Csr, scope: Scope): (q: Matrix, y: Matrix) => void {
 /** |X|_F^2 */
 function squaredNorm(x: Csr, scope: Scope): number {
   return sumOf(rowSquares(x, scope.keep(matrix(x.core, 1, x.rows, x.precision))).view());
-}
-
-/** Sum of all elements of a * b. */
-function innerProduct(a: Matrix, b: Matrix, scope: Scope): number {
-  return sumOf(rowSums(a, scope.keep(matrix(a.core, 1, a.rows, a.precision)), b).view());
-}
-
-/** Turns a tall block into an orthonormal one with the same span, chunk by chunk in double precision. */
-class Orthonormaliser {
-  readonly #gram: Matrix;
-  readonly #chunk: Matrix;
-  readonly #probe: Matrix;
-
-  constructor(core: Csr["core"], precision: Precision, width: number, scope: Scope) {
-    this.#gram = scope.keep(matrix(core, width, width, "f64"));
-    this.#chunk = scope.keep(matrix(core, precision === "f32" ? CHUNK : 0, width, "f64"));
-    this.#probe = scope.keep(matrix(core, width, 1, "f64"));
-  }
-
-  /** out = an orthonormal basis of y's columns; returns a lower bound of y's smallest singular value. y is used up. */
-  orthonormalise(y: Matrix, out: Matrix): number {
-    this.#pass(y, out);
-    const smallest = this.#smallestSingularValue();
-    // A badly conditioned block loses digits the first time; the second time it is nearly orthonormal already.
-    if (this.#spread() > 1e5) {
-      scale(1, out, y);
-      this.#pass(y, out);
-    }
-    return smallest;
-  }
-
-  #pass(y: Matrix, out: Matrix): void {
-    this.#factor(y, out);
-    forChunks(y, this.#chunk, (rows, from) => {
-      solveTriangular(this.#gram, rows, { side: "right", transpose: true });
-      convert(rows, out.rowRange(from, from + rows.rows));
-    });
-  }
-
-  /** The factor of Y'Y. Where Y has not the full rank, a little noise in `spare` is added to it first. */
-  #factor(y: Matrix, spare: Matrix): void {
-    const width = y.columns;
-    for (let noise = 1e-7; ; noise *= 10) {
-      fill(this.#gram, 0);
-      forChunks(y, this.#chunk, (rows) =>
-        syrk(rows, this.#gram, { transpose: true, beta: 1, part: "lower" }),
-      );
-      const elements = this.#gram.view();
-      let squares = 0;
-      for (let i = 0; i < width; i++) squares += elements[i * (width + 1)] as number;
-      if (squares > 0 && cholesky(this.#gram)[0] === FACTORED) return;
-      fillNormal(spare, { seed: 0, stream: NOISE_STREAM });
-      const level = squares > 0 ? noise * Math.sqrt(squares / (y.rows * width)) : 1;
-      blend(1, y, level, spare, y);
-    }
-  }
-
-  /** Greatest over smallest pivot: a cheap guess at the condition. */
-  #spread(): number {
-    const width = this.#gram.columns;
-    const pivots = Array.from({ length: width }, (_, i) => this.#gram.view()[i * (width + 1)] as number);
-    return Math.max(...pivots) / Math.min(...pivots);
-  }
-
-  /** Inverse iteration on L L'; the result is lowered by a tenth, since the iteration approaches it from above. */
-  #smallestSingularValue(): number {
-    const probe = this.#probe.view();
-    for (let i = 0; i < probe.length; i++) probe[i] = 1 + ((i * 7) % 5) / 5;
-    let value = 0;
-    for (let turn = 0; turn < 6; turn++) {
-      const before = length(this.#probe);
-      solveTriangular(this.#gram, this.#probe);
-      solveTriangular(this.#gram, this.#probe, { transpose: true });
-      const after = length(this.#probe);
-      value = Math.sqrt(before / after);
-      const elements = this.#probe.view();
-      for (let i = 0; i < elements.length; i++) elements[i] = (elements[i] as number) / after;
-    }
-    return 0.9 * value;
-  }
-}
-
-const length = (v: Matrix): number => Math.sqrt(sumOf(v.toArray().map((value) => value * value)));
-
-/** Gives `work` the rows of y in double precision, a chunk at a time (y itself where it is in double precision). */
-function forChunks(y: Matrix, buffer: Matrix, work: (rows: Matrix, from: number) => void): void {
-  const step = y.precision === "f64" ? Math.max(1, y.rows) : CHUNK;
-  for (let from = 0; from < y.rows; from += step) {
-    const part = y.rowRange(from, Math.min(y.rows, from + step));
-    work(part.precision === "f64" ? part : convert(part, buffer.rowRange(0, part.rows)), from);
-  }
-}
-
-/** The best singular vectors within the block: Q S, where Q' X'X Q = S diag(sigma^2) S'. */
-function rayleighRitz(
-  x: Csr,
-  basis: Matrix,
-  image: Matrix,
-  rank: number,
-  energy: number,
-  iterations: number,
-  wantLeft: boolean,
-  scope: Scope,
-): Svd {
-  const { core, precision } = x;
-  const width = basis.columns;
-  const small = scope.keep(matrix(core, width, width, precision));
-  gemm(basis, image, small, { transposeA: true });
-  const symmetric = convert(small, scope.keep(matrix(core, width, width, "f64")));
-  const { values, vectors } = eigenSymmetric(symmetric, rank);
-  scope.keep(vectors);
-  const singularValues = values.slice(0, rank).map((value) => Math.sqrt(Math.max(0, value)));
-  const turn = convert(vectors, scope.keep(matrix(core, rank, width, precision)));
-  const right = gemm(basis, turn, matrix(core, x.columns, rank, precision), { transposeB: true });
-  const captured = sumOf(singularValues.map((value) => value * value));
-  const residual = energy > 0 ? Math.sqrt(Math.max(0, energy - captured) / energy) : 0;
-  const result: Svd = { singularValues, right, residual, iterations };
-  if (wantLeft) {
-    const inverses = singularValues.map((value) => (value > 0 ? 1 / value : 0));
-    const left = sparseTimes(x, right, matrix(core, x.rows, rank, precision));
-    result.left = combine("multiply", left, scope.keep(matrixFrom(core, 1, rank, inverses, precision)), left);
-  }
-  return result;
 }

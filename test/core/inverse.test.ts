@@ -1,7 +1,7 @@
-// The inverse in place: A inverse(A) = I, both triangles, on matrices of a known condition.
+// The factor and the inverse in place: L L' = A, A inverse(A) = I in both triangles, on matrices of a known condition.
 
 import { describe, expect, test } from "vitest";
-import { inverseInPlace, matrix, matrixFrom, NotPositiveError } from "../../src/core/index.ts";
+import { factorInPlace, inverseInPlace, matrix, matrixFrom, NotPositiveError } from "../../src/core/index.ts";
 import { coreKinds, epsilon, precisions, withCore } from "../support/cores.ts";
 import { symmetricMatrix } from "../support/numbers.ts";
 import { fill, product, transposed, worst } from "../support/reference.ts";
@@ -15,6 +15,11 @@ for (const kind of coreKinds) {
             const condition = 50;
             const values = symmetricMatrix(n, condition, n).map((value) => Math.fround(value));
             const a = matrixFrom(core, n, n, values, precision);
+            const factor = matrixFrom(core, n, n, values, precision);
+            const l = (await factorInPlace(factor)).toArray();
+            factor.free();
+            const square = product(n, n, n, l, transposed(n, n, l));
+            expect(worst(square, values), `factor, n = ${n}`).toBeLessThanOrEqual(40 * epsilon[precision]);
             // What stands above the diagonal is not read.
             for (let i = 0; i < n; i++) a.view().fill(9, i * n + i + 1, (i + 1) * n);
             const inverse = (await inverseInPlace(a)).toArray();

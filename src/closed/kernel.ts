@@ -1,0 +1,57 @@
+// The covariance k(x, z) = a x.z + v g(|x - z|^2 / l^2) of the closed form, from inner products and squared lengths.
+
+import { finiteNumber } from "../core/check.ts";
+import type { Core, Precision } from "../core/core.ts";
+import { covariance } from "../core/covariance.ts";
+import { ArgumentError } from "../core/errors.ts";
+import { type Matrix, matrixFrom, type RealArray } from "../core/matrix.ts";
+import { deterministicLog } from "../data/elementary.ts";
+
+/** Which covariance, with its values; on unit rows and with l = v = 1, "se" is exp(x.z - 1). */
+export interface KernelChoice {
+  name: "linear" | "se" | "linear+se";
+  /** l */
+  lengthScale?: number;
+  /** v */
+  variance?: number;
+  /** a, the factor of x.z. */
+  linearVariance?: number;
+}
+
+function positive(argument: string, value: number): number {
+  if (finiteNumber(argument, value) > 0) return value;
+  throw new ArgumentError(argument, `found ${value}, expected a number above 0`);
+}
+
+/** A covariance in the memory of a core. */
+export class Kernel {
+  readonly choice: Required<KernelChoice>;
+  readonly #hyper: Matrix; // log a, log v, log l
+
+  constructor(core: Core, precision: Precision, choice: KernelChoice) {
+    const lengthScale = positive("lengthScale", choice.lengthScale ?? 1);
+    const variance = positive("variance", choice.variance ?? 1);
+    const linearVariance = positive("linearVariance", choice.linearVariance ?? 1);
+    this.choice = { name: choice.name, lengthScale, variance, linearVariance };
+    const logs = [linearVariance, variance, lengthScale].map(deterministicLog);
+    this.#hyper = matrixFrom(core, 1, 3, logs, precision);
+  }
+
+  /** out_ij = k(x_i, z_j) from x_i.z_j, |x_i|^2 and |z_j|^2. out may not be the products. */
+  map(products: Matrix, rowSquares: Matrix, columnSquares: Matrix, out: Matrix): Matrix {
+    const { name } = this.choice;
+    return covariance({ kernel: name, products, rowSquares, columnSquares, hyper: this.#hyper }, out);
+  }
+
+  /** k(x, x) from |x|^2. */
+  self(squares: RealArray): Float64Array {
+    const { name, variance, linearVariance } = this.choice;
+    const stationary = name === "linear" ? 0 : variance;
+    const slope = name === "se" ? 0 : linearVariance;
+    return Float64Array.from(squares, (square) => stationary + slope * square);
+  }
+
+  free(): void {
+    this.#hyper.free();
+  }
+}

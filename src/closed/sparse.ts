@@ -1,0 +1,184 @@
+// The sparse, additive form on points: a linear part through the features, a kernel part through inducing inputs, or
+// one of them. With f = [phi ; x] and the solution C, W of ridge.ts,
+//
+//     s = f W + mu      h = f C f'      at a new point v = 1 + h
+//     left out:  s_i = (s_i - h_i y_i) / (1 - h_i),   v_i = 1 / (1 - h_i)
+//
+// Left out, the point's own part h_i (y_i - mu) of s_i - mu is taken away and the rest scaled up; mu stays, and its
+// terms cancel. v is in units of the noise.
+
+import { sparseTimes } from "../core/csr.ts";
+import { combine, gemm, rowSums } from "../core/dense.ts";
+import { type Matrix, matrix, matrixFrom, type RealArray, Scope } from "../core/matrix.ts";
+import type { Pattern } from "../core/pattern.ts";
+import { pause } from "../core/progress.ts";
+import { type Sign, sparseQuadratic } from "../core/sums.ts";
+import type { InducingFeatures } from "./inducing.ts";
+import { blocksOf, type LeaveOneOut, type LeftOutBlock, type WalkOptions } from "./leaveoneout.ts";
+import type { Points } from "./points.ts";
+import type { RidgeSolution } from "./ridge.ts";
+import type { FeatureBlock, Statistics } from "./statistics.ts";
+
+/** Points whose features are made together. */
+export const BLOCK_ROWS = 1024;
+
+/** Which parts the form has. */
+export interface SparseFeatures {
+  readonly inducing?: InducingFeatures | undefined;
+  readonly linear: boolean;
+}
+
+/** Gives `work` the features of the points a block at a time, and others a turn in between. */
+export async function forFeatureBlocks(
+  { inducing, linear }: SparseFeatures,
+  points: Points,
+  stage: string,
+  work: (block: FeatureBlock) => void,
+  options: WalkOptions = {},
+): Promise<void> {
+  const { core, precision } = points.x;
+  const blocks = blocksOf(points.rows, BLOCK_ROWS, options.ranges);
+  const scope = new Scope();
+  try {
+    const rows = Math.min(BLOCK_ROWS, points.rows);
+    const make = () => scope.keep(matrix(core, rows, inducing?.count ?? 0, precision));
+    const room = inducing && { phi: make(), work: make() };
+    for (const [number, { from, to }] of blocks.entries()) {
+      await pause(options, stage, number / blocks.length);
+      const part = (m: Matrix): Matrix => m.rowRange(0, to - from);
+      const phi = room && inducing?.block(points, from, to, part(room.phi), part(room.work));
+      work({ from, to, phi, points: linear ? points : undefined });
+    }
+  } finally {
+    scope.free();
+  }
+}
+
+/** Adds points with their labels to the sums, or takes them away. */
+export async function learnPoints(
+  statistics: Statistics,
+  features: SparseFeatures,
+  points: Points,
+  labels: Pattern,
+  options: WalkOptions & { sign?: Sign } = {},
+): Promise<void> {
+  const { sign = 1, ...work } = options;
+  await forFeatureBlocks(features, points, "sums", (block) => statistics.add(block, labels, sign), work);
+}
+
+/** The views of a solution that the two parts are multiplied with. */
+function partsOf({ weights, inverse }: RidgeSolution, kernel: number) {
+  const linear = weights.rows - kernel;
+  return {
+    linear,
+    kernelWeights: weights.rowRange(0, kernel),
+    linearWeights: weights.rowRange(kernel, kernel + linear),
+    kernelInverse: inverse.block(0, 0, kernel, kernel),
+    mixedInverse: inverse.block(kernel, 0, linear, kernel),
+    linearInverse: inverse.block(kernel, kernel, linear, linear),
+  };
+}
+
+/** out = s [to - from, K] of a block. */
+export function blockScores(solution: RidgeSolution, block: FeatureBlock, out: Matrix): Matrix {
+  const { from, to, phi, points } = block;
+  const { kernelWeights, linearWeights } = partsOf(solution, phi?.columns ?? 0);
+  if (phi) gemm(phi, kernelWeights, out);
+  if (points) sparseTimes(points.x, linearWeights, out, { from, to, accumulate: phi !== undefined });
+  return combine("add", out, solution.mean, out);
+}
+
+/** h of each point of a block: phi C phi' + 2 x C phi' + x C x'. */
+export function blockLeverages(solution: RidgeSolution, block: FeatureBlock): Float64Array {
+  const { from, to, phi, points } = block;
+  const { core, precision } = solution.weights;
+  const { kernelInverse, mixedInverse, linearInverse } = partsOf(solution, phi?.columns ?? 0);
+  const leverages = new Float64Array(to - from);
+  const addAll = (values: RealArray, factor: number): void => {
+    for (let i = 0; i < leverages.length; i++) (leverages[i] as number) += factor * (values[i] as number);
+  };
+  const scope = new Scope();
+  try {
+    const sums = scope.keep(matrix(core, 1, to - from, precision));
+    if (phi) {
+      // phi C phi' / 2 + x C phi', doubled.
+      const half = gemm(phi, kernelInverse, scope.keep(matrix(core, to - from, phi.columns, precision)), {
+        alpha: 0.5,
+      });
+      if (points) sparseTimes(points.x, mixedInverse, half, { from, to, accumulate: true });
+      addAll(rowSums(half, sums, phi).view(), 2);
+    }
+    if (points) addAll(sparseQuadratic(points.x, linearInverse, sums, { from, to }).view(), 1);
+    return leverages;
+  } finally {
+    scope.free();
+  }
+}
+
+/** Scores of learned points become those with each point left out: (s - h y) / (1 - h). */
+function leaveOut(scores: Matrix, leverages: Float64Array, labels: Pattern, from: number): void {
+  const { core, precision, rows, columns } = scores;
+  const inverses = leverages.map((leverage) => 1 / (1 - leverage));
+  const factors = matrixFrom(core, rows, 1, inverses, precision);
+  combine("multiply", scores, factors, scores);
+  factors.free();
+  const starts = labels.start.view();
+  const ids = labels.column.view();
+  const elements = scores.view();
+  for (let i = 0; i < rows; i++) {
+    const own = (leverages[i] as number) * (inverses[i] as number);
+    for (let e = starts[from + i] as number; e < (starts[from + i + 1] as number); e++)
+      (elements[i * columns + (ids[e] as number)] as number) -= own;
+  }
+}
+
+/** Left-out scores of the points a solution was learned from, for several solutions in one walk. */
+export async function forLeftOutBlocks(
+  solutions: readonly RidgeSolution[],
+  features: SparseFeatures,
+  points: Points,
+  labels: Pattern,
+  stage: string,
+  work: (block: LeftOutBlock, solution: number) => void,
+  options: WalkOptions = {},
+): Promise<void> {
+  const { core, precision } = points.x;
+  const rows = Math.min(BLOCK_ROWS, points.rows);
+  const room = matrix(core, rows, labels.columns, precision);
+  try {
+    await forFeatureBlocks(
+      features,
+      points,
+      stage,
+      (block) => {
+        const { from, to } = block;
+        for (const [number, solution] of solutions.entries()) {
+          const scores = blockScores(solution, block, room.rowRange(0, to - from));
+          const leverages = blockLeverages(solution, block);
+          leaveOut(scores, leverages, labels, from);
+          const variances = leverages.map((leverage) => 1 / (1 - leverage));
+          work({ from, to, scores, variances }, number);
+        }
+      },
+      options,
+    );
+  } finally {
+    room.free();
+  }
+}
+
+/** Left-out scores of one solution. */
+export function leaveOneOutOf(
+  solution: RidgeSolution,
+  features: SparseFeatures,
+  points: Points,
+  labels: Pattern,
+): LeaveOneOut {
+  return {
+    points: points.rows,
+    labels: labels.columns,
+    mean: solution.mean,
+    forBlocks: (stage, work, options) =>
+      forLeftOutBlocks([solution], features, points, labels, stage, work, options),
+  };
+}

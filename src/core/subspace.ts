@@ -1,0 +1,208 @@
+// Leading eigenvectors of a symmetric positive semidefinite operator that is given by its products.
+//
+// Subspace iteration with a block of R + a few columns: Q <- orthonormal basis of (G - shift) Q, then a Rayleigh-Ritz
+// step. The shift is at most half the smallest value the block holds, so it can only help: unwanted directions shrink
+// towards each other while wanted ones stay ahead (as in dashSVD, Feng et al. 2024). Bases are made orthonormal by a
+// Cholesky factor of Y'Y that is summed and solved in double precision, all of it level 3.
+
+import { finiteNumber, wholeNumber } from "./check.ts";
+import type { Core, Precision } from "./core.ts";
+import { blend, convert, fill, gemm, rowSums, scale, syrk } from "./dense.ts";
+import { eigenSymmetric } from "./eigen.ts";
+import { cholesky, FACTORED, solveTriangular } from "./factor.ts";
+import { type Matrix, matrix, Scope, sumOf } from "./matrix.ts";
+import { pause, type WorkOptions } from "./progress.ts";
+import { fillNormal } from "./random.ts";
+
+/** How many eigenvectors, and how exact. */
+export interface SubspaceOptions extends WorkOptions {
+  /** How many values and vectors. */
+  rank: number;
+  /** Columns carried beyond the rank; more of them converge faster. */
+  oversample?: number;
+  /** Most sweeps; at least four are made. */
+  iterations?: number;
+  /**
+   * Stop when a sweep lowers what the block does not capture of the trace by less than this part of itself. The
+   * vectors that matter least are then the least settled; the subspace is what is accurate.
+   */
+  tolerance?: number;
+  seed?: number;
+}
+
+/** G, symmetric and positive semidefinite. */
+export interface SymmetricOperator {
+  readonly core: Core;
+  readonly precision: Precision;
+  /** Order of G. */
+  readonly size: number;
+  /** Sum of G's diagonal. */
+  readonly trace: number;
+  /** y = G q */
+  apply(q: Matrix, y: Matrix): void | Promise<void>;
+}
+
+/** Leading eigenvalues and eigenvectors. */
+export interface LeadingEigen {
+  /** Greatest first. */
+  values: Float64Array;
+  /** size x rank: eigenvectors as columns, orthonormal. Yours to free. */
+  vectors: Matrix;
+  iterations: number;
+}
+
+const FEWEST_ITERATIONS = 4;
+const NOISE_STREAM = 1;
+/** Rows converted to double precision at a time. */
+const CHUNK = 768;
+
+/** The leading eigenvectors of G, by default to a change of 1 % in what is left over. */
+export async function leadingEigenvectors(
+  operator: SymmetricOperator,
+  options: SubspaceOptions,
+): Promise<LeadingEigen> {
+  const { core, precision, size, trace } = operator;
+  const rank = wholeNumber("rank", options.rank, 1, size);
+  const oversample = wholeNumber("oversample", options.oversample ?? Math.max(10, Math.ceil(rank / 20)), 0);
+  const iterations = wholeNumber("iterations", options.iterations ?? 8, FEWEST_ITERATIONS);
+  const tolerance = finiteNumber("tolerance", options.tolerance ?? 1e-2);
+  const width = Math.min(rank + oversample, size);
+  const scope = new Scope();
+  try {
+    const basis = scope.keep(matrix(core, size, width, precision));
+    const image = scope.keep(matrix(core, size, width, precision));
+    const block = new Orthonormaliser(core, precision, width, scope);
+
+    fillNormal(image, { seed: options.seed ?? 0, stream: 0 });
+    block.orthonormalise(image, basis);
+    let shift = 0;
+    let leftOver = trace;
+    let done = 0;
+    for (; done < iterations; done++) {
+      await pause(options, "singular vectors", done / (iterations + 2));
+      await operator.apply(basis, image);
+      const captured = innerProduct(basis, image, scope);
+      const nowLeftOver = Math.max(0, trace - captured);
+      if (done >= FEWEST_ITERATIONS && leftOver - nowLeftOver <= tolerance * leftOver) break;
+      leftOver = nowLeftOver;
+      if (shift > 0) blend(1, image, -shift, basis, image);
+      // |smallest singular value of (G - shift) Q| + shift bounds the block's smallest value from below.
+      const smallest = block.orthonormalise(image, basis);
+      shift = Math.max(shift, (smallest + shift) / 2);
+    }
+    await pause(options, "Rayleigh-Ritz", iterations / (iterations + 2));
+    await operator.apply(basis, image);
+    return { ...rayleighRitz(basis, image, rank, scope), iterations: done };
+  } finally {
+    scope.free();
+  }
+}
+
+/** The best eigenvectors within the block: Q S, where Q' G Q = S diag(values) S'. */
+function rayleighRitz(
+  basis: Matrix,
+  image: Matrix,
+  rank: number,
+  scope: Scope,
+): { values: Float64Array; vectors: Matrix } {
+  const { core, precision, rows: size, columns: width } = basis;
+  const small = scope.keep(matrix(core, width, width, precision));
+  gemm(basis, image, small, { transposeA: true });
+  const symmetric = convert(small, scope.keep(matrix(core, width, width, "f64")));
+  const found = eigenSymmetric(symmetric, rank);
+  scope.keep(found.vectors);
+  const turn = convert(found.vectors, scope.keep(matrix(core, rank, width, precision)));
+  const vectors = gemm(basis, turn, matrix(core, size, rank, precision), { transposeB: true });
+  return { values: found.values.slice(0, rank), vectors };
+}
+
+/** Sum of all elements of a * b. */
+function innerProduct(a: Matrix, b: Matrix, scope: Scope): number {
+  return sumOf(rowSums(a, scope.keep(matrix(a.core, 1, a.rows, a.precision)), b).view());
+}
+
+/** Turns a tall block into an orthonormal one with the same span, chunk by chunk in double precision. */
+class Orthonormaliser {
+  readonly #gram: Matrix;
+  readonly #chunk: Matrix;
+  readonly #probe: Matrix;
+
+  constructor(core: Core, precision: Precision, width: number, scope: Scope) {
+    this.#gram = scope.keep(matrix(core, width, width, "f64"));
+    this.#chunk = scope.keep(matrix(core, precision === "f32" ? CHUNK : 0, width, "f64"));
+    this.#probe = scope.keep(matrix(core, width, 1, "f64"));
+  }
+
+  /** out = an orthonormal basis of y's columns; returns a lower bound of y's smallest singular value. y is used up. */
+  orthonormalise(y: Matrix, out: Matrix): number {
+    this.#pass(y, out);
+    const smallest = this.#smallestSingularValue();
+    // A badly conditioned block loses digits the first time; the second time it is nearly orthonormal already.
+    if (this.#spread() > 1e5) {
+      scale(1, out, y);
+      this.#pass(y, out);
+    }
+    return smallest;
+  }
+
+  #pass(y: Matrix, out: Matrix): void {
+    this.#factor(y, out);
+    forChunks(y, this.#chunk, (rows, from) => {
+      solveTriangular(this.#gram, rows, { side: "right", transpose: true });
+      convert(rows, out.rowRange(from, from + rows.rows));
+    });
+  }
+
+  /** The factor of Y'Y. Where Y has not the full rank, a little noise in `spare` is added to it first. */
+  #factor(y: Matrix, spare: Matrix): void {
+    const width = y.columns;
+    for (let noise = 1e-7; ; noise *= 10) {
+      fill(this.#gram, 0);
+      forChunks(y, this.#chunk, (rows) =>
+        syrk(rows, this.#gram, { transpose: true, beta: 1, part: "lower" }),
+      );
+      const elements = this.#gram.view();
+      let squares = 0;
+      for (let i = 0; i < width; i++) squares += elements[i * (width + 1)] as number;
+      if (squares > 0 && cholesky(this.#gram)[0] === FACTORED) return;
+      fillNormal(spare, { seed: 0, stream: NOISE_STREAM });
+      const level = squares > 0 ? noise * Math.sqrt(squares / (y.rows * width)) : 1;
+      blend(1, y, level, spare, y);
+    }
+  }
+
+  /** Greatest over smallest pivot: a cheap guess at the condition. */
+  #spread(): number {
+    const width = this.#gram.columns;
+    const pivots = Array.from({ length: width }, (_, i) => this.#gram.view()[i * (width + 1)] as number);
+    return Math.max(...pivots) / Math.min(...pivots);
+  }
+
+  /** Inverse iteration on L L'; the result is lowered by a tenth, since the iteration approaches it from above. */
+  #smallestSingularValue(): number {
+    const probe = this.#probe.view();
+    for (let i = 0; i < probe.length; i++) probe[i] = 1 + ((i * 7) % 5) / 5;
+    let value = 0;
+    for (let turn = 0; turn < 6; turn++) {
+      const before = length(this.#probe);
+      solveTriangular(this.#gram, this.#probe);
+      solveTriangular(this.#gram, this.#probe, { transpose: true });
+      const after = length(this.#probe);
+      value = Math.sqrt(before / after);
+      const elements = this.#probe.view();
+      for (let i = 0; i < elements.length; i++) elements[i] = (elements[i] as number) / after;
+    }
+    return 0.9 * value;
+  }
+}
+
+const length = (v: Matrix): number => Math.sqrt(sumOf(v.toArray().map((value) => value * value)));
+
+/** Gives `work` the rows of y in double precision, a chunk at a time (y itself where it is in double precision). */
+function forChunks(y: Matrix, buffer: Matrix, work: (rows: Matrix, from: number) => void): void {
+  const step = y.precision === "f64" ? Math.max(1, y.rows) : CHUNK;
+  for (let from = 0; from < y.rows; from += step) {
+    const part = y.rowRange(from, Math.min(y.rows, from + step));
+    work(part.precision === "f64" ? part : convert(part, buffer.rowRange(0, part.rows)), from);
+  }
+}

@@ -1,0 +1,203 @@
+// The closed form against reference values computed in double precision.
+
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { fitExact, kernelMatrix } from "../../src/closed/exact.ts";
+import { inducingFeatures } from "../../src/closed/inducing.ts";
+import { Kernel } from "../../src/closed/kernel.ts";
+import { Points, toUnitRows } from "../../src/closed/points.ts";
+import { solveRidge } from "../../src/closed/ridge.ts";
+import {
+  blockLeverages,
+  blockScores,
+  forFeatureBlocks,
+  learnPoints,
+  leaveOneOutOf,
+  type SparseFeatures,
+} from "../../src/closed/sparse.ts";
+import { Statistics } from "../../src/closed/statistics.ts";
+import {
+  type Core,
+  csr,
+  matrix,
+  matrixFrom,
+  Pattern,
+  Postings,
+  type Precision,
+  type Scope,
+  scoped,
+} from "../../src/core/index.ts";
+import {
+  type ClosedCase,
+  difference,
+  listsOf,
+  type Rows,
+  rowsOf,
+  sparseOf,
+  turned,
+} from "../support/closed.ts";
+import { coreKinds, withCore } from "../support/cores.ts";
+
+const { cases } = JSON.parse(readFileSync("test/golden/closed-form.json", "utf8")) as { cases: ClosedCase[] };
+const tolerances: Record<Precision, number> = { f32: 1e-4, f64: 1e-9 };
+
+/** A problem of the file in the memory of a core. */
+function place(core: Core, precision: Precision, problem: ClosedCase, scope: Scope) {
+  const points = (rows: Rows): Points => {
+    const x = toUnitRows(scope.keep(csr(core, sparseOf(rows), precision)));
+    return scope.keep(new Points(x));
+  };
+  const given = (rows: Rows) =>
+    scope.keep(matrixFrom(core, rows.length, rows[0]?.length ?? 0, rows.flat(), precision));
+  const labels = scope.keep(new Pattern(core, problem.mean.length, listsOf(problem.Y)));
+  return { training: points(problem.X), tests: points(problem.T), labels, given };
+}
+
+async function exactErrors(
+  core: Core,
+  precision: Precision,
+  problem: ClosedCase,
+): Promise<Record<string, number>> {
+  return await scoped(async (scope) => {
+    const { training, tests, labels } = place(core, precision, problem, scope);
+    const n = problem.X.length;
+    const k = problem.mean.length;
+    const expected = problem.exact;
+    const options = { noise: problem.lam, kernel: { name: "se" } } as const;
+    const kernel = scope.keep(new Kernel(core, precision, options.kernel));
+    const index = scope.keep(new Postings(training.x));
+    const lower = await kernelMatrix(training, index, kernel, scope.keep(matrix(core, n, n, precision)));
+    const form = scope.keep(await fitExact(training, labels, options));
+    const found = {
+      loo: [] as Rows,
+      looVariance: [] as number[],
+      score: [] as Rows,
+      variance: [] as number[],
+    };
+    await form.forBlocks("", ({ scores, variances }) => {
+      found.loo.push(...rowsOf(scores.toArray(), k));
+      found.looVariance.push(...variances);
+    });
+    await form.predict(tests, ({ scores, variances }) => {
+      found.score.push(...rowsOf(scores.toArray(), k));
+      found.variance.push(...variances);
+    });
+    return {
+      K: difference(
+        rowsOf(lower.toArray(), n).map((row, i) => row.slice(0, i + 1)),
+        expected.K.map((row, i) => row.slice(0, i + 1)),
+      ),
+      mean: difference([[...form.mean.toArray()]], [problem.mean]),
+      dual: difference(rowsOf(form.dual.toArray(), k), expected.dual),
+      loo: difference(found.loo, expected.loo),
+      looVariance: difference([found.looVariance], [expected.looVariance]),
+      testScore: difference(found.score, expected.testScore),
+      testVariance: difference([found.variance], [expected.testVariance]),
+    };
+  });
+}
+
+/** The reference has [x ; phi] / sqrt 2; here it is [phi ; x]. */
+const reordered = (row: number[], kernel: number, factor: number): number[] =>
+  [...row.slice(row.length - kernel), ...row.slice(0, row.length - kernel)].map((value) => value * factor);
+const reorderedSquare = (rows: Rows, kernel: number): Rows =>
+  turned(turned(rows.map((row) => reordered(row, kernel, 2))).map((row) => reordered(row, kernel, 1)));
+const lower = (rows: Rows): Rows => rows.map((row, i) => row.slice(0, i + 1));
+
+async function sparseErrors(
+  core: Core,
+  precision: Precision,
+  problem: ClosedCase,
+): Promise<Record<string, number>> {
+  return await scoped(async (scope) => {
+    const { training, tests, labels, given } = place(core, precision, problem, scope);
+    const expected = problem.sparse;
+    const k = problem.mean.length;
+    const m = problem.Z.length;
+    const inducing = scope.keep(
+      await inducingFeatures(
+        { basis: given(turned(problem.V)), inputs: given(problem.Z) },
+        { name: "se" },
+        { jitter: problem.jitter },
+      ),
+    );
+    const features: SparseFeatures = { inducing, linear: true };
+    const shape = { kernel: m, linear: training.x.columns, labels: k };
+    const half = Math.floor(training.rows / 2);
+    const halves = [
+      { from: 0, to: half },
+      { from: half, to: training.rows },
+    ];
+    const errors: Record<string, number> = {};
+    const whole = scope.keep(new Statistics(core, shape));
+    for (const [number, range] of halves.entries()) {
+      const part = scope.keep(new Statistics(core, shape));
+      await learnPoints(part, features, training, labels, { ranges: [range] });
+      const reference = expected.parts[number] as ClosedCase["sparse"]["parts"][number];
+      errors[`gram of part ${number}`] = difference(
+        lower(rowsOf(part.gram.toArray(), m + shape.linear)),
+        lower(reorderedSquare(reference.gram, m)),
+      );
+      errors[`cross of part ${number}`] = difference(
+        rowsOf(part.cross.toArray(), m + shape.linear),
+        turned(reference.cross).map((row) => reordered(row, m, Math.SQRT2)),
+      );
+      errors[`sum of part ${number}`] = difference(
+        [[...part.sums.toArray()]],
+        [reordered(reference.sum, m, Math.SQRT2)],
+      );
+      errors[`counts of part ${number}`] = difference(
+        [[...part.labelCounts, part.points]],
+        [[...reference.labelCounts, reference.points]],
+      );
+      whole.merge(part);
+    }
+    const found = { phi: [] as Rows, score: [] as Rows, leverage: [] as number[] };
+    await forFeatureBlocks(features, training, "", ({ phi }) => {
+      found.phi.push(...rowsOf(phi?.toArray() ?? [], m));
+    });
+    errors.features = difference(
+      found.phi,
+      expected.features.map((row) => row.slice(-m).map((value) => value * Math.SQRT2)),
+    );
+    const solution = scope.keep(await solveRidge(whole, { noise: problem.lam }, precision));
+    errors.weights = difference(
+      turned(rowsOf(solution.weights.toArray(), k)),
+      turned(expected.weights).map((row) => reordered(row, m, Math.SQRT1_2)),
+    );
+    const leftOut = { scores: [] as Rows, variances: [] as number[] };
+    await leaveOneOutOf(solution, features, training, labels).forBlocks("", ({ scores, variances }) => {
+      leftOut.scores.push(...rowsOf(scores.toArray(), k));
+      leftOut.variances.push(...variances);
+    });
+    errors.loo = difference(leftOut.scores, expected.loo);
+    errors.looVariance = difference([leftOut.variances], [expected.looVariance]);
+    errors.leverage = difference([leftOut.variances.map((v) => 1 - 1 / v)], [expected.leverage]);
+    await forFeatureBlocks(features, tests, "", (block) => {
+      const scores = scope.keep(matrix(core, block.to - block.from, k, precision));
+      found.score.push(...rowsOf(blockScores(solution, block, scores).toArray(), k));
+      found.leverage.push(...blockLeverages(solution, block));
+    });
+    errors.testScore = difference(found.score, expected.testScore);
+    errors.testVariance = difference([found.leverage.map((h) => 1 + h)], [expected.testVariance]);
+    return errors;
+  });
+}
+
+for (const kind of coreKinds) {
+  for (const precision of ["f32", "f64"] as const) {
+    describe(`closed form, ${precision}, ${kind.name}`, () => {
+      for (const problem of cases) {
+        for (const [form, errorsOf] of Object.entries({ exact: exactErrors, sparse: sparseErrors })) {
+          test(`${form} form of "${problem.name}"`, async () => {
+            await withCore(kind, async (core) => {
+              const errors = await errorsOf(core, precision, problem);
+              for (const [name, error] of Object.entries(errors))
+                expect(error, name).toBeLessThan(tolerances[precision]);
+            });
+          });
+        }
+      }
+    });
+  }
+}
