@@ -5,7 +5,7 @@ import { DataError } from "./errors.ts";
 
 /** Refuses a data set that is not one, with what was found and what was expected. */
 export function checkDataset(dataset: Dataset): void {
-  const { features, labels, labelNames, featureNames, ids, lines } = dataset;
+  const { features, labels, labelNames, featureNames, columnIds, ids, lines } = dataset;
   const demand = demands(dataset.source?.file ?? "the data set");
   checkFeatures(features, demand);
   checkLabels(labels, demand);
@@ -17,11 +17,14 @@ export function checkDataset(dataset: Dataset): void {
   const sizes: [what: string, length: number | undefined, of: string, expected: number][] = [
     ["ids", ids?.length, "rows", features.rows],
     ["lines", lines?.length, "rows", features.rows],
+    ["ids of features", columnIds?.length, "columns", features.columns],
     ["names of features", featureNames?.length, "columns", features.columns],
   ];
   for (const [what, length, of, expected] of sizes) {
     demand(length === undefined || length === expected, `${length} ${what} of ${expected} ${of}`, "one each");
   }
+  const fall = columnIds?.findIndex((id, i) => i > 0 && id <= (columnIds[i - 1] as number)) ?? -1;
+  demand(fall < 0, `feature id ${columnIds?.[fall]} after ${columnIds?.[fall - 1]}`, "ids that rise");
   demand(
     (labelNames?.length ?? 0) <= labels.labels,
     `${labelNames?.length} names of ${labels.labels} labels`,

@@ -36,6 +36,8 @@ export interface Dataset {
   readonly featureNames?: readonly string[];
   /** What made the features, when the file has texts. */
   readonly vectoriser?: TfidfVectoriser;
+  /** Id of each column as the file has it, rising, where only columns that occur (or that a model has) were kept. */
+  readonly columnIds?: Int32Array;
   /** Id of each row, when the file has ids; "" for a row without one. */
   readonly ids?: readonly string[];
   /** Line of the file where each row begins, from 1. */

@@ -2,6 +2,7 @@
 
 export type { ByteSource } from "./bytes.ts";
 export { checkDataset } from "./check.ts";
+export { compactColumns, mapColumns, mapFeatures, usedColumns } from "./columns.ts";
 export {
   type Dataset,
   type DatasetSource,

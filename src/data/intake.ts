@@ -1,7 +1,8 @@
 // Where parsers put what they find: checks ids and values, builds the rows, gives up a row that is broken.
 
 import { LabelSetsBuilder, SparseRowsBuilder } from "./builders.ts";
-import type { Dataset } from "./dataset.ts";
+import { IdIndex, mapFeatures } from "./columns.ts";
+import type { Dataset, SparseRows } from "./dataset.ts";
 import { DataError, excerpt } from "./errors.ts";
 import { type Growable, growableIntegers } from "./growable.ts";
 import { NameIndex } from "./names.ts";
@@ -10,7 +11,7 @@ import { TfidfFitter, type TfidfVectoriser } from "./tfidf.ts";
 
 /** Bounds for ids when none are given: one stray id must not ask for gigabytes. */
 export const MOST_COLUMNS: number = 2 ** 28;
-export const MOST_LABELS: number = 2 ** 26;
+export const MOST_LABELS: number = 2 ** 24;
 
 /** Plain words and numbers as they are, anything else as an excerpt in quotes. */
 export function show(token: string): string {
@@ -34,6 +35,7 @@ export class Intake {
   #firstEmpty = 0; // its line
   #features = new SparseRowsBuilder();
   #labels = new LabelSetsBuilder();
+  readonly #columnNumbers: IdIndex | undefined; // of the ids that a model has
   #lines: Growable<Int32Array> = growableIntegers();
   #ids: string[] | undefined; // of the rows not yet taken, once a row has one
   #fitter: TfidfFitter | undefined;
@@ -51,6 +53,7 @@ export class Intake {
     this.columns = options.columns;
     this.labelCount = options.labelCount;
     if (options.featureNames) this.featureNames = new NameIndex(options.featureNames);
+    if (options.columnIds && !options.featureNames) this.#columnNumbers = new IdIndex(options.columnIds);
     if (options.labelNames) this.labelNames = new NameIndex(options.labelNames);
     this.#remember();
   }
@@ -61,9 +64,9 @@ export class Intake {
 
   /** What a model demands the rows to be, if there is one. */
   kind(): "text" | "features" | undefined {
-    const { vectoriser, columns, featureNames } = this.options;
+    const { vectoriser, columns, columnIds, featureNames } = this.options;
     if (vectoriser) return "text";
-    return columns !== undefined || featureNames ? "features" : undefined;
+    return columns !== undefined || columnIds || featureNames ? "features" : undefined;
   }
 
   /** Refuses the row, or the file unless it is read leniently. */
@@ -121,7 +124,8 @@ export class Intake {
       const reason = "feature id out of range";
       this.fail(line, reason, `feature id ${found}`, `a number from ${first} to ${count + first - 1}`);
     }
-    this.#features.add(id - first, value);
+    if (this.#columnNumbers) this.featureAt(this.#columnNumbers.find(id - first), value);
+    else this.#features.add(id - first, value);
   }
 
   featureByName(name: string, value: number, line: number): void {
@@ -147,7 +151,7 @@ export class Intake {
     return columns;
   }
 
-  /** A value of a column that `columnsByName` numbered. */
+  /** A value of a column by its number; -1 for a column that the model does not have. */
   featureAt(column: number, value: number): void {
     if (column < 0) this.unknownFeatures++;
     else this.#features.add(column, value);
@@ -184,8 +188,8 @@ export class Intake {
       const duplicate = this.#features.endRow();
       if (duplicate >= 0) {
         const name = this.featureNames?.names[duplicate];
-        const found =
-          name === undefined ? `feature id ${duplicate + this.#firstFeature}` : `feature ${excerpt(name)}`;
+        const id = (this.options.columnIds?.[duplicate] ?? duplicate) + (this.options.firstFeature ?? 0);
+        const found = name === undefined ? `feature id ${id}` : `feature ${excerpt(name)}`;
         this.fail(line, "duplicate feature", `${found} twice`, "each feature once in a row");
       }
     } else {
@@ -217,8 +221,9 @@ export class Intake {
     const fitted = this.#fitter?.finish();
     const vectoriser: TfidfVectoriser | undefined =
       fitted?.vectoriser ?? (this.#hasText ? this.options.vectoriser : undefined);
-    const columns = this.columns ?? this.featureNames?.size ?? vectoriser?.columns;
-    const features = fitted?.rows ?? this.#features.build(columns);
+    const { columnIds } = this.options;
+    const columns = columnIds?.length ?? this.columns ?? this.featureNames?.size ?? vectoriser?.columns;
+    const features = fitted?.rows ?? this.#buildFeatures(columns, vectoriser);
     const labels = this.#labels.build(this.#knownLabels());
     const { labelNames, featureNames } = this;
     const ids = this.#ids;
@@ -233,6 +238,7 @@ export class Intake {
       ...(labelNames && { labelNames: [...labelNames.names] }),
       ...(featureNames && !vectoriser && { featureNames: [...featureNames.names] }),
       ...(vectoriser && { vectoriser }),
+      ...(columnIds && { columnIds }),
       ...(ids && { ids }),
       lines,
       source: { file: this.file, format },
@@ -253,14 +259,17 @@ export class Intake {
     return this.#fitter !== undefined;
   }
 
+  /** A vocabulary has columns of its own, of which the model may not have all. */
+  #buildFeatures(columns: number | undefined, vectoriser: TfidfVectoriser | undefined): SparseRows {
+    const { columnIds } = this.options;
+    if (!vectoriser || !columnIds) return this.#features.build(columns);
+    return mapFeatures(this.#features.build(vectoriser.columns), columnIds);
+  }
+
   /** K where it is given; names that are new come on top of it. */
   #knownLabels(): number | undefined {
     if (this.labelCount === undefined) return this.labelNames?.size;
     return Math.max(this.labelCount, this.labelNames?.size ?? 0);
-  }
-
-  get #firstFeature(): number {
-    return this.options.firstFeature ?? 0;
   }
 
   #addText(text: string): void {

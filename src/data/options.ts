@@ -33,6 +33,8 @@ export interface ReadOptions {
 
   /** Number of features D, when it is known: ids must lie below it. */
   readonly columns?: number;
+  /** Ids of the columns a model has, rising: these become columns 0, 1, ...; other ids are left out and counted. */
+  readonly columnIds?: Int32Array;
   /** Number of labels K, when it is known. */
   readonly labelCount?: number;
   /** Names of the labels, when they are known (from a model): fixes their ids. */
@@ -103,7 +105,7 @@ export interface ReadResult {
   readonly skipped: SkippedRows;
   /** Rows with neither text nor features. */
   readonly emptyRows: number;
-  /** Features that `featureNames` does not have. */
+  /** Features that neither `featureNames` nor `columnIds` has. */
   readonly unknownFeatures: number;
   /** What a person should know but is no error, each one sentence. */
   readonly notes: readonly string[];

@@ -41,7 +41,7 @@ describe("svmlight", () => {
   });
   test("is refused in one sentence", async () => {
     expect(await refusal("1 2:1\n-1 2:1\n", options)).toBe(
-      "train.svm, line 2: found label id -1, expected a number from 0 to 67108863",
+      "train.svm, line 2: found label id -1, expected a number from 0 to 16777215",
     );
     expect(await refusal("1 2:1\n1 3:inf\n", options)).toContain("line 2: found value inf of feature 3");
     expect(await refusal("1 2:1\n1 3:1 999999999999:1\n", options)).toContain(

@@ -1,0 +1,132 @@
+// Columns that occur. Ids may go up to 2^28 though a few thousand are used (hashed features do so): work is done on the
+// columns that occur, numbered anew in the same order, and what they were is kept. Nothing here is as large as the largest
+// id.
+
+import type { Dataset, SparseRows } from "./dataset.ts";
+import { hashInteger } from "./hash.ts";
+
+/** Random, so that nobody can write a file whose ids all collide; it decides nothing that is seen. */
+const SEED = Math.floor(Math.random() * 2 ** 32);
+
+/** Numbers for ids, in a table whose size goes by how many there are. */
+export class IdIndex {
+  #table: Int32Array; // position in #ids plus 1, or 0
+  #ids: Int32Array;
+  #size = 0;
+
+  /** Ids that are known from the start are numbered by their place. */
+  constructor(ids: ArrayLike<number> = []) {
+    let length = 1024;
+    while (length < 2 * ids.length) length *= 2;
+    this.#table = new Int32Array(length);
+    this.#ids = new Int32Array(length / 2);
+    for (let i = 0; i < ids.length; i++) this.add(ids[i] as number);
+  }
+
+  /** The ids in the order they came. */
+  ids(): Int32Array {
+    return this.#ids.subarray(0, this.#size);
+  }
+
+  /** The number of an id, or -1. */
+  find(id: number): number {
+    return (this.#table[this.#place(id)] as number) - 1;
+  }
+
+  add(id: number): void {
+    const place = this.#place(id);
+    if (this.#table[place] !== 0) return;
+    this.#ids[this.#size++] = id;
+    this.#table[place] = this.#size;
+    if (this.#size === this.#ids.length) this.#widen();
+  }
+
+  /** Where the id is, or would go. */
+  #place(id: number): number {
+    const last = this.#table.length - 1;
+    let place = hashInteger(id, SEED) & last;
+    for (;;) {
+      const number = this.#table[place] as number;
+      if (number === 0 || this.#ids[number - 1] === id) return place;
+      place = (place + 1) & last;
+    }
+  }
+
+  #widen(): void {
+    const ids = this.#ids;
+    this.#ids = new Int32Array(2 * ids.length);
+    this.#ids.set(ids);
+    this.#table = new Int32Array(4 * ids.length);
+    for (let i = 0; i < ids.length; i++) this.#table[this.#place(ids[i] as number)] = i + 1;
+  }
+}
+
+/** The columns that occur, rising. */
+export function usedColumns({ columnIndex }: SparseRows): Int32Array {
+  const index = new IdIndex();
+  for (let i = 0; i < columnIndex.length; i++) index.add(columnIndex[i] as number);
+  return index.ids().slice().sort();
+}
+
+/**
+ * The data set on the columns that occur alone, which `columnIds` then names by their ids as they were; the same data
+ * set where all occur. What made the features or named them stays as it is.
+ */
+export function compactColumns(dataset: Dataset): Dataset {
+  const { features, columnIds: before, featureNames } = dataset;
+  const used = usedColumns(features);
+  if (used.length === features.columns) return dataset;
+  return {
+    ...dataset,
+    features: renumber(features, new IdIndex(used), used.length),
+    columnIds: before ? used.map((column) => before[column] as number) : used,
+    ...(featureNames && { featureNames: Array.from(used, (column) => featureNames[column] as string) }),
+  };
+}
+
+/**
+ * A data set in the columns of another (of a model): `columnIds` says which ids those are. Ids that are not among them
+ * are left out.
+ */
+export function mapColumns(dataset: Dataset, columnIds: Int32Array): Dataset {
+  const { features, columnIds: before } = dataset;
+  if (before && sameIds(before, columnIds)) return dataset;
+  const index = new IdIndex(columnIds);
+  return { ...dataset, features: renumber(features, index, columnIds.length, before), columnIds };
+}
+
+/** Rows of features, numbered by their own ids, in the columns that `columnIds` names. */
+export function mapFeatures(features: SparseRows, columnIds: Int32Array): SparseRows {
+  return renumber(features, new IdIndex(columnIds), columnIds.length);
+}
+
+function sameIds(a: Int32Array, b: Int32Array): boolean {
+  return a === b || (a.length === b.length && a.every((id, i) => id === b[i]));
+}
+
+/** Columns by the numbers of their ids (`ids` says which they are, if not their own); what has none is left out. */
+function renumber(features: SparseRows, index: IdIndex, columns: number, ids?: Int32Array): SparseRows {
+  const { rows, rowStart, columnIndex, values } = features;
+  const numbers = new Int32Array(columnIndex.length);
+  let kept = 0;
+  for (let i = 0; i < columnIndex.length; i++) {
+    const column = columnIndex[i] as number;
+    const number = index.find(ids ? (ids[column] as number) : column);
+    numbers[i] = number;
+    if (number >= 0) kept++;
+  }
+  if (kept === numbers.length) return { rows, columns, rowStart, columnIndex: numbers, values };
+  const starts = new Int32Array(rows + 1);
+  const keptColumns = new Int32Array(kept);
+  const keptValues = new Float32Array(kept);
+  let at = 0;
+  for (let row = 0; row < rows; row++) {
+    for (let i = rowStart[row] as number; i < (rowStart[row + 1] as number); i++) {
+      if ((numbers[i] as number) < 0) continue;
+      keptColumns[at] = numbers[i] as number;
+      keptValues[at++] = values[i] as number;
+    }
+    starts[row + 1] = at;
+  }
+  return { rows, columns, rowStart: starts, columnIndex: keptColumns, values: keptValues };
+}
