@@ -16,7 +16,7 @@ export interface Split {
 export interface Figures {
   /** P@1, P@3, P@5 in percent. */
   precision: [number, number, number];
-  /** Expected calibration error of the probabilities. */
+  /** Expected calibration error of the best five labels of each point. */
   calibration: number;
   /** Of training, the data being read already. */
   seconds: number;
@@ -46,7 +46,7 @@ export async function trainAndMeasure(split: Split, options: TrainOptions): Prom
     const at = (k: number): number => ranking.metrics[`P@${k}`] as number;
     return {
       precision: [at(1), at(3), at(5)],
-      calibration: calibration?.ece as number,
+      calibration: calibration?.bestFive.ece as number,
       seconds,
       bound: dataTerm - divergence,
       epochs,

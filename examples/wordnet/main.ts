@@ -1,6 +1,7 @@
 // npm start: trains on WordNet's noun definitions, measures, shows a few predictions, and says what to try next.
 
 import { mkdirSync } from "node:fs";
+import { calibrationLines, evaluationAsJson, expectationLines, rankingLines } from "../../src/cli/figures.ts";
 import { withPredictor } from "../../src/cli/predict.ts";
 import { machine, writeReport } from "../../src/cli/report.ts";
 import { duration, terminal } from "../../src/cli/terminal.ts";
@@ -48,14 +49,8 @@ const trained = performance.now();
 
 await withPredictor(model, undefined, async (predictor) => {
   screen.show("measuring on the test definitions");
-  const { ranking, calibration } = await evaluate(predictor, data.test, { calibration: true });
+  const measured = await evaluate(predictor, data.test, { calibration: true });
   screen.done();
-  const figures = {
-    ...ranking.metrics,
-    logLoss: calibration?.logLoss,
-    brier: calibration?.brier,
-    ece: calibration?.ece,
-  };
   mkdirSync(OUT, { recursive: true });
   const bytes = modelToBytes(model);
   await writeAtomically(`${OUT}/model.safetensors`, bytes);
@@ -73,33 +68,27 @@ await withPredictor(model, undefined, async (predictor) => {
     validation: { data: data.test, file: "WordNet nouns held out", textOf },
   };
   await writeReport(`${OUT}/report.html`, job, predictor, screen);
-  const report = { figures, byFrequency: calibration?.byFrequency, summary: model.summary };
+  const figures = { ...evaluationAsJson(measured), summary: model.summary };
   await writeAtomically(
     `${OUT}/metrics.json`,
-    new TextEncoder().encode(`${JSON.stringify(report, null, 2)}\n`),
+    new TextEncoder().encode(`${JSON.stringify(figures, null, 2)}\n`),
   );
 
-  console.log("\n              @1     @3     @5");
-  for (const name of ["P", "nDCG", "PSP", "R"]) {
-    const row = [1, 3, 5].map((k) => (ranking.metrics[`${name}@${k}`] as number).toFixed(2).padStart(6));
-    console.log(`  ${name.padEnd(8)} ${row.join(" ")}`);
-  }
-  console.log(
-    `\n  calibration error ${calibration?.ece.toFixed(5)}, log loss ${calibration?.logLoss.toFixed(5)}, Brier ${calibration?.brier.toFixed(5)}`,
-  );
-  for (const group of calibration?.byFrequency ?? []) {
-    const range = group.to === undefined ? `${group.from} or more` : `${group.from} to ${group.to}`;
-    console.log(
-      `    labels with ${range} training definitions: calibration error ${group.ece.toFixed(5)} (${group.labels} labels)`,
-    );
-  }
+  const { ranking, expectation, calibration } = measured;
+  const table = [
+    rankingLines(ranking),
+    expectationLines(expectation),
+    calibration ? calibrationLines(calibration) : [],
+  ];
+  for (const lines of table) console.log(`\n${lines.join("\n")}`);
 
   const step = Math.floor(data.testTexts.length / EXAMPLES);
   const rows = Array.from({ length: EXAMPLES }, (_, i) => i * step + 7);
   for await (const scores of predictor.score(selectFeatures(data.test.features, rows), {
     probability: true,
   })) {
-    const ranked = topLabels(scores.utility, scores.rows, model.labels, 5);
+    const { probability = [] } = scores;
+    const ranked = topLabels(probability, scores.rows, model.labels, 5);
     rows.forEach((row, i) => {
       const { word, definition } = data.testTexts[row] as { word: string; definition: string };
       const truth = new Set(
@@ -110,10 +99,8 @@ await withPredictor(model, undefined, async (predictor) => {
       );
       console.log(`\n  ${word}: ${definition}`);
       for (const label of ranked.subarray(5 * i, 5 * i + 5)) {
-        const probability = scores.probability?.[i * model.labels + label] as number;
-        console.log(
-          `    ${truth.has(label) ? "✓" : " "} ${probability.toFixed(3)}  ${model.labelNames?.[label]}`,
-        );
+        const said = probability[i * model.labels + label] as number;
+        console.log(`    ${truth.has(label) ? "✓" : " "} ${said.toFixed(3)}  ${model.labelNames?.[label]}`);
       }
       const missed = [...truth].filter((label) => !ranked.subarray(5 * i, 5 * i + 5).includes(label));
       if (missed.length > 0)

@@ -128,16 +128,19 @@ function cost([original, chosen]: CompactFigures[]): string {
     const difference = chosen[name] - original[name];
     return `${difference < 0 ? "" : "+"}${difference.toFixed(digits)}`;
   };
-  const ece = `calibration error ${chosen.ece.toFixed(5)} instead of ${original.ece.toFixed(5)}`;
+  const [now, before] = [chosen.ece, original.ece].map((error) => (100 * error).toFixed(2));
+  const ece = `calibration error of the best five ${now} % instead of ${before} %`;
   return `: P@1 ${change("P@1", 2)}, P@5 ${change("P@5", 2)}, ${ece}`;
 }
 
 function table(figures: CompactFigures[]): string {
   const width = Math.max(...figures.map(({ name }) => name.length));
-  const head = `${"".padEnd(width)}  ${["size", "P@1", "P@3", "P@5", "ECE", "log loss"].map((name) => name.padStart(9)).join(" ")}`;
+  const head = `${"".padEnd(width)}  ${["size", "P@1", "P@3", "P@5", "ECE %", "log loss"].map((name) => name.padStart(9)).join(" ")}`;
   const rows = figures.map((each) => {
     const numbers = [each["P@1"], each["P@3"], each["P@5"]].map((value) => value.toFixed(2).padStart(9));
-    const calibration = [each.ece, each.logLoss].map((value) => value.toFixed(5).padStart(9));
+    const calibration = [(100 * each.ece).toFixed(2), each.logLoss.toFixed(4)].map((value) =>
+      value.padStart(9),
+    );
     return `${each.name.padEnd(width)}  ${[megabytes(each.bytes).padStart(9), ...numbers, ...calibration].join(" ")}`;
   });
   return [head, ...rows].join("\n");

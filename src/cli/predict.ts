@@ -1,18 +1,16 @@
-// mlgpf predict MODEL [FILE|-] and mlgpf eval MODEL FILE
+// mlgpf predict MODEL [FILE|-]
 
-import { stat } from "node:fs/promises";
 import process from "node:process";
 import { type CoreOptions, createCore } from "../core/core.ts";
 import { readBatches } from "../data/reader.ts";
 import { openInput, readSafetensorsFile } from "../io/files.ts";
 import { modelFromTensors } from "../io/modelfile.ts";
-import { evaluate } from "../predict/evaluate.ts";
 import { ModelHost } from "../predict/host.ts";
 import { predictRows } from "../predict/load.ts";
 import type { TrainedModel } from "../predict/model.ts";
 import type { Predictor } from "../predict/predictor.ts";
 import type { Command } from "./command.ts";
-import { dataFlags, fromModel, readData, readOptions } from "./data.ts";
+import { dataFlags, fromModel, readOptions } from "./data.ts";
 import {
   deviceFlag,
   deviceOf,
@@ -23,7 +21,6 @@ import {
   threadsFlag,
   UsageError,
 } from "./flags.ts";
-import { checkFolder, machine, writeReport } from "./report.ts";
 import { type Terminal, terminal } from "./terminal.ts";
 
 export async function openModel(path: string): Promise<TrainedModel> {
@@ -40,7 +37,7 @@ export async function withPredictor<T>(
 }
 
 /** Runs `work` with the model on the device that was asked for, and says which it is where that is open. */
-async function withHost<T>(
+export async function withHost<T>(
   model: TrainedModel,
   choice: ReturnType<typeof deviceOf>,
   threads: CoreOptions["threads"],
@@ -110,59 +107,4 @@ export const predictCommand: Command = {
   ],
   flags: predictFlags,
   run: predict,
-};
-
-const evalFlags: Flags = {
-  json: { kind: "switch", help: "print one JSON object" },
-  report: { kind: "text", value: "FILE", help: "write a report to look at (HTML, one file)" },
-  calibration: { kind: "switch", help: "also measure how honest the probabilities are" },
-  device: deviceFlag("wasm"),
-  threads: threadsFlag,
-  quiet: quietFlag,
-  ...dataFlags,
-};
-
-async function evaluateCommand(parsed: Parsed): Promise<void> {
-  const [path, file, ...more] = parsed.positional;
-  if (path === undefined || file === undefined || more.length > 0)
-    throw new UsageError("mlgpf eval takes a model and a data file");
-  const [device, threads] = [deviceOf(parsed), parsed.number("threads")];
-  const report = parsed.text("report");
-  checkFolder(report);
-  const screen = terminal(parsed.on("quiet"));
-  const model = await openModel(path);
-  const { dataset } = await readData(file, parsed, screen, model);
-  const { ranking, calibration } = await withHost(model, device, threads, screen, (host) =>
-    host.use(async (predictor) => {
-      if (report !== undefined) {
-        const { size: bytes } = await stat(path);
-        const run = { machine: machine(), notes: [] };
-        const job = { model, bytes, title: path, run, validation: { data: dataset, file } };
-        await writeReport(report, job, predictor, screen);
-      }
-      return await evaluate(predictor, dataset, { calibration: parsed.on("calibration") });
-    }),
-  );
-  screen.done();
-  const figures: Record<string, number> = { ...ranking.metrics, points: ranking.points };
-  if (calibration) {
-    Object.assign(figures, { logLoss: calibration.logLoss, brier: calibration.brier, ece: calibration.ece });
-  }
-  if (parsed.on("json"))
-    console.log(JSON.stringify(calibration ? { ...figures, byFrequency: calibration.byFrequency } : figures));
-  else
-    for (const [name, value] of Object.entries(figures))
-      console.log(`${name.padEnd(10)} ${Number(value.toPrecision(5))}`);
-}
-
-export const evalCommand: Command = {
-  name: "eval",
-  usage: "mlgpf eval MODEL FILE [--json]",
-  summary: "measure a model on data with known labels: P@k, nDCG@k, PSP@k, PSnDCG@k, recall@k in percent",
-  examples: [
-    "mlgpf eval model.safetensors test.txt.gz",
-    "mlgpf eval model.safetensors test.txt.gz --json --calibration",
-  ],
-  flags: evalFlags,
-  run: evaluateCommand,
 };

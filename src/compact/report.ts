@@ -6,11 +6,7 @@ import { matrix, scoped } from "../core/matrix.ts";
 import { predictiveProbability } from "../core/quadrature.ts";
 import type { Dataset } from "../data/dataset.ts";
 import { load, type Tagger } from "../edge/index.ts";
-import { CalibrationMeter } from "../metrics/calibration.ts";
-import { inversePropensities } from "../metrics/propensity.ts";
-import { RankingMeter } from "../metrics/ranking.ts";
-import { topLabels } from "../metrics/top.ts";
-import type { Evaluation } from "../predict/evaluate.ts";
+import { type Evaluation, EvaluationMeter } from "../metrics/evaluation.ts";
 import type { TrainedModel } from "../predict/model.ts";
 import { compactModel, keptLabels } from "./index.ts";
 import { edgeModule } from "./module.ts";
@@ -22,7 +18,9 @@ export interface CompactFigures {
   "P@1": number;
   "P@3": number;
   "P@5": number;
+  /** Calibration error of the best five labels of each point. */
   ece: number;
+  /** A point. */
   logLoss: number;
 }
 
@@ -35,7 +33,7 @@ export function figuresOf(name: string, bytes: number, { ranking, calibration }:
     "P@1": at(1),
     "P@3": at(3),
     "P@5": at(5),
-    ece: calibration?.ece ?? Number.NaN,
+    ece: calibration?.bestFive.ece ?? Number.NaN,
     logLoss: calibration?.logLoss ?? Number.NaN,
   };
 }
@@ -97,14 +95,11 @@ function evaluateTagger(
   { features, labels: truth }: Dataset,
   onProgress: (fraction: number) => void,
 ): Evaluation {
-  const k = model.labels;
-  const counts = Array.from(
-    { length: Math.max(k, truth.labels) },
-    (_, label) => model.labelCounts[label] ?? 0,
+  const { labels: k, labelCounts, summary } = model;
+  const meter = new EvaluationMeter(
+    { labels: k, labelCounts, trainingPoints: summary.points, truth },
+    { calibration: true },
   );
-  const inversePropensity = inversePropensities(counts, model.summary.points);
-  const ranking = new RankingMeter({ depth: 5, inversePropensity });
-  const calibration = new CalibrationMeter(k, { trainingCounts: model.labelCounts });
   for (let first = 0; first < features.rows; first += BLOCK) {
     const rows = Math.min(BLOCK, features.rows - first);
     scoped((scope) => {
@@ -126,11 +121,10 @@ function evaluateTagger(
           variances[at] = scores.variance(position);
         });
       }
-      ranking.update(topLabels(utility, rows, k, 5), 5, truth, first);
       predictiveProbability(mean, variance, mean);
-      calibration.update(mean.view(), truth, first);
+      meter.update(mean.view(), first, utility);
     });
     onProgress((first + rows) / features.rows);
   }
-  return { ranking: ranking.report(), calibration: calibration.report() };
+  return meter.report();
 }

@@ -1,106 +1,142 @@
-// How well each single label is found: its average precision over the points, and how often it is among the best of a
-// point that has it. Fed twice with blocks of scores, which are never held whole: first `collect`, then `count`.
+// How well each single label is done: found among the best five, kept rightly or wrongly, in its right place among the
+// points, and as likely as said. Fed twice with blocks of probabilities, which are never held whole: first `collect`,
+// then `count`. Points without any label are left out.
 //
-//     AP_l = mean over points i with label l of  #{j with l : s_jl >= s_il} / #{all j : s_jl >= s_il}
+//     AP_l = mean over points i with label l of  #{j with l : p_jl >= p_il} / #{all j : p_jl >= p_il}
 
 import type { LabelSets } from "../data/dataset.ts";
+import { BEST, LIKELY } from "./calibration.ts";
+import type { DecisionMeter } from "./decisions.ts";
+import { addAt, labelsOfRow, ratio, rowsOfBlock } from "./rows.ts";
 import { topLabels } from "./top.ts";
 
-/** How well one label is found. */
+/** How well one label is done; parts of one, NaN where there is nothing to divide by. */
 export interface LabelFigures {
   readonly label: number;
   /** Points that have it. */
   readonly positives: number;
-  /** Those of them that have it among their best `depth` labels. */
+  /** Those of them that have it among their best five labels. */
   readonly found: number;
-  /** From 0 to 1. */
+  /** Points it was kept for at the limit and threshold in force, and those of them that have it. */
+  readonly kept: number;
+  readonly right: number;
+  readonly precision: number;
+  readonly recall: number;
+  readonly f1: number;
   readonly averagePrecision: number;
+  /** Sum of its probabilities: how many points the model expected to have it. */
+  readonly expected: number;
+  /** Predictions of at least 5 %, their mean probability, and the part of them that was true. */
+  readonly overFivePercent: number;
+  readonly said: number;
+  readonly came: number;
 }
 
 /** Measures each label on its own, in two passes: `collect`, then `count`. */
 export class LabelMeter {
   readonly #labels: number;
-  readonly #depth: number;
   readonly #found: Int32Array;
-  readonly #collected: number[][]; // scores of the points that have the label
-  #scores: Float64Array[] = []; // the same, rising
-  #others: Float64Array[] = []; // points without the label whose score is at least scores[i] and below scores[i + 1]
+  readonly #expected: Float64Array;
+  readonly #likely: Int32Array; // predictions of at least 5 %
+  readonly #likelySaid: Float64Array;
+  readonly #likelyCame: Int32Array;
+  readonly #collected: number[][]; // probabilities of the points that have the label
+  #known: Float64Array[] = []; // the same, rising
+  #others: Float64Array[] = []; // points without the label, at least as probable as known[i] and less than known[i + 1]
 
-  constructor(labels: number, depth = 5) {
+  constructor(labels: number) {
     this.#labels = labels;
-    this.#depth = depth;
     this.#found = new Int32Array(labels);
+    this.#expected = new Float64Array(labels);
+    this.#likely = new Int32Array(labels);
+    this.#likelySaid = new Float64Array(labels);
+    this.#likelyCame = new Int32Array(labels);
     this.#collected = Array.from({ length: labels }, () => []);
   }
 
-  /** First time: scores [rows, labels] of the rows of `truth` from `firstRow` on. */
-  collect(scores: ArrayLike<number>, truth: LabelSets, firstRow = 0): void {
+  /**
+   * First time: probabilities [rows, labels] of the rows of `truth` from `firstRow` on, and the best labels of each
+   * row (by probability where they are not given).
+   */
+  collect(
+    probabilities: ArrayLike<number>,
+    truth: LabelSets,
+    firstRow = 0,
+    best: Int32Array | undefined = undefined,
+  ): void {
     const labels = this.#labels;
-    const rows = this.#rows(scores, truth, firstRow);
-    const best = topLabels(scores, rows, labels, this.#depth);
+    const rows = rowsOfBlock("probabilities", probabilities.length, labels, truth, firstRow);
+    const ranked = best ?? topLabels(probabilities, rows, labels, BEST);
+    const width = rows > 0 ? ranked.length / rows : 0;
     for (let row = 0; row < rows; row++) {
-      const top = best.subarray(row * this.#depth, (row + 1) * this.#depth);
-      for (const label of truthOf(truth, firstRow + row)) {
-        if (label >= labels) continue; // never seen in training
-        (this.#collected[label] as number[]).push(scores[row * labels + label] as number);
-        if (top.includes(label)) this.#found[label] = (this.#found[label] as number) + 1;
-      }
-    }
-  }
-
-  /** Second time: the same blocks again, in any order, after all of them were collected. */
-  count(scores: ArrayLike<number>, truth: LabelSets, firstRow = 0): void {
-    const labels = this.#labels;
-    const rows = this.#rows(scores, truth, firstRow);
-    if (this.#scores.length === 0) this.#sort();
-    for (let row = 0; row < rows; row++) {
-      const has = new Set(truthOf(truth, firstRow + row));
+      const own = labelsOfRow(truth, firstRow + row);
+      if (own.length === 0) continue;
+      const top = ranked.subarray(row * width, row * width + Math.min(BEST, width));
       for (let label = 0; label < labels; label++) {
-        const known = this.#scores[label] as Float64Array;
-        const score = scores[row * labels + label] as number;
-        if (!(score >= (known[0] as number)) || has.has(label)) continue;
-        const others = this.#others[label] as Float64Array;
-        const place = lastAtMost(known, score);
-        others[place] = (others[place] as number) + 1;
+        const probability = probabilities[row * labels + label] as number;
+        addAt(this.#expected, label, probability);
+        if (probability >= LIKELY) this.#addLikely(label, probability, own);
+      }
+      for (const label of own) {
+        if (label >= labels) continue; // never seen in training
+        (this.#collected[label] as number[]).push(probabilities[row * labels + label] as number);
+        if (top.includes(label)) addAt(this.#found, label, 1);
       }
     }
   }
 
-  /** The labels that some point has. */
-  report(): LabelFigures[] {
-    if (this.#scores.length === 0) this.#sort();
-    return this.#scores.flatMap((scores, label) =>
-      scores.length === 0
-        ? []
-        : [
-            {
-              label,
-              positives: scores.length,
-              found: this.#found[label] as number,
-              averagePrecision: averagePrecision(scores, this.#others[label] as Float64Array),
-            },
-          ],
-    );
+  #addLikely(label: number, probability: number, own: Int32Array): void {
+    addAt(this.#likely, label, 1);
+    addAt(this.#likelySaid, label, probability);
+    if (own.includes(label)) addAt(this.#likelyCame, label, 1);
+  }
+
+  /** Second time, when all rows were collected: the same blocks. */
+  count(probabilities: ArrayLike<number>, truth: LabelSets, firstRow = 0): void {
+    const labels = this.#labels;
+    const rows = rowsOfBlock("probabilities", probabilities.length, labels, truth, firstRow);
+    if (this.#known.length === 0) this.#sort();
+    for (let row = 0; row < rows; row++) {
+      const own = labelsOfRow(truth, firstRow + row);
+      if (own.length === 0) continue;
+      for (let label = 0; label < labels; label++) {
+        const known = this.#known[label] as Float64Array;
+        const probability = probabilities[row * labels + label] as number;
+        if (!(probability >= (known[0] as number)) || own.includes(label)) continue;
+        addAt(this.#others[label] as Float64Array, lastAtMost(known, probability), 1);
+      }
+    }
+  }
+
+  /** All labels, with what was kept of them. */
+  report({ kept, right }: Pick<DecisionMeter, "kept" | "right">): LabelFigures[] {
+    if (this.#known.length === 0) this.#sort();
+    return this.#known.map((known, label) => {
+      const [positives, own, ownRight] = [known.length, kept[label] as number, right[label] as number];
+      const likely = this.#likely[label] as number;
+      return {
+        label,
+        positives,
+        found: this.#found[label] as number,
+        kept: own,
+        right: ownRight,
+        precision: ratio(ownRight, own, Number.NaN),
+        recall: ratio(ownRight, positives, Number.NaN),
+        f1: ratio(2 * ownRight, own + positives, Number.NaN),
+        averagePrecision: averagePrecision(known, this.#others[label] as Float64Array),
+        expected: this.#expected[label] as number,
+        overFivePercent: likely,
+        said: ratio(this.#likelySaid[label] as number, likely, Number.NaN),
+        came: ratio(this.#likelyCame[label] as number, likely, Number.NaN),
+      };
+    });
   }
 
   #sort(): void {
-    this.#scores = this.#collected.map((scores) => Float64Array.from(scores).sort());
-    this.#others = this.#scores.map((scores) => new Float64Array(scores.length));
-  }
-
-  #rows(scores: ArrayLike<number>, truth: LabelSets, firstRow: number): number {
-    const rows = scores.length / this.#labels;
-    if (!Number.isInteger(rows) || firstRow + rows > truth.rows) {
-      throw new RangeError(
-        `found ${scores.length} scores from row ${firstRow}, expected rows of ${this.#labels} up to ${truth.rows}`,
-      );
-    }
-    return rows;
+    this.#known = this.#collected.map((own) => Float64Array.from(own).sort());
+    this.#others = this.#known.map((known) => new Float64Array(known.length));
   }
 }
-
-const truthOf = ({ rowStart, labelIndex }: LabelSets, row: number): Int32Array =>
-  labelIndex.subarray(rowStart[row], rowStart[row + 1]);
 
 /** Place of the last number of a rising list that is at most `value`; the first is. */
 function lastAtMost(rising: Float64Array, value: number): number {
@@ -114,17 +150,17 @@ function lastAtMost(rising: Float64Array, value: number): number {
   return low;
 }
 
-/** Goes down the scores; of equal ones all count at once. */
-function averagePrecision(scores: Float64Array, others: Float64Array): number {
+/** Goes down the probabilities; of equal ones all count at once. */
+function averagePrecision(known: Float64Array, others: Float64Array): number {
   let sum = 0;
   let wrong = 0;
-  let last = scores.length;
-  for (let i = scores.length - 1; i >= 0; i--) {
+  let last = known.length;
+  for (let i = known.length - 1; i >= 0; i--) {
     wrong += others[i] as number;
-    if (i > 0 && scores[i - 1] === scores[i]) continue;
-    const right = scores.length - i;
+    if (i > 0 && known[i - 1] === known[i]) continue;
+    const right = known.length - i;
     sum += ((last - i) * right) / (right + wrong);
     last = i;
   }
-  return sum / scores.length;
+  return ratio(sum, known.length, Number.NaN);
 }

@@ -4,6 +4,7 @@
 //
 //     P@k      = mean of 1/k sum_{j<=k} [r_j in y]
 //     R@k      = mean of 1/|y| sum_{j<=k} [r_j in y]
+//     F1@k     = mean of 2 sum_{j<=k} [r_j in y] / (|y| + number of labels predicted, at most k)
 //     nDCG@k   = mean of (sum_{j<=k} [r_j in y] / log2(j + 1)) / (sum_{j<=min(k,|y|)} 1 / log2(j + 1))
 //     PSP@k    = mean of 1/k sum_{j<=k} w_{r_j} [r_j in y], over the same for the best ranking there is:
 //                the labels of y by falling w. A ratio of two means, not a mean of ratios.
@@ -15,6 +16,7 @@
 
 import type { LabelSets } from "../data/dataset.ts";
 import { deterministicLog } from "../data/elementary.ts";
+import { addAt, labelsOfRow, rowsOfBlock } from "./rows.ts";
 
 /** How deep to measure, and with which propensities. */
 export interface RankingOptions {
@@ -29,17 +31,17 @@ export interface RankingReport {
   /** Points with at least one label: the ones measured. */
   readonly points: number;
   readonly pointsWithoutLabels: number;
-  /** `P@1`, `nDCG@3`, `R@5` ..., with propensities also `PSP@1`, `PSnDCG@1` ...; in percent. */
+  /** `P@1`, `nDCG@3`, `R@5`, `F1@5` ..., with propensities also `PSP@1`, `PSnDCG@1` ...; in percent. */
   readonly metrics: Readonly<Record<string, number>>;
 }
 
 /** 1 / log2(j + 2) for j = 0, 1, ... */
-function discounts(depth: number): Float64Array {
+export function discounts(depth: number): Float64Array {
   const ln2 = deterministicLog(2);
   return Float64Array.from({ length: depth }, (_, j) => ln2 / deterministicLog(j + 2));
 }
 
-function runningSums(terms: Float64Array): Float64Array {
+export function runningSums(terms: Float64Array): Float64Array {
   let sum = 0;
   return terms.map((term) => (sum += term));
 }
@@ -52,6 +54,7 @@ export class RankingMeter {
   readonly #idealGain: Float64Array; // of a point with j + 1 labels
   readonly #hits: Float64Array; // each [depth], summed over points
   readonly #recall: Float64Array;
+  readonly #f1: Float64Array;
   readonly #gain: Float64Array;
   readonly #weightedHits: Float64Array;
   readonly #weightedGain: Float64Array;
@@ -68,6 +71,7 @@ export class RankingMeter {
     const zeros = (): Float64Array => new Float64Array(this.#depth);
     this.#hits = zeros();
     this.#recall = zeros();
+    this.#f1 = zeros();
     this.#gain = zeros();
     this.#weightedHits = zeros();
     this.#weightedGain = zeros();
@@ -80,17 +84,9 @@ export class RankingMeter {
    * `truth` from `firstRow` on. A width below the depth counts the missing places as wrong.
    */
   update(ranked: ArrayLike<number>, width: number, truth: LabelSets, firstRow = 0): void {
-    const rows = width > 0 ? ranked.length / width : truth.rows - firstRow;
-    if (!Number.isInteger(rows) || firstRow + rows > truth.rows) {
-      throw new RangeError(
-        `found ${ranked.length} ranked labels from row ${firstRow}, expected rows of ${width} up to ${truth.rows}`,
-      );
-    }
+    const rows = rowsOfBlock("ranked labels", ranked.length, width, truth, firstRow);
     for (let row = 0; row < rows; row++) {
-      const labels = truth.labelIndex.subarray(
-        truth.rowStart[firstRow + row],
-        truth.rowStart[firstRow + row + 1],
-      );
+      const labels = labelsOfRow(truth, firstRow + row);
       if (labels.length === 0) this.#pointsWithoutLabels++;
       else this.#point(ranked, row * width, width, labels);
     }
@@ -107,6 +103,7 @@ export class RankingMeter {
     name("P", (j) => mean(this.#hits, j) / (j + 1));
     name("nDCG", (j) => mean(this.#gain, j));
     name("R", (j) => mean(this.#recall, j));
+    name("F1", (j) => mean(this.#f1, j));
     if (this.#weight) {
       name("PSP", (j) => ratio(this.#weightedHits, this.#bestHits, j));
       name("PSnDCG", (j) => ratio(this.#weightedGain, this.#bestGain, j));
@@ -118,6 +115,7 @@ export class RankingMeter {
     this.#points++;
     const best = this.#weight ? this.#bestWeights(labels, this.#weight) : undefined;
     const seen: number[] = []; // a label predicted twice counts once
+    let predicted = 0;
     let hits = 0;
     let gain = 0;
     let weightedHits = 0;
@@ -127,6 +125,7 @@ export class RankingMeter {
     for (let j = 0; j < this.#depth; j++) {
       const discount = this.#discount[j] as number;
       const label = j < width ? (ranked[base + j] as number) : -1;
+      if (label >= 0) predicted++;
       if (label >= 0 && labels.includes(label) && !seen.includes(label)) {
         seen.push(label);
         const weight = this.#weight ? this.#weightOf(label, this.#weight) : 0;
@@ -136,17 +135,18 @@ export class RankingMeter {
         weightedGain += weight * discount;
       }
       const ideal = this.#idealGain[Math.min(j + 1, labels.length) - 1] as number;
-      add(this.#hits, j, hits);
-      add(this.#recall, j, hits / labels.length);
-      add(this.#gain, j, gain / ideal);
+      addAt(this.#hits, j, hits);
+      addAt(this.#recall, j, hits / labels.length);
+      addAt(this.#f1, j, (2 * hits) / (labels.length + predicted));
+      addAt(this.#gain, j, gain / ideal);
       if (!best) continue;
       const bestWeight = best[j] ?? 0;
       bestHits += bestWeight;
       bestGain += bestWeight * discount;
-      add(this.#weightedHits, j, weightedHits);
-      add(this.#weightedGain, j, weightedGain / ideal);
-      add(this.#bestHits, j, bestHits);
-      add(this.#bestGain, j, bestGain / ideal);
+      addAt(this.#weightedHits, j, weightedHits);
+      addAt(this.#weightedGain, j, weightedGain / ideal);
+      addAt(this.#bestHits, j, bestHits);
+      addAt(this.#bestGain, j, bestGain / ideal);
     }
   }
 
@@ -165,10 +165,6 @@ export class RankingMeter {
     }
     return weight;
   }
-}
-
-function add(sums: Float64Array, at: number, amount: number): void {
-  sums[at] = (sums[at] as number) + amount;
 }
 
 /** All ranking metrics of predictions held in one array [rows, width]. */

@@ -7,6 +7,12 @@ export function grouped(value: number): string {
   return rest === undefined ? spaced : `${spaced}.${rest}`;
 }
 
+/** Labels with so many training points: "1 to 9", "1,000 or more". */
+export function countRange({ from, to }: { from: number; to?: number }): string {
+  if (to === undefined) return `${grouped(from)} or more`;
+  return from === to ? grouped(from) : `${grouped(from)} to ${grouped(to)}`;
+}
+
 /** Four digits that count: 12,346 and 0.01235 and 1.2e-9; a dash for what is no number. */
 export function readable(value: number | null | undefined): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";

@@ -6,7 +6,7 @@ import { ArgumentError } from "../core/errors.ts";
 import type { Dataset, SparseRows } from "../data/dataset.ts";
 import { TfidfVectoriser } from "../data/tfidf.ts";
 import { modelFromBytes, modelToBytes } from "../io/modelfile.ts";
-import { type Evaluation, evaluate } from "./evaluate.ts";
+import { type Evaluation, type EvaluationOptions, evaluate } from "./evaluate.ts";
 import { ModelHost } from "./host.ts";
 import type { TrainedModel } from "./model.ts";
 import type { Predictor } from "./predictor.ts";
@@ -43,7 +43,7 @@ export interface LoadedModel {
   readonly device: string;
   /** Labels of each text, or of each row of features, best first. */
   predict(input: readonly string[] | SparseRows, options?: PredictOptions): Promise<PredictedLabel[][]>;
-  evaluate(data: Dataset, options?: { calibration?: boolean }): Promise<Evaluation>;
+  evaluate(data: Dataset, options?: EvaluationOptions): Promise<Evaluation>;
   save(): Uint8Array<ArrayBuffer>;
   dispose(): void;
   [Symbol.dispose](): void;

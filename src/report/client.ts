@@ -1,7 +1,7 @@
 // What runs inside a report: plots that answer the pointer, in place of the drawings that are there for paper.
 
 import { linePlot } from "../plots/lines.ts";
-import type { LivePlot } from "./sections/training.ts";
+import type { LivePlot } from "./plots.ts";
 
 const plots: LivePlot[] = JSON.parse(document.getElementById("plots")?.textContent ?? "[]");
 for (const { id, x, y, lines, description, dots } of plots) {
@@ -11,7 +11,7 @@ for (const { id, x, y, lines, description, dots } of plots) {
   figure.classList.add("alive");
   const plot = linePlot(target, {
     x: { label: x.name },
-    y: { label: y.name },
+    y: { ...y, label: y.name },
     series: lines.map(({ name }) => name),
     description,
     dots,

@@ -2,7 +2,7 @@
 
 import type { Dataset } from "../data/dataset.ts";
 import { rowsWithLabels, selectFeatures } from "../data/dataset.ts";
-import { LabelMeter } from "../metrics/perlabel.ts";
+import type { Evaluation } from "../metrics/evaluation.ts";
 import { topLabels } from "../metrics/top.ts";
 import { evaluate } from "../predict/evaluate.ts";
 import type { TrainedModel } from "../predict/model.ts";
@@ -70,17 +70,13 @@ type Measure = NonNullable<ReportSource["measure"]>;
 async function measureModel(measure: Measure, onProgress?: (fraction: number) => void): Promise<Measured> {
   const { predictor, data, file } = measure;
   onProgress?.(0);
-  const { ranking, calibration } = await evaluate(predictor, data, { calibration: true });
-  const meter = new LabelMeter(predictor.model.labels);
-  for (const pass of ["collect", "count"] as const) {
-    for await (const { firstRow, rows, utility } of predictor.score(data.features)) {
-      meter[pass](utility, data.labels, firstRow);
-      onProgress?.(((pass === "collect" ? 1 : 2) + (firstRow + rows) / data.features.rows) / 3);
-    }
-  }
-  if (calibration === undefined)
-    throw new Error("evaluate: found no calibration, expected the one asked for");
-  return { file, ranking, calibration, perLabel: meter.report(), samples: await samplesOf(measure) };
+  const evaluation = await evaluate(predictor, data, {
+    calibration: true,
+    thresholds: true,
+    perLabel: true,
+    ...(onProgress && { onProgress }),
+  });
+  return { ...(evaluation as Required<Evaluation>), file, samples: await samplesOf(measure) };
 }
 
 /** A few points, evenly spread over those that have labels. */
@@ -95,11 +91,11 @@ async function samplesOf({ predictor, data, textOf }: Measure): Promise<Sample[]
   const depth = Math.min(SAMPLE_LABELS, k);
   const describe = textOf ?? ((row: number) => strongestWords(predictor.model, data, row));
   const samples: Sample[] = [];
-  for await (const { firstRow, rows: scored, utility, probability } of predictor.score(
+  for await (const { firstRow, rows: scored, probability = [] } of predictor.score(
     selectFeatures(data.features, rows),
     { probability: true },
   )) {
-    const ranked = topLabels(utility, scored, k, depth);
+    const ranked = topLabels(probability, scored, k, depth);
     for (let i = 0; i < scored; i++) {
       const row = rows[firstRow + i] as number;
       const truth = [
@@ -107,7 +103,7 @@ async function samplesOf({ predictor, data, textOf }: Measure): Promise<Sample[]
       ];
       const predicted = Array.from(ranked.subarray(i * depth, (i + 1) * depth), (label) => ({
         label,
-        probability: probability?.[i * k + label] as number,
+        probability: probability[i * k + label] as number,
         right: truth.includes(label),
       }));
       const missed = truth.filter((label) => !predicted.some((each) => each.label === label));

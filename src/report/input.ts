@@ -1,8 +1,6 @@
 // What a report is made of: plain data, all of it measured before the page is written.
 
-import type { CalibrationReport } from "../metrics/calibration.ts";
-import type { LabelFigures } from "../metrics/perlabel.ts";
-import type { RankingReport } from "../metrics/ranking.ts";
+import type { Evaluation } from "../metrics/evaluation.ts";
 import type { TrainingSummary } from "../predict/model.ts";
 import type { LabelGroups } from "./groups.ts";
 import type { TrainingHistory } from "./history.ts";
@@ -45,13 +43,9 @@ export interface ReportRun {
   notes: readonly string[];
 }
 
-export interface Measured {
+export interface Measured extends Required<Evaluation> {
   /** Name of the data. */
   file: string;
-  ranking: RankingReport;
-  calibration: CalibrationReport;
-  /** Of each label that occurs there. */
-  perLabel: readonly LabelFigures[];
   samples: readonly Sample[];
 }
 

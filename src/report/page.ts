@@ -4,8 +4,10 @@ import { script, scriptDigest, style } from "../generated/report.ts";
 import { themeStyle } from "../plots/theme.ts";
 import { Html, html, scriptJson } from "./html.ts";
 import type { ReportInput } from "./input.ts";
+import { cut, thresholdPlot } from "./sections/cut.ts";
+import { honesty } from "./sections/honesty.ts";
 import { bestAndWorst, groups, samples } from "./sections/labels.ts";
-import { frequencies, honesty, rankings } from "./sections/quality.ts";
+import { frequencies, rankings } from "./sections/quality.ts";
 import { summary } from "./sections/summary.ts";
 import { course, livePlots, setup } from "./sections/training.ts";
 
@@ -14,14 +16,21 @@ const POLICY = `default-src 'none'; style-src 'unsafe-inline'; script-src 'sha25
 
 export function htmlReport(input: ReportInput): string {
   const { measured, model, history } = input;
-  const plots = history ? livePlots(history) : [];
+  const courseOf = history ? livePlots(history) : [];
+  const threshold = measured && thresholdPlot(measured);
   const sections = [
-    ...(measured
-      ? [rankings(measured), honesty(measured), frequencies(input), bestAndWorst(model, measured)]
+    ...(measured && threshold
+      ? [
+          rankings(measured),
+          honesty(measured),
+          cut(measured, threshold),
+          frequencies(input),
+          bestAndWorst(model, measured),
+        ]
       : []),
     groups(input),
     measured && samples(model, measured),
-    course(input, plots),
+    course(input, courseOf),
     setup(input),
   ];
   return html`<!doctype html>
@@ -36,7 +45,7 @@ export function htmlReport(input: ReportInput): string {
 <body>
 <main>
 ${summary(input)}${sections}</main>
-<script type="application/json" id="plots">${scriptJson(plots)}</script>
+<script type="application/json" id="plots">${scriptJson([...(threshold ? [threshold] : []), ...courseOf])}</script>
 <script>${new Html(script)}</script>
 </body>
 </html>

@@ -28,6 +28,10 @@ export const whole = (value: number): string => grouped(Math.round(value));
 /** 0.5 -> "50.0 %" */
 export const percent = (part: number, digits = 1): string => `${(100 * part).toFixed(digits)}${GAP}%`;
 
+/** A difference in percent points, with its sign: -0.012 -> "−1.20" */
+export const signedPoints = (part: number): string =>
+  `${part < 0 ? "−" : "+"}${Math.abs(100 * part).toFixed(2)}`;
+
 /** 75 -> "1 min 15 s", 2.34 -> "2.3 s" */
 export function duration(seconds: number): string {
   if (seconds < 9.95) return `${seconds.toFixed(1)}${GAP}s`;
@@ -44,16 +48,17 @@ export function fileSize(bytes: number): string {
   return bytes < 1e6 ? `${(bytes / 1e3).toFixed(0)}${GAP}kB` : `${(bytes / 1e6).toFixed(1)}${GAP}MB`;
 }
 
-/** How many training points the labels of a group have. */
-export function frequencyRange({ from, to }: { from: number; to?: number }): string {
-  return to === undefined ? `${whole(from)} or more` : `${whole(from)} to ${whole(to)}`;
-}
-
 export interface Column {
   head: string;
   /** Numbers stand to the right. */
   number?: boolean;
 }
+
+/** A first column of names, and columns of numbers. */
+export const columnsOf = (first: string, ...numbers: readonly string[]): Column[] => [
+  { head: first },
+  ...numbers.map((head) => ({ head, number: true })),
+];
 
 /** A table with a caption; the first cell of each row heads it. It scrolls by itself where it is too wide. */
 export function table(

@@ -73,7 +73,7 @@ describe("mlgpf compact", () => {
       );
       expect(chosen.code).toBe(0);
       const rows = chosen.out.trimEnd().split("\n");
-      expect(rows[0]).toMatch(/size\s+P@1\s+P@3\s+P@5\s+ECE\s+log loss/);
+      expect(rows[0]).toMatch(/size\s+P@1\s+P@3\s+P@5\s+ECE %\s+log loss/);
       expect(rows.slice(1).map((row) => row.split(/ {2,}/)[0])).toEqual([
         "the model",
         "int8, diagonal variance",

@@ -1,71 +1,46 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { hashInteger } from "../../src/data/hash.ts";
-import { calibrationError, ReliabilityBins } from "../../src/metrics/bins.ts";
 import { CalibrationMeter } from "../../src/metrics/calibration.ts";
-import { setsOf } from "./support.ts";
+import { meanOf, rankingOf, setsOf } from "./support.ts";
 
 describe("by hand", () => {
-  // Two points, two labels: probabilities .75 .5 / .25 .0, truth {0} / {1}.
-  const meter = new CalibrationMeter(2, { bins: 4, trainingCounts: [5, 50] });
-  meter.update(Float32Array.of(0.75, 0.5, 0.25, 0), setsOf([[0], [1]], 2));
+  // Three points, two labels: probabilities .75 .5 / .25 .0 / .9 .9, truth {0} / {1} / nothing.
+  const meter = new CalibrationMeter(2, { trainingCounts: [5, 50] });
+  meter.update(Float64Array.of(0.75, 0.5, 0.25, 0, 0.9, 0.9), setsOf([[0], [1], []], 2));
   const report = meter.report();
-  test("log loss; a certainty that is wrong costs -ln 1e-7", () => {
-    expect(report.logLoss).toBeCloseTo(
-      -(Math.log(0.75) + Math.log(0.5) + Math.log(0.75) + Math.log(1e-7)) / 4,
-      12,
-    );
+  test("a point without labels is counted and left out", () => {
+    expect([report.points, report.pointsWithoutLabels, report.allPairs.predictions]).toEqual([2, 1, 4]);
   });
-  test("Brier score", () => {
-    expect(report.brier).toBeCloseTo((0.0625 + 0.25 + 0.0625 + 1) / 4, 12);
+  test("log loss a point; a certainty that is wrong costs -ln 1e-7", () => {
+    const sum = -(Math.log(0.75) + Math.log(0.5) + Math.log(0.75) + Math.log(1e-7));
+    expect(report.logLoss).toBeCloseTo(sum / 2, 12);
+    expect(report.allPairs.logLoss).toBeCloseTo(sum / 4, 12);
   });
-  test("expected calibration error: |.75-1|, |.5-0|, |.25-0|, |0-1| in bins of their own", () => {
-    expect(report.ece).toBeCloseTo((0.25 + 0.5 + 0.25 + 1) / 4, 12);
-    expect(report.reliability).toEqual([
-      { from: 0, to: 0.25, count: 1, meanProbability: 0, frequency: 1 },
-      { from: 0.25, to: 0.5, count: 1, meanProbability: 0.25, frequency: 0 },
-      { from: 0.5, to: 0.75, count: 1, meanProbability: 0.5, frequency: 0 },
-      { from: 0.75, to: 1, count: 1, meanProbability: 0.75, frequency: 1 },
-    ]);
+  test("Brier score a point", () => {
+    expect(report.brier).toBeCloseTo((0.0625 + 0.25 + 0.0625 + 1) / 2, 12);
+    expect(report.allPairs.brier).toBeCloseTo((0.0625 + 0.25 + 0.0625 + 1) / 4, 12);
   });
-  test("by frequency of the label", () => {
+  test("calibration of the best, and of what is at least 5 %: the zero is not", () => {
+    expect(report.bestFive.predictions).toBe(4);
+    expect(report.bestFive.ece).toBeCloseTo((0.25 + 0.5 + 0.25 + 1) / 4, 12);
+    expect(report.overFivePercent.predictions).toBe(3);
+    expect(report.overFivePercent.ece).toBeCloseTo((0.25 + 0.5 + 0.25) / 3, 12);
+    expect(report.overFivePercent.bias).toBeCloseTo((0.75 + 0.5 + 0.25 - 1) / 3, 12);
+    expect(report.allPairs.ece).toBeCloseTo((0.25 + 0.5 + 0.25 + 1) / 4, 12);
+  });
+  test("by frequency of the label, with the number of positives", () => {
     const [rare, common] = report.byFrequency;
     expect(report.byFrequency.length).toBe(2);
-    expect([rare?.from, rare?.to, rare?.labels, rare?.predictions, rare?.positives]).toEqual([0, 9, 1, 2, 1]);
-    expect([common?.from, common?.to, common?.labels]).toEqual([10, 99, 1]);
+    expect([rare?.from, rare?.to, rare?.labels, rare?.positives]).toEqual([1, 9, 1, 1]);
+    expect([common?.from, common?.to, common?.labels, common?.positives]).toEqual([10, 99, 1, 1]);
     expect(rare?.brier).toBeCloseTo((0.0625 + 0.0625) / 2, 12);
     expect(common?.logLoss).toBeCloseTo(-(Math.log(0.5) + Math.log(1e-7)) / 2, 12);
-  });
-});
-
-describe("bins", () => {
-  test("of equal mass hold about as many each", () => {
-    const bins = new ReliabilityBins(10);
-    for (let i = 0; i < 5000; i++) bins.add((hashInteger(i) / 2 ** 32) ** 3);
-    const equal = bins.equalMass();
-    expect(equal.length).toBe(10);
-    for (const { count, from, to, meanProbability } of equal) {
-      expect(Math.abs(count - 500)).toBeLessThan(40);
-      expect(meanProbability).toBeGreaterThanOrEqual(from);
-      expect(meanProbability).toBeLessThanOrEqual(to);
-    }
-    expect(equal.reduce((sum, { count }) => sum + count, 0)).toBe(5000);
-  });
-  test("never part equal probabilities", () => {
-    const bins = new ReliabilityBins(15);
-    for (let i = 0; i < 100; i++) bins.add(0.25);
-    bins.add(1);
-    expect(bins.equalMass().map(({ count }) => count)).toEqual([100, 1]);
-    expect(bins.equalWidth().map(({ count }) => count)).toEqual([100, 1]);
-  });
-  test("of nothing", () => {
-    expect(new ReliabilityBins(15).equalMass()).toEqual([]);
-    expect(calibrationError([])).toBe(0);
+    expect([rare?.overFivePercent.predictions, common?.overFivePercent.predictions]).toEqual([2, 1]);
   });
 });
 
 describe("always", () => {
-  const labels = 3;
+  const labels = 7;
   const matrix = fc.array(
     fc.tuple(
       fc.array(fc.float({ min: 0, max: 1, noNaN: true }), { minLength: labels, maxLength: labels }),
@@ -73,6 +48,8 @@ describe("always", () => {
     ),
     { minLength: 1, maxLength: 12 },
   );
+  const trainingCounts = [0, 20, 3000, 5, 50, 500, 1];
+
   test("agrees with plain sums, and does not depend on the cut into blocks", () => {
     fc.assert(
       fc.property(matrix, fc.nat(), (points, cut) => {
@@ -80,59 +57,87 @@ describe("always", () => {
           points.map(([, row]) => row),
           labels,
         );
-        const whole = new CalibrationMeter(labels, { trainingCounts: [0, 20, 3000] });
+        const whole = new CalibrationMeter(labels, { trainingCounts });
         whole.update(Float32Array.from(points.flatMap(([row]) => row)), truth);
         const at = cut % (points.length + 1);
-        const parts = new CalibrationMeter(labels, { trainingCounts: [0, 20, 3000] });
+        const parts = new CalibrationMeter(labels, { trainingCounts });
         parts.update(Float32Array.from(points.slice(0, at).flatMap(([row]) => row)), truth, 0);
         parts.update(Float32Array.from(points.slice(at).flatMap(([row]) => row)), truth, at);
         const report = whole.report();
         expect(parts.report()).toEqual(report);
 
-        let loss = 0;
-        let brier = 0;
-        for (const [row, positives] of points) {
-          for (const [label, p] of row.entries()) {
-            const y = positives.includes(label) ? 1 : 0;
-            loss -= Math.log(Math.max(y ? p : 1 - p, 1e-7));
-            brier += (p - y) ** 2;
-          }
-        }
-        const count = points.length * labels;
-        expect(report.logLoss).toBeCloseTo(loss / count, 8);
-        expect(report.brier).toBeCloseTo(brier / count, 8);
-        expect(report.byFrequency.map(({ from }) => from)).toEqual([0, 10, 1000]);
-        expect(report.byFrequency.reduce((sum, group) => sum + group.predictions, 0)).toBe(count);
+        const labelled = points.filter(([, positives]) => positives.length > 0);
+        const y = (positives: number[], label: number): number => (positives.includes(label) ? 1 : 0);
+        const clipped = (p: number): number => Math.min(Math.max(p, 1e-7), 1 - 1e-7);
+        const losses = labelled.map(([row, positives]) =>
+          row.reduce((sum, p, label) => sum - Math.log(y(positives, label) ? clipped(p) : 1 - clipped(p)), 0),
+        );
+        const briers = labelled.map(([row, positives]) =>
+          row.reduce((sum, p, label) => sum + (p - y(positives, label)) ** 2, 0),
+        );
+        expect(report.logLoss).toBeCloseTo(meanOf(losses), 8);
+        expect(report.brier).toBeCloseTo(meanOf(briers), 8);
+
+        const likely = labelled.flatMap(([row, positives]) =>
+          row.flatMap((p, label) => (p >= 0.05 ? [[p, y(positives, label)] as const] : [])),
+        );
+        expect(report.overFivePercent.predictions).toBe(likely.length);
+        expect(report.overFivePercent.said).toBeCloseTo(meanOf(likely.map(([p]) => p)), 10);
+        expect(report.overFivePercent.came).toBeCloseTo(meanOf(likely.map(([, hit]) => hit)), 10);
+        const best = labelled.flatMap(([row, positives]) =>
+          rankingOf(row)
+            .slice(0, 5)
+            .map((label) => [row[label] as number, y(positives, label)] as const),
+        );
+        expect(report.bestFive.predictions).toBe(best.length);
+        expect(report.bestFive.bias).toBeCloseTo(
+          meanOf(best.map(([p]) => p)) - meanOf(best.map(([, hit]) => hit)),
+          10,
+        );
+        const over = (of: (group: (typeof report.byFrequency)[number]) => number): number =>
+          report.byFrequency.reduce((sum, group) => sum + of(group), 0);
+        expect(report.byFrequency.map(({ from }) => from)).toEqual([0, 1, 10, 100, 1000]);
+        expect(over((group) => group.logLoss)).toBeCloseTo(report.logLoss, 8);
+        expect(over((group) => group.positives)).toBe(report.positives);
+        expect(over((group) => group.bestFive.predictions)).toBe(best.length);
+        expect(over((group) => group.overFivePercent.predictions)).toBe(likely.length);
       }),
       { numRuns: 100 },
     );
   });
-  test("probabilities that come true as often as they say have a small error", () => {
-    const points = 4000;
-    const probabilities = Float32Array.from(
-      { length: points * labels },
-      (_, i) => hashInteger(i, 1) / 2 ** 32,
+
+  test("thousands of labels that are rightly near zero do not hide that the likely ones are off", () => {
+    // Every point has label 0, which is given 60 %; 2000 others are never true and given 0.01 %.
+    const others = 2000;
+    const meter = new CalibrationMeter(others + 1);
+    const rows = Array.from({ length: 40 }, () => [0]);
+    const row = [0.6, ...new Array(others).fill(1e-4)];
+    meter.update(
+      rows.flatMap(() => row),
+      setsOf(rows, others + 1),
     );
-    const rows = Array.from({ length: points }, (_, row) =>
-      [0, 1, 2].filter(
-        (label) =>
-          hashInteger(row * labels + label, 2) / 2 ** 32 < (probabilities[row * labels + label] as number),
-      ),
-    );
-    const meter = new CalibrationMeter(labels);
-    meter.update(probabilities, setsOf(rows, labels));
-    const { ece, eceEqualMass, byFrequency } = meter.report();
-    expect(ece).toBeLessThan(0.02);
-    expect(eceEqualMass).toBeLessThan(0.02);
-    expect(byFrequency).toEqual([]);
+    const { overFivePercent, allPairs, logLoss } = meter.report();
+    expect(allPairs.ece).toBeLessThan(0.0004);
+    expect(overFivePercent.ece).toBeCloseTo(0.4, 10);
+    expect(overFivePercent.bias).toBeCloseTo(-0.4, 10);
+    expect(logLoss).toBeGreaterThan(0.7);
+  });
+
+  test("the best five are those of the order that is used", () => {
+    const meter = new CalibrationMeter(3);
+    meter.update([0.2, 0.5, 0.3], setsOf([[0]], 3), 0, Int32Array.of(0, 2));
+    const { bestFive } = meter.report();
+    expect([bestFive.predictions, bestFive.said, bestFive.came]).toEqual([2, 0.25, 0.5]);
   });
 });
 
 describe("edges", () => {
-  test("labels the model does not know are left out", () => {
+  test("labels the model does not know are counted and left out", () => {
     const meter = new CalibrationMeter(1);
     meter.update([0.5], setsOf([[0, 5]], 6));
-    expect(meter.report().positives).toBe(1);
+    const { positives, unknownLabels, byFrequency } = meter.report();
+    expect([positives, unknownLabels]).toEqual([1, 1]);
+    expect(byFrequency).toEqual([]);
   });
   test("what is no probability, and shapes that do not fit", () => {
     const meter = new CalibrationMeter(2);

@@ -33,6 +33,7 @@ function reference(
   return {
     P: 100 * mean(({ labels, top }) => hits(top, labels, one) / k),
     R: 100 * mean(({ labels, top }) => hits(top, labels, one) / labels.length),
+    F1: 100 * mean(({ labels, top }) => (2 * hits(top, labels, one)) / (labels.length + top.length)),
     nDCG: 100 * mean(({ labels, top }) => gain(top, labels, one) / ideal(labels)),
     PSP:
       (100 * mean(({ labels, top }) => hits(top, labels, inverse) / k)) /

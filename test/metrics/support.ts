@@ -1,4 +1,4 @@
-// Label sets as a person writes them down.
+// Label sets as a person writes them down, and a problem whose figures other programs computed.
 
 import { LabelSetsBuilder } from "../../src/data/builders.ts";
 import type { LabelSets } from "../../src/data/dataset.ts";
@@ -11,3 +11,41 @@ export function setsOf(rows: readonly (readonly number[])[], labels: number): La
   }
   return builder.build(labels);
 }
+
+export interface Problem {
+  points: number;
+  labels: number;
+  /** [points][labels] */
+  probabilities: number[][];
+  truth: number[][];
+}
+
+/** Probabilities that say too much, from a congruential generator that any language can repeat. */
+export function sharedProblem(points = 200, labels = 12): Problem {
+  let state = 12345;
+  const next = (): number => {
+    state = (Math.imul(1664525, state) + 1013904223) >>> 0;
+    return state / 2 ** 32;
+  };
+  const probabilities: number[][] = [];
+  const truth: number[][] = [];
+  for (let i = 0; i < points; i++) {
+    const row: number[] = [];
+    const own: number[] = [];
+    for (let label = 0; label < labels; label++) {
+      const u = next();
+      row.push(u * u * u * u);
+      if (next() < 0.7 * (row[label] as number) + 0.02) own.push(label);
+    }
+    probabilities.push(row);
+    truth.push(own);
+  }
+  return { points, labels, probabilities, truth };
+}
+
+/** The labels of a row, best first; of equals the smaller first. */
+export const rankingOf = (scores: readonly number[]): number[] =>
+  scores.map((_, label) => label).sort((a, b) => (scores[b] as number) - (scores[a] as number) || a - b);
+
+export const meanOf = (values: readonly number[]): number =>
+  values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;

@@ -97,7 +97,7 @@ describe("a report in a browser", () => {
     await withReport(true, async (browser, url) => {
       for (const [name, screen] of Object.entries(screens)) {
         const { page, complaints } = await open(browser, url, screen);
-        expect(await visible(page, ".live canvas")).toBe(3);
+        expect(await visible(page, ".live canvas")).toBe(4);
         expect(await visible(page, ".drawn svg")).toBe(0);
         expect(await overflow(page)).toBe(0);
         expect(complaints).toEqual([]);
@@ -124,7 +124,7 @@ describe("a report in a browser", () => {
         () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
       );
       expect(await colour()).not.toBe(before);
-      expect(await visible(page, ".live canvas")).toBe(3);
+      expect(await visible(page, ".live canvas")).toBe(4);
       await page.setViewportSize({ width: 500, height: 800 });
       await page.waitForFunction(() => (document.querySelector(".live canvas")?.clientWidth ?? 999) <= 500);
       expect(await overflow(page)).toBe(0);
@@ -140,7 +140,7 @@ describe("a report in a browser", () => {
       expect(pages).toBeLessThan(16);
       await page.setViewportSize({ width: 680, height: 960 });
       await page.emulateMedia({ media: "print" });
-      expect(await visible(page, ".drawn svg.lines")).toBe(3);
+      expect(await visible(page, ".drawn svg.lines")).toBe(4);
       expect(await visible(page, ".live canvas")).toBe(0);
       expect(await overflow(page)).toBe(0);
       const ground = await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
@@ -148,7 +148,7 @@ describe("a report in a browser", () => {
       await page.screenshot({ path: `${PICTURES}/paper.png`, fullPage: true });
 
       const plain = await open(browser, url, { ...screens.light, javaScriptEnabled: false });
-      expect(await plain.page.locator(".drawn svg.lines:visible").count()).toBe(3);
+      expect(await plain.page.locator(".drawn svg.lines:visible").count()).toBe(4);
     });
   });
 

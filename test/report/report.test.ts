@@ -65,17 +65,74 @@ describe("the report's figures", () => {
     const [first] = tableRows(root, "ranking") as [string[]];
     expect(first.slice(1)).toEqual([precision(1), precision(3), precision(5)]);
 
-    const brier = probability.reduce((sum, p, i) => {
-      const y = truth(Math.floor(i / k)).includes(i % k) ? 1 : 0;
-      return sum + (p - y) ** 2 / probability.length;
-    }, 0);
-    const shown = tableRows(root, "calibration").find(([name]) => name?.startsWith("Brier"));
-    expect(Math.abs(Number(shown?.[1]) - brier)).toBeLessThan(1e-6);
+    const y = (row: number, label: number): number => (truth(row).includes(label) ? 1 : 0);
+    const pairs = rows.flatMap((row) =>
+      Array.from(
+        { length: k },
+        (_, label) => [probability[row * k + label] as number, y(row, label)] as const,
+      ),
+    );
+    const cells = (id: string, name: string): string[] =>
+      tableRows(root, id).find(([first]) => first?.startsWith(name)) as string[];
+    const brier = pairs.reduce((sum, [p, yes]) => sum + (p - yes) ** 2, 0) / rows.length;
+    const loss = pairs.reduce((sum, [p, yes]) => sum - Math.log(yes ? p : 1 - p), 0) / rows.length;
+    expect(Math.abs(Number(cells("proper", "Brier")[1]) - brier)).toBeLessThan(1e-4);
+    expect(Math.abs(Number(cells("proper", "Log loss")[1]) - loss)).toBeLessThan(1e-4);
 
-    const counted = tableRows(root, "reliability").map((cells) => Number(cells[1]?.replaceAll(",", "")));
-    expect(counted.reduce((a, b) => a + b, 0)).toBe(probability.length);
-    const occurrences = tableRows(root, "byFrequency").map((cells) => Number(cells[2]));
+    const likely = pairs.filter(([p]) => p >= 0.05);
+    const mean = (values: number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+    const [said, came] = [mean(likely.map(([p]) => p)), mean(likely.map(([, yes]) => yes))];
+    const shown = cells("calibration", "All predictions of at least 5");
+    expect(shown[1]?.replaceAll(",", "")).toBe(String(likely.length));
+    expect(shown.slice(2, 4)).toEqual([said, came].map((part) => `${(100 * part).toFixed(1)}\u00a0%`));
+    expect(shown[4]).toBe(`${said < came ? "−" : "+"}${Math.abs(100 * (said - came)).toFixed(2)}`);
+    const counted = (id: string): number =>
+      tableRows(root, id).reduce((sum, row) => sum + Number(row[1]?.replaceAll(",", "")), 0);
+    expect(counted("overFivePercent")).toBe(likely.length);
+    expect(counted("bestFive")).toBe(5 * rows.length);
+    expect(tableRows(root, "bestFive").length).toBe(15);
+    expect(textOf(root)).toContain(`${pairs.length.toLocaleString("en")} pairs of a point and a label`);
+
+    const occurrences = tableRows(root, "byFrequency").map((row) => Number(row[2]));
     expect(occurrences.reduce((a, b) => a + b, 0)).toBe(data.labels.labelIndex.length);
+    const at = tableRows(root, "thresholds").find(([threshold]) => threshold === "0.30") as string[];
+    const kept = pairs.filter(([p]) => p >= 0.3);
+    expect(at[1]).toBe((kept.length / rows.length).toFixed(2));
+    expect(at[2]).toBe(`${(100 * mean(kept.map(([, yes]) => yes))).toFixed(1)}\u00a0%`);
+  });
+
+  test("each dot of the plots has its interval and its number of predictions", async () => {
+    const { input } = await example();
+    const root = parseHtml(htmlReport(input));
+    const plots = elements(root).filter(({ attributes }) => attributes.class === "reliability");
+    expect(plots.length).toBe(2);
+    (["bestFive", "overFivePercent"] as const).forEach((kind, i) => {
+      const groups = input.measured?.calibration[kind].groups ?? [];
+      const dots = elements(plots[i] as Element).filter(({ tag }) => tag === "g");
+      expect(dots.length).toBe(groups.length);
+      dots.forEach((dot, g) => {
+        const [circle, interval] = ["circle", "path"].map((wanted) =>
+          elements(dot).find(({ tag }) => tag === wanted),
+        ) as [Element, Element];
+        const height = Number(circle.attributes.cy);
+        const [, low, high] = /^M[\d.]+ ([\d.]+)V([\d.]+)$/.exec(interval.attributes.d as string) ?? [];
+        expect(Number(low) >= height && height >= Number(high)).toBe(true);
+        expect(Number(low) - Number(high)).toBeGreaterThan(1);
+        expect(textOf(dot)).toContain(`${groups[g]?.count} predictions`);
+      });
+    });
+  });
+
+  test("a model that is surprised says so, one that is not does not", async () => {
+    const { input } = await example();
+    const measured = input.measured as NonNullable<typeof input.measured>;
+    for (const beyondChance of [true, false]) {
+      const expectation = { ...measured.expectation, expected: 0.9, came: 0.25, beyondChance };
+      const root = wellFormed(htmlReport({ ...input, measured: { ...measured, expectation } }));
+      const note = elements(root).find(({ attributes }) => attributes.id === "surprise");
+      expect(note !== undefined).toBe(beyondChance);
+      if (note) expect(textOf(note)).toContain("fewer first labels were right than the model expected: 25.0");
+    }
   });
 
   test("best and worst labels stand in the order of their average precision", async () => {
@@ -183,7 +240,7 @@ describe("the report's text", () => {
     for (const character of ["\u0000", "\u2028", "\u202e", "\ud800"])
       expect(report.includes(character)).toBe(false);
     const [json] = elements(root).filter(({ attributes }) => attributes.id === "plots");
-    expect(JSON.parse(textOf(json as Element)).length).toBe(3);
+    expect(JSON.parse(textOf(json as Element)).length).toBe(4);
   });
 
   test("carries JSON that cannot end its element and reads back the same", () => {

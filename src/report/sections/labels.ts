@@ -4,7 +4,7 @@ import type { LabelFigures } from "../../metrics/perlabel.ts";
 import { type Html, html, shorten } from "../html.ts";
 import type { Measured, ReportInput, ReportModel, Sample } from "../input.ts";
 import { mapDrawing } from "../svg/map.ts";
-import { breakable, labelName, percent, section, table, whole } from "../text.ts";
+import { breakable, columnsOf, labelName, percent, section, table, whole } from "../text.ts";
 
 const SHOWN = 12;
 /** Labels with few occurrences are done well or badly by chance: the most of these that leaves enough labels. */
@@ -12,7 +12,8 @@ const OCCURRENCES = [20, 10, 5, 2];
 const TEXT_LETTERS = 500;
 const MISSED = 12;
 
-export function bestAndWorst(model: ReportModel, { perLabel, file }: Measured): Html {
+export function bestAndWorst(model: ReportModel, { perLabel: all, file }: Measured): Html {
+  const perLabel = all.filter(({ positives }) => positives > 0);
   const withAtLeast = (least: number): LabelFigures[] =>
     perLabel.filter(({ positives }) => positives >= least);
   const least = OCCURRENCES.find((count) => withAtLeast(count).length >= 2 * SHOWN) ?? 1;
@@ -33,7 +34,7 @@ export function bestAndWorst(model: ReportModel, { perLabel, file }: Measured): 
   return section(
     "labels",
     title,
-    html`<p>By average precision on ${file}, among the ${whole(enough.length)} labels that occur there ${least === 1 ? "at all" : `${least} times or more`}. ${unseen > 0 ? `${whole(unseen)} of the ${whole(model.labels)} labels do not occur there at all. ` : ""}A label done badly often has few training points, or a meaning that the words of a point do not show.</p>
+    html`<p>By average precision on ${file}, among the ${whole(enough.length)} labels that occur there ${least === 1 ? "at all" : `${least} times or more`}. ${unseen > 0 ? `${whole(unseen)} of the ${whole(model.labels)} labels do not occur there at all. ` : ""}A label done badly often has few training points, or a meaning that the words of a point do not show. Expected there: how many points the model thought would have it, the sum of its probabilities.</p>
 `,
     labelTable(model, "best", "Done best", order.slice(0, shown)),
     labelTable(model, "worst", "Done worst", order.slice(-shown).reverse()),
@@ -44,16 +45,12 @@ function labelTable(model: ReportModel, id: string, caption: string, figures: re
   return table(
     id,
     caption,
-    [
-      { head: "Label" },
-      { head: "Average precision", number: true },
-      { head: "Found in first five", number: true },
-      { head: "Training points", number: true },
-    ],
-    figures.map(({ label, averagePrecision, found, positives }) => [
+    columnsOf("Label", "Average precision", "Found in first five", "Expected there", "Training points"),
+    figures.map(({ label, averagePrecision, found, positives, expected }) => [
       breakable(labelName(model, label)),
       percent(averagePrecision),
       `${whole(found)} of ${whole(positives)}`,
+      whole(expected),
       whole(model.labelCounts[label] as number),
     ]),
   );
@@ -95,7 +92,7 @@ export function samples(model: ReportModel, { samples: list, file }: Measured): 
   return section(
     "samples",
     "Sample predictions",
-    html`<p>Points of ${file}, evenly picked, with the five labels ranked first. A tick marks the true ones. Labels are ranked by their mean score; a probability also counts how unsure the score is, so a lower label may have a slightly higher one.</p>
+    html`<p>Points of ${file}, evenly picked, with their five most probable labels. A tick marks the true ones.</p>
 `,
     list.map((sample) => oneSample(model, sample)),
   );

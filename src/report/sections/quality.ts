@@ -1,18 +1,20 @@
-// How good the rankings are and how honest the probabilities.
+// How good the rankings are, for all labels and for rare and frequent ones.
 
+import { countRange } from "../../plots/numbers.ts";
 import { type Html, html } from "../html.ts";
 import type { Measured, ReportInput } from "../input.ts";
-import { FEW, reliabilityDrawing } from "../svg/reliability.ts";
-import { frequencyRange, percent, section, table, whole } from "../text.ts";
+import { columnsOf, percent, section, table, whole } from "../text.ts";
+import { reliabilityCells } from "./honesty.ts";
 
 const DEPTHS = [1, 3, 5];
 
 const MEANINGS: readonly (readonly [string, string])[] = [
   ["P", "precision: part of the first k that is right"],
-  ["nDCG", "the same, but a right label counts more the higher it stands"],
+  ["R", "recall: part of the true labels that is among the first k"],
+  ["F1", "both in one: twice the right ones, over true and predicted ones together"],
+  ["nDCG", "like P, but a right label counts more the higher it stands"],
   ["PSP", "precision in which rare labels count more (propensity-scored)"],
   ["PSnDCG", "nDCG in which rare labels count more"],
-  ["R", "recall: part of the true labels that is among the first k"],
 ];
 
 export function rankings({ ranking, file }: Measured): Html {
@@ -28,79 +30,33 @@ export function rankings({ ranking, file }: Measured): Html {
 `,
     table(
       "ranking",
-      `On ${whole(ranking.points)} points of ${file}${without > 0 ? `; ${whole(without)} more have no label and are left out` : ""}`,
-      [{ head: "Figure" }, ...DEPTHS.map((k) => ({ head: `@${k}`, number: true }))],
+      `On ${whole(ranking.points)} points of ${file}${without > 0 ? `; ${whole(without)} more have no label and are left out of every figure` : ""}`,
+      columnsOf("Figure", ...DEPTHS.map((k) => `@${k}`)),
       rows,
     ),
-  );
-}
-
-export function honesty({ calibration }: Measured): Html {
-  const { reliability, ece, eceEqualMass, logLoss, brier, predictions } = calibration;
-  const few = reliability.some(({ count }) => count < FEW);
-  return section(
-    "honesty",
-    "How honest the probabilities are",
-    html`<p>Of all labels that were said to have a probability of 70 %, about 70 % should be true. The plot puts predictions of like probability together. Points on the dashed line are honest; above it the model was too careful, below it too sure.</p>
-<figure>${reliabilityDrawing(reliability)}
-<figcaption>${whole(predictions)} predictions (points times labels) in ${reliability.length} groups of like probability.${few ? ` Hollow dots stand for fewer than ${FEW} predictions: much of their place is chance.` : ""}</figcaption></figure>
-`,
-    table(
-      "calibration",
-      "Over all predictions; for each of these figures less is better",
-      [{ head: "Figure" }, { head: "Value", number: true }],
-      [
-        [
-          html`Calibration error<small>mean distance of said and come true, groups of equal width</small>`,
-          percent(ece, 4),
-        ],
-        [html`The same<small>with groups of equal size</small>`, percent(eceEqualMass, 4)],
-        [
-          html`Log loss<small>mean of −ln of the probability given to what happened</small>`,
-          logLoss.toFixed(6),
-        ],
-        [html`Brier score<small>mean squared distance of probability and truth</small>`, brier.toFixed(6)],
-      ],
-    ),
-    html`<details><summary>The plot as a table</summary>
-${table(
-  "reliability",
-  "Predictions by probability",
-  [
-    { head: "Probability" },
-    { head: "Predictions", number: true },
-    { head: "Said", number: true },
-    { head: "Came true", number: true },
-  ],
-  reliability.map(({ from, to, count, meanProbability, frequency }) => [
-    `${percent(from, 0)} to ${percent(to, 0)}`,
-    whole(count),
-    percent(meanProbability, 2),
-    percent(frequency, 2),
-  ]),
-)}</details>
-`,
   );
 }
 
 /** Rankings and calibration of labels that training saw rarely and often. */
 export function frequencies({ model, measured }: ReportInput): Html | undefined {
   if (measured === undefined || measured.calibration.byFrequency.length === 0) return undefined;
-  const rows = measured.calibration.byFrequency.map((group) => {
-    const inside = measured.perLabel.filter(({ label }) => {
+  const { byFrequency } = measured.calibration;
+  const found = byFrequency.map((group) => {
+    const occurring = measured.perLabel.filter(({ label, positives }) => {
       const count = model.labelCounts[label] as number;
-      return count >= group.from && count <= (group.to ?? Number.POSITIVE_INFINITY);
+      return positives > 0 && count >= group.from && count <= (group.to ?? Number.POSITIVE_INFINITY);
     });
-    const sum = (value: (figures: (typeof inside)[number]) => number): number =>
-      inside.reduce((total, figures) => total + value(figures), 0);
-    const positives = sum((figures) => figures.positives);
+    const sum = (value: (figures: (typeof occurring)[number]) => number): number =>
+      occurring.reduce((total, figures) => total + value(figures), 0);
+    const { positives } = group;
     return [
-      frequencyRange(group),
+      countRange(group),
       whole(group.labels),
       whole(positives),
-      positives > 0 ? percent(sum(({ found }) => found) / positives) : "–",
-      inside.length > 0 ? percent(sum(({ averagePrecision }) => averagePrecision) / inside.length) : "–",
-      percent(group.ece, 3),
+      positives > 0 ? percent(sum((figures) => figures.found) / positives) : "–",
+      occurring.length > 0
+        ? percent(sum(({ averagePrecision }) => averagePrecision) / occurring.length)
+        : "–",
     ];
   });
   return section(
@@ -111,15 +67,18 @@ export function frequencies({ model, measured }: ReportInput): Html | undefined 
     table(
       "byFrequency",
       "Labels by how many training points have them",
-      [
-        { head: "Training points" },
-        { head: "Labels", number: true },
-        { head: "Occurrences", number: true },
-        { head: "Found", number: true },
-        { head: "Average precision", number: true },
-        { head: "Calibration error", number: true },
-      ],
-      rows,
+      columnsOf("Training points", "Labels", "Occurrences", "Found", "Average precision"),
+      found,
+    ),
+    table(
+      "honestyByFrequency",
+      "How honest their probabilities are: of the predictions of at least 5 %; bias and error in percent points",
+      columnsOf("Training points", "Log loss a point", "Predictions", "Said", "Came true", "Bias", "Error"),
+      byFrequency.map((group) => [
+        countRange(group),
+        group.logLoss.toFixed(3),
+        ...reliabilityCells(group.overFivePercent),
+      ]),
     ),
   );
 }

@@ -1,12 +1,8 @@
 // The first screen: what this is and how good it is, in a few sentences and figures.
 
-import type { ReliabilityBin } from "../../metrics/bins.ts";
 import { type Html, html } from "../html.ts";
 import type { Measured, ReportInput } from "../input.ts";
 import { duration, fileSize, percent, whole } from "../text.ts";
-
-/** A bin needs so many predictions to be quoted. */
-const QUOTABLE = 100;
 
 export function summary(input: ReportInput): Html {
   const { model, measured, run, title } = input;
@@ -23,7 +19,7 @@ export function summary(input: ReportInput): Html {
     ]) => html`<div><dt>${name}</dt><dd class="figure">${value}</dd><dd>${meaning}</dd></div>
 `,
   )}</dl>
-${measured ? undefined : howToMeasure()}</header>
+${measured ? (measured.expectation.beyondChance ? surprise(measured) : undefined) : howToMeasure()}</header>
 `;
 }
 
@@ -33,18 +29,16 @@ export function howToMeasure(): Html {
 `;
 }
 
-function verdict({ ranking, calibration, file }: Measured): Html {
-  const first = (ranking.metrics["P@1"] as number) / 100;
-  const bin = quotable(calibration.reliability);
-  const honest = bin
-    ? html` When it said about ${percent(bin.meanProbability, 0)}, that came true in ${percent(bin.frequency, 0)} of ${whole(bin.count)} cases.`
-    : undefined;
-  return html`On ${whole(ranking.points)} points of ${file} the label it ranked first was right ${percent(first)} of the time.${honest}`;
+function verdict({ ranking, expectation, file }: Measured): Html {
+  const { expected, came } = expectation;
+  return html`On ${whole(ranking.points)} points of ${file} the label it ranked first was right ${percent(came)} of the time; it expected ${percent(expected)}.`;
 }
 
-/** The most probable bin above one half with enough predictions in it. */
-function quotable(bins: readonly ReliabilityBin[]): ReliabilityBin | undefined {
-  return bins.findLast(({ count, meanProbability }) => count >= QUOTABLE && meanProbability >= 0.5);
+/** Said where what came is not what the model expected. */
+function surprise({ expectation: { expected, came } }: Measured): Html {
+  const [more, less] = came > expected ? ["more", "careful"] : ["fewer", "sure"];
+  return html`<p class="note" id="surprise">Clearly ${more} first labels were right than the model expected: ${percent(came)} instead of ${percent(expected)}. Chance alone does this less than once in a hundred times (Bernstein's inequality). Either these points differ from those of the training, or the model is too ${less}.</p>
+`;
 }
 
 function cards({ model, measured, run, history }: ReportInput): [string, string, string][] {
@@ -55,7 +49,12 @@ function cards({ model, measured, run, history }: ReportInput): [string, string,
       ["P@1", inPercent("P@1"), "of first-ranked labels are right"],
       ["P@5", inPercent("P@5"), "of the first five labels are right"],
       ["R@5", inPercent("R@5"), "of the true labels are among the first five"],
-      ["Calibration", percent(measured.calibration.ece, 2), "mean distance of probability and truth"],
+      [
+        "Calibration",
+        percent(measured.calibration.bestFive.ece, 2),
+        "error of the first five labels' probabilities",
+      ],
+      ["Log loss", measured.calibration.logLoss.toFixed(2), "nats a point; less is better"],
     );
   }
   if (run.seconds !== undefined) list.push(["Time", duration(run.seconds), "of training"]);

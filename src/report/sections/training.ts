@@ -5,15 +5,8 @@ import { trainOptions } from "../../train/options.ts";
 import type { TrainingHistory } from "../history.ts";
 import { type Html, html } from "../html.ts";
 import type { ReportInput } from "../input.ts";
-import { type LinesInput, linesDrawing } from "../svg/lines.ts";
+import { type LivePlot, plotFigure } from "../plots.ts";
 import { duration, fileSize, optionText, section, table, whole } from "../text.ts";
-
-/** A plot that the script draws anew on a screen; on paper the drawing stays. */
-export interface LivePlot extends LinesInput {
-  id: string;
-  caption: string;
-  dots: boolean;
-}
 
 /** From the first to the last value, in words. */
 const change = (values: readonly number[]): string =>
@@ -84,18 +77,12 @@ function facts({ summary }: ReportInput): string {
 
 export function course(input: ReportInput, plots: readonly LivePlot[]): Html | undefined {
   if (plots.length === 0) return undefined;
-  const figures = plots.map((plot) => {
-    const drawn = html`<div class="drawn">${linesDrawing(plot)}</div><div class="live"></div>`;
-    return html`<figure data-plot="${plot.id}">${drawn}
-<figcaption>${plot.caption}</figcaption></figure>
-`;
-  });
   return section(
     "course",
     "How the training went",
     html`<p>${facts(input)}</p>
 `,
-    figures,
+    plots.map(plotFigure),
   );
 }
 

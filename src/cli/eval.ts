@@ -1,0 +1,115 @@
+// mlgpf eval MODEL FILE
+
+import { stat } from "node:fs/promises";
+import { writeAtomically } from "../io/files.ts";
+import type { Evaluation, EvaluationOptions } from "../metrics/evaluation.ts";
+import { labelsAsCsv, labelsAsJson } from "../metrics/labelfile.ts";
+import { evaluate } from "../predict/evaluate.ts";
+import type { TrainedModel } from "../predict/model.ts";
+import type { Command } from "./command.ts";
+import { dataFlags, readData } from "./data.ts";
+import { evaluationAsJson, evaluationLines } from "./figures.ts";
+import {
+  deviceFlag,
+  deviceOf,
+  type Flags,
+  given,
+  type Parsed,
+  quietFlag,
+  threadsFlag,
+  UsageError,
+} from "./flags.ts";
+import { openModel, withHost } from "./predict.ts";
+import { checkFolder, machine, writeReport } from "./report.ts";
+import { type Terminal, terminal } from "./terminal.ts";
+
+const evalFlags: Flags = {
+  calibration: { kind: "switch", help: "also measure how honest the probabilities are" },
+  limit: { kind: "number", help: "keep at most N labels a point (default: 5, with --threshold any)" },
+  threshold: { kind: "number", value: "P", help: "keep only labels at least this probable" },
+  thresholds: { kind: "switch", help: "precision, recall and F1 by threshold, and the best" },
+  "per-label": { kind: "text", value: "FILE", help: "write the figures of every label (.csv or .json)" },
+  json: { kind: "switch", help: "print one JSON object" },
+  report: { kind: "text", value: "FILE", help: "write a report to look at (HTML, one file)" },
+  device: deviceFlag("wasm"),
+  threads: threadsFlag,
+  quiet: quietFlag,
+  ...dataFlags,
+};
+
+function optionsOf(parsed: Parsed): EvaluationOptions {
+  const [limit, threshold] = [parsed.number("limit"), parsed.number("threshold")];
+  if (limit !== undefined && !(Number.isInteger(limit) && limit >= 1))
+    throw new UsageError(`--limit: found ${limit}, expected a whole number of at least 1`);
+  if (threshold !== undefined && !(threshold >= 0 && threshold <= 1))
+    throw new UsageError(`--threshold: found ${threshold}, expected a number from 0 to 1`);
+  return {
+    ...given({ limit, threshold }),
+    calibration: parsed.on("calibration"),
+    thresholds: parsed.on("thresholds"),
+    perLabel: parsed.text("per-label") !== undefined,
+  };
+}
+
+async function evaluateCommand(parsed: Parsed): Promise<void> {
+  const [path, file, ...more] = parsed.positional;
+  if (path === undefined || file === undefined || more.length > 0)
+    throw new UsageError("mlgpf eval takes a model and a data file");
+  const options = optionsOf(parsed);
+  const [device, threads] = [deviceOf(parsed), parsed.number("threads")];
+  const [report, perLabel] = [parsed.text("report"), parsed.text("per-label")];
+  checkFolder(report);
+  checkFolder(perLabel);
+  const screen = terminal(parsed.on("quiet"));
+  const model = await openModel(path);
+  const { dataset } = await readData(file, parsed, screen, model);
+  const evaluation = await withHost(model, device, threads, screen, (host) =>
+    host.use(async (predictor) => {
+      if (report !== undefined) {
+        const { size: bytes } = await stat(path);
+        const run = { machine: machine(), notes: [] };
+        const job = { model, bytes, title: path, run, validation: { data: dataset, file } };
+        await writeReport(report, job, predictor, screen);
+      }
+      return await evaluate(predictor, dataset, {
+        ...options,
+        onProgress: (fraction) => screen.show("measuring", fraction),
+      });
+    }),
+  );
+  screen.done();
+  if (perLabel !== undefined) await writeLabels(perLabel, evaluation, model, screen);
+  const lines = parsed.on("json")
+    ? [JSON.stringify(evaluationAsJson(evaluation))]
+    : evaluationLines(evaluation);
+  console.log(lines.join("\n"));
+}
+
+async function writeLabels(
+  path: string,
+  { perLabel = [] }: Evaluation,
+  { labelNames, labelCounts }: TrainedModel,
+  screen: Terminal,
+): Promise<void> {
+  const named = perLabel.map((figures) => ({
+    ...figures,
+    name: labelNames?.[figures.label] ?? String(figures.label),
+    trainingPoints: labelCounts[figures.label] as number,
+  }));
+  const text = path.toLowerCase().endsWith(".json") ? labelsAsJson(named) : labelsAsCsv(named);
+  await writeAtomically(path, new TextEncoder().encode(text));
+  screen.say(`${path} written: ${named.length} labels`);
+}
+
+export const evalCommand: Command = {
+  name: "eval",
+  usage: "mlgpf eval MODEL FILE [--calibration] [--thresholds] [--per-label FILE] [--json]",
+  summary: "measure a model on data with known labels: rankings, what to keep, how honest it is",
+  examples: [
+    "mlgpf eval model.safetensors test.txt.gz",
+    "mlgpf eval model.safetensors test.txt.gz --json --calibration",
+    "mlgpf eval model.safetensors test.jsonl --thresholds --per-label labels.csv",
+  ],
+  flags: evalFlags,
+  run: evaluateCommand,
+};

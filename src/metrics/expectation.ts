@@ -1,0 +1,73 @@
+// What a model expected of itself beside what came: the mean probability of its first labels, and how often they were
+// right. Where they differ by more than chance, the data are not like those the model was made from, or its
+// probabilities are off.
+//
+// Were the probabilities p_i right and the points independent, the number of first labels that are right would have the
+// mean sum p_i and the variance V = sum p_i (1 - p_i), and by Bernstein's inequality it would be off by t or more with a
+// chance of at most
+//
+//     2 exp(-t^2 / (2 (V + t/3)))
+//
+// for any number of points. A difference for which this is below 1 % is called more than chance.
+
+import type { LabelSets } from "../data/dataset.ts";
+import { deterministicExp } from "../data/elementary.ts";
+import { labelsOfRow, ratio, rowsOfBlock } from "./rows.ts";
+
+/** What the model expected of its first labels, and what came. */
+export interface Expectation {
+  /** Points with at least one label. */
+  readonly points: number;
+  /** Mean probability of the first labels. */
+  readonly expected: number;
+  /** Part of them that was right. */
+  readonly came: number;
+  /** At most this is the chance of such a difference, were the probabilities right. */
+  readonly chance: number;
+  /** Whether that is below 1 %. */
+  readonly beyondChance: boolean;
+}
+
+const RARE = 0.01;
+
+/** Adds up the first labels of points. */
+export class ExpectationMeter {
+  #points = 0;
+  #expected = 0;
+  #variance = 0;
+  #right = 0;
+
+  /** The best labels of the rows of `truth` from `firstRow` on, with their probabilities, both [rows, width]. */
+  update(
+    ranked: ArrayLike<number>,
+    probabilities: ArrayLike<number>,
+    width: number,
+    truth: LabelSets,
+    firstRow = 0,
+  ): void {
+    const rows = rowsOfBlock("ranked labels", ranked.length, width, truth, firstRow);
+    for (let row = 0; row < rows; row++) {
+      const own = labelsOfRow(truth, firstRow + row);
+      const first = ranked[row * width] as number;
+      if (own.length === 0 || !(first >= 0)) continue;
+      const probability = probabilities[row * width] as number;
+      this.#points++;
+      this.#expected += probability;
+      this.#variance += probability * (1 - probability);
+      if (own.includes(first)) this.#right++;
+    }
+  }
+
+  report(): Expectation {
+    const off = Math.abs(this.#expected - this.#right);
+    const exponent = off > 0 ? (off * off) / (2 * (this.#variance + off / 3)) : 0;
+    const chance = Math.min(1, 2 * deterministicExp(-exponent));
+    return {
+      points: this.#points,
+      expected: ratio(this.#expected, this.#points),
+      came: ratio(this.#right, this.#points),
+      chance,
+      beyondChance: chance < RARE,
+    };
+  }
+}

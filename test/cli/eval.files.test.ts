@@ -1,0 +1,176 @@
+// mlgpf eval as a person meets it: its figures beside those computed from what mlgpf predict prints.
+
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import process from "node:process";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { generator } from "../support/numbers.ts";
+
+const LABELS = 8;
+const folder = mkdtempSync(join(tmpdir(), "mlgpf-eval-"));
+const path = (name: string): string => join(folder, name);
+const program = "Deno" in globalThis ? "node" : process.execPath;
+
+function mlgpf(...args: string[]): { status: number | null; stdout: string; stderr: string } {
+  return spawnSync(program, [resolve("dist/cli.js"), ...args], { encoding: "utf8" });
+}
+
+interface Point {
+  text: string;
+  labels: string[];
+}
+
+/** Points whose words hint at their labels, some of them without any. */
+function points(count: number, seed: number): Point[] {
+  const next = generator(seed);
+  return Array.from({ length: count }, (_, i) => {
+    const own = Array.from({ length: LABELS }, (_, label) => label).filter(
+      (label) => next() < 0.4 / (label + 1),
+    );
+    const words = own.filter(() => next() < 0.8).map((label) => `word${label}`);
+    return {
+      text: [...words, `noise${i % 11}`].join(" "),
+      labels: i % 20 === 0 ? [] : own.map((label) => `l${label}`),
+    };
+  });
+}
+
+const test80 = points(160, 2);
+const jsonl = (list: readonly Point[]): string => list.map((each) => JSON.stringify(each)).join("\n");
+
+/** What predict says of every label of every test point. */
+let said: Map<string, number>[] = [];
+
+beforeAll(() => {
+  writeFileSync(path("train.jsonl"), jsonl(points(400, 1)));
+  writeFileSync(path("test.jsonl"), jsonl(test80));
+  const trained = mlgpf(
+    "train",
+    path("train.jsonl"),
+    "--out",
+    path("model"),
+    "--factors",
+    "4",
+    "--epochs",
+    "20",
+  );
+  expect(trained.status, trained.stderr).toBe(0);
+  const predicted = mlgpf("predict", path("model"), path("test.jsonl"), "--top", String(LABELS), "--quiet");
+  said = predicted.stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => {
+      const { labels } = JSON.parse(line) as { labels: { label: string; probability: number }[] };
+      return new Map(labels.map(({ label, probability }) => [label, probability]));
+    });
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const measured = (...args: string[]) =>
+  JSON.parse(mlgpf("eval", path("model"), path("test.jsonl"), "--json", "--quiet", ...args).stdout);
+
+/** All pairs of a point that has labels and a label: what was said, and whether it is so. */
+function pairs(): { row: number; label: string; p: number; yes: boolean }[] {
+  return said.flatMap((own, row) =>
+    test80[row]?.labels.length === 0
+      ? []
+      : [...own].map(([label, p]) => ({ row, label, p, yes: test80[row]?.labels.includes(label) === true })),
+  );
+}
+
+describe("mlgpf eval", () => {
+  test("--calibration gives log loss and Brier score a point, and the bias of what is likely", () => {
+    const found = measured("--calibration");
+    const labelled = test80.filter(({ labels }) => labels.length > 0).length;
+    expect([found.points, found.pointsWithoutLabels]).toEqual([labelled, test80.length - labelled]);
+    const sum = (of: (pair: { p: number; yes: boolean }) => number): number =>
+      pairs().reduce((total, pair) => total + of(pair), 0);
+    expect(found.logLoss).toBeCloseTo(sum(({ p, yes }) => -Math.log(yes ? p : 1 - p)) / labelled, 4);
+    expect(found.brier).toBeCloseTo(sum(({ p, yes }) => (p - (yes ? 1 : 0)) ** 2) / labelled, 4);
+    const likely = pairs().filter(({ p }) => p >= 0.05);
+    const bias = likely.reduce((total, { p, yes }) => total + p - (yes ? 1 : 0), 0) / likely.length;
+    expect(found.calibration.overFivePercent.predictions).toBe(likely.length);
+    expect(found.calibration.overFivePercent.bias).toBeCloseTo(bias, 5);
+    expect(found.calibration.bestFive.predictions).toBe(5 * labelled);
+  });
+
+  test("--threshold keeps all labels above it, --limit at most so many", () => {
+    const { kept } = measured("--threshold", "0.2");
+    const over = pairs().filter(({ p }) => p >= 0.2);
+    expect(kept.truePositives).toBe(over.filter(({ yes }) => yes).length);
+    expect(kept.falsePositives).toBe(over.filter(({ yes }) => !yes).length);
+    expect(kept.falseNegatives).toBe(pairs().filter(({ p, yes }) => yes && p < 0.2).length);
+    expect(measured("--limit", "2").kept.labelsPerPoint).toBe(2);
+    expect(measured().kept.limit).toBe(5);
+  });
+
+  test("--thresholds has a row for each, and --per-label a line for each label", () => {
+    const { thresholds } = measured("--thresholds");
+    const at = thresholds.thresholds.find(({ threshold }: { threshold: number }) => threshold === 0.2);
+    const over = pairs().filter(({ p }) => p >= 0.2);
+    expect(at.overall.precision).toBeCloseTo(over.filter(({ yes }) => yes).length / over.length, 10);
+
+    for (const name of ["labels.csv", "labels.json"]) {
+      const { status, stderr } = mlgpf(
+        "eval",
+        path("model"),
+        path("test.jsonl"),
+        "--per-label",
+        path(name),
+        "--threshold",
+        "0.2",
+      );
+      expect(status, stderr).toBe(0);
+      expect(stderr).toContain(`${name} written: ${LABELS} labels`);
+    }
+    const [head, ...lines] = readFileSync(path("labels.csv"), "utf8")
+      .trimEnd()
+      .split("\n")
+      .map((line) => line.split(","));
+    const list = JSON.parse(readFileSync(path("labels.json"), "utf8"));
+    expect(lines.length).toBe(LABELS);
+    lines.forEach((cells, i) => {
+      const cell = (name: string): string => cells[(head as string[]).indexOf(name)] as string;
+      const own = pairs().filter(({ label }) => label === cell("name"));
+      const [right, kept, having] = [
+        own.filter(({ p, yes }) => yes && p >= 0.2).length,
+        own.filter(({ p }) => p >= 0.2).length,
+        own.filter(({ yes }) => yes).length,
+      ];
+      expect([cell("right"), cell("kept"), cell("points")]).toEqual([right, kept, having].map(String));
+      expect(cell("precision")).toBe(kept === 0 ? "" : String(Number((right / kept).toPrecision(6))));
+      expect(list[i].recall ?? "").toBe(cell("recall") === "" ? "" : Number(cell("recall")));
+    });
+  });
+
+  test("prints all of it within 80 columns", () => {
+    const { stdout } = mlgpf(
+      "eval",
+      path("model"),
+      path("test.jsonl"),
+      "--calibration",
+      "--thresholds",
+      "--quiet",
+    );
+    expect(stdout).toContain("log loss");
+    expect(stdout).toContain("best five of each point");
+    for (const line of stdout.split("\n")) expect(line.length, line).toBeLessThanOrEqual(80);
+  });
+
+  test("refuses what makes no sense before it reads anything", () => {
+    const wrong: [string[], string][] = [
+      [["--limit", "0"], "--limit: found 0, expected a whole number of at least 1"],
+      [["--threshold", "30"], "--threshold: found 30, expected a number from 0 to 1"],
+      [["--per-label", path("nowhere/labels.csv")], "there is no such folder"],
+    ];
+    for (const [args, message] of wrong) {
+      const { status, stderr } = mlgpf("eval", path("model"), path("test.jsonl"), ...args);
+      expect(stderr).toContain(message);
+      expect(stderr.trimEnd().split("\n").length).toBe(1);
+      expect(status).toBeGreaterThan(0);
+    }
+    expect(existsSync(path("nowhere"))).toBe(false);
+  });
+});
