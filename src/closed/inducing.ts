@@ -7,10 +7,10 @@
 // fixed matrix in place of inverse(L) spans the same functions, so that this rounding only turns the features a
 // little; leaving them unwhitened in single precision does not give a positive definite A.
 
+import { sameSize } from "../core/check.ts";
 import type { Precision } from "../core/core.ts";
 import { type Csr, csr, sparseTimes } from "../core/csr.ts";
-import { addDiagonal, combine, convert, fill, gemm, rowSums } from "../core/dense.ts";
-import { ArgumentError } from "../core/errors.ts";
+import { addDiagonal, combine, convert, fill, gemm, rowSums, transpose } from "../core/dense.ts";
 import { solveTriangular } from "../core/factor.ts";
 import { factorInPlace } from "../core/inverse.ts";
 import { Postings, sparseProducts } from "../core/kernelrows.ts";
@@ -25,13 +25,10 @@ export const JITTER = 1e-4;
 /** Columns of inverse(L) that are made, and later applied, together. */
 const COLUMNS_AT_ONCE = 512;
 
-/** Inducing inputs that are sparse rows in the space of the features, or dense ones in a subspace. */
+/** Inducing inputs Z: sparse rows [M,D], dense ones [M,D] (centroids), or dense ones [M,R] in a subspace V' [D,R]. */
 export type InducingInputs =
-  | { readonly rows: Csr } // Z [M,D]
-  | {
-      readonly basis: Matrix; // V' [D,R]
-      readonly inputs: Matrix; // Z [M,R]
-    };
+  | { readonly rows: Csr }
+  | { readonly inputs: Matrix; readonly basis?: Matrix | undefined };
 
 /** Where the products x.z, |x|^2 and |z|^2 come from. */
 interface ProductSource {
@@ -60,6 +57,29 @@ class SparseSource implements ProductSource {
   }
   free(): void {
     this.#index.free();
+  }
+}
+
+/** z dense, in the space of the features. */
+class DenseSource implements ProductSource {
+  readonly #turned: Matrix; // Z' [D,M]
+  readonly squares: Matrix;
+
+  constructor(inputs: Matrix) {
+    const { core, precision, rows, columns } = inputs;
+    this.#turned = transpose(inputs, matrix(core, columns, rows, precision));
+    this.squares = rowSums(inputs, matrix(core, 1, rows, precision), inputs);
+  }
+  get count(): number {
+    return this.#turned.columns;
+  }
+  products(points: Points, from: number, to: number, out: Matrix): Matrix {
+    sparseTimes(points.x, this.#turned, out, { from, to });
+    return points.squaresOf(from, to);
+  }
+  free(): void {
+    this.#turned.free();
+    this.squares.free();
   }
 }
 
@@ -167,14 +187,16 @@ export async function inducingFeatures(
     addDiagonal(kzz, fill(scope.keep(matrix(core, 1, count, "f64")), options.jitter ?? JITTER));
     await factorInPlace(kzz, options);
     const whitening = await inverseOfLower(kzz, precision, options);
-    const source =
-      "rows" in inducing
-        ? new SparseSource(inducing.rows)
-        : new SubspaceSource(inducing.basis, inducing.inputs);
-    return new InducingFeatures(new Kernel(core, precision, choice), source, whitening);
+    return new InducingFeatures(new Kernel(core, precision, choice), sourceOf(inducing), whitening);
   } finally {
     scope.free();
   }
+}
+
+function sourceOf(inducing: InducingInputs): ProductSource {
+  if ("rows" in inducing) return new SparseSource(inducing.rows);
+  const { basis, inputs } = inducing;
+  return basis ? new SubspaceSource(basis, inputs) : new DenseSource(inputs);
 }
 
 /** Kzz in double precision. */
@@ -187,11 +209,7 @@ function covarianceOfInputs(inducing: InducingInputs, choice: KernelChoice): Mat
       return covarianceFrom(products, index.squares, choice);
     }
     const { core, rows, columns } = inducing.inputs;
-    if (inducing.basis.columns !== columns)
-      throw new ArgumentError(
-        "basis",
-        `found ${inducing.basis.columns} columns, expected ${columns} as Z has`,
-      );
+    if (inducing.basis) sameSize("basis", "columns", inducing.basis.columns, columns);
     const z = convert(inducing.inputs, scope.keep(matrix(core, rows, columns, "f64")));
     const products = gemm(z, z, scope.keep(matrix(core, rows, rows, "f64")), { transposeB: true });
     return covarianceFrom(products, rowSums(z, scope.keep(matrix(core, 1, rows, "f64")), z), choice);

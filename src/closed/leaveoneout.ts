@@ -46,12 +46,17 @@ export function blocksOf(points: number, rows: number, ranges?: readonly PointRa
   );
 }
 
-/** Ranges that hold about `wanted` of the points, spread evenly over them in runs; all points where there are fewer. */
-export function spreadRanges(points: number, wanted: number, run = 128): PointRange[] {
-  const runs = Math.ceil(wanted / run);
-  if (points <= wanted || runs * run >= points) return [{ from: 0, to: points }];
-  return Array.from({ length: runs }, (_, i) => {
-    const from = Math.floor((i * (points - run)) / Math.max(1, runs - 1));
-    return { from, to: from + run };
-  });
+/** How many points the ranges hold. */
+export const pointsIn = (ranges: readonly PointRange[]): number =>
+  ranges.reduce((sum, { from, to }) => sum + to - from, 0);
+
+/** Neighbours that are taken together when not all points are. */
+const RUN = 128;
+
+/** At most `wanted` points of the ranges (but at least one run), in runs spread evenly over them. */
+export function someOf(ranges: readonly PointRange[], wanted: number): readonly PointRange[] {
+  if (pointsIn(ranges) <= wanted) return ranges;
+  const runs = blocksOf(0, RUN, ranges);
+  const count = Math.max(1, Math.floor(wanted / RUN));
+  return Array.from({ length: count }, (_, i) => runs[Math.floor((i * runs.length) / count)] as PointRange);
 }

@@ -22,6 +22,8 @@ export interface RidgeChoice {
   readonly kernelWeight?: number;
   /** w of the linear part: 1/2 where there is a kernel's part too, else 1. */
   readonly linearWeight?: number;
+  /** mu [K]; the labels' frequencies if not given. */
+  readonly mean?: ArrayLike<number>;
 }
 
 /** Weights of the features for every label, and what the variance is made from. */
@@ -71,8 +73,9 @@ export async function solveRidge(
     addDiagonal(c, scope.keep(matrixFrom(core, 1, features, diagonal, "f64")));
     await inverseInPlace(c, options);
     const weights = kept.keep(matrix(core, features, labels, precision));
-    const mean = kept.keep(matrixFrom(core, 1, labels, statistics.mean(), precision));
-    await solveLabels(statistics, c, weights, options);
+    const mu = Float64Array.from(choice.mean ?? statistics.mean());
+    const mean = kept.keep(matrixFrom(core, 1, labels, mu, precision));
+    await solveLabels(statistics, mu, c, weights, options);
     const inverse = kept.keep(matrix(core, features, features, precision));
     convert(c, inverse);
     return { mean, weights, inverse, free: () => kept.free() };
@@ -87,12 +90,12 @@ export async function solveRidge(
 /** W = C (B - m mu'), some labels at a time. */
 async function solveLabels(
   statistics: Statistics,
+  mean: Float64Array,
   c: Matrix,
   weights: Matrix,
   options: WorkOptions,
 ): Promise<void> {
   const { core, features, labels, cross, sums } = statistics;
-  const mean = statistics.mean();
   for (let k = 0; k < labels; k += LABELS_AT_ONCE) {
     await pause(options, "weights", k / labels);
     const count = Math.min(LABELS_AT_ONCE, labels - k);

@@ -29,41 +29,55 @@ export interface SparseFeatures {
 }
 
 /** Gives `work` the features of the points a block at a time, and others a turn in between. */
-export async function forFeatureBlocks(
-  { inducing, linear }: SparseFeatures,
-  points: Points,
-  stage: string,
-  work: (block: FeatureBlock) => void,
-  options: WalkOptions = {},
-): Promise<void> {
+export interface FeatureWalk {
+  readonly points: number;
+  forBlocks(stage: string, work: (block: FeatureBlock) => void, options?: WalkOptions): Promise<void>;
+}
+
+/** The features of points, made anew in every walk. */
+export function featuresOf({ inducing, linear }: SparseFeatures, points: Points): FeatureWalk {
   const { core, precision } = points.x;
-  const blocks = blocksOf(points.rows, BLOCK_ROWS, options.ranges);
-  const scope = new Scope();
-  try {
-    const rows = Math.min(BLOCK_ROWS, points.rows);
-    const make = () => scope.keep(matrix(core, rows, inducing?.count ?? 0, precision));
-    const room = inducing && { phi: make(), work: make() };
+  const forBlocks: FeatureWalk["forBlocks"] = async (stage, work, options = {}) => {
+    const blocks = blocksOf(points.rows, BLOCK_ROWS, options.ranges);
+    const scope = new Scope();
+    try {
+      const rows = Math.min(BLOCK_ROWS, points.rows);
+      const make = () => scope.keep(matrix(core, rows, inducing?.count ?? 0, precision));
+      const room = inducing && { phi: make(), work: make() };
+      for (const [number, { from, to }] of blocks.entries()) {
+        await pause(options, stage, number / blocks.length);
+        const part = (m: Matrix): Matrix => m.rowRange(0, to - from);
+        const phi = room && inducing?.block(points, from, to, part(room.phi), part(room.work));
+        work({ from, to, phi, points: linear ? points : undefined });
+      }
+    } finally {
+      scope.free();
+    }
+  };
+  return { points: points.rows, forBlocks };
+}
+
+/** Features that are in memory already, one point a row. */
+export function featuresIn(phi: Matrix): FeatureWalk {
+  const forBlocks: FeatureWalk["forBlocks"] = async (stage, work, options = {}) => {
+    const blocks = blocksOf(phi.rows, BLOCK_ROWS, options.ranges);
     for (const [number, { from, to }] of blocks.entries()) {
       await pause(options, stage, number / blocks.length);
-      const part = (m: Matrix): Matrix => m.rowRange(0, to - from);
-      const phi = room && inducing?.block(points, from, to, part(room.phi), part(room.work));
-      work({ from, to, phi, points: linear ? points : undefined });
+      work({ from, to, phi: phi.rowRange(from, to) });
     }
-  } finally {
-    scope.free();
-  }
+  };
+  return { points: phi.rows, forBlocks };
 }
 
 /** Adds points with their labels to the sums, or takes them away. */
 export async function learnPoints(
   statistics: Statistics,
-  features: SparseFeatures,
-  points: Points,
+  features: FeatureWalk,
   labels: Pattern,
   options: WalkOptions & { sign?: Sign } = {},
 ): Promise<void> {
-  const { sign = 1, ...work } = options;
-  await forFeatureBlocks(features, points, "sums", (block) => statistics.add(block, labels, sign), work);
+  const { sign = 1, ...walk } = options;
+  await features.forBlocks("sums", (block) => statistics.add(block, labels, sign), walk);
 }
 
 /** The views of a solution that the two parts are multiplied with. */
@@ -132,53 +146,41 @@ function leaveOut(scores: Matrix, leverages: Float64Array, labels: Pattern, from
   }
 }
 
-/** Left-out scores of the points a solution was learned from, for several solutions in one walk. */
+/** Left-out scores of the points that solutions were learned from, for several solutions in one walk. */
 export async function forLeftOutBlocks(
   solutions: readonly RidgeSolution[],
-  features: SparseFeatures,
-  points: Points,
+  features: FeatureWalk,
   labels: Pattern,
   stage: string,
   work: (block: LeftOutBlock, solution: number) => void,
   options: WalkOptions = {},
 ): Promise<void> {
-  const { core, precision } = points.x;
-  const rows = Math.min(BLOCK_ROWS, points.rows);
-  const room = matrix(core, rows, labels.columns, precision);
+  const first = solutions[0];
+  if (first === undefined) return;
+  const { core, precision } = first.weights;
+  const room = matrix(core, Math.min(BLOCK_ROWS, features.points), labels.columns, precision);
+  const eachSolution = (block: FeatureBlock): void => {
+    const { from, to } = block;
+    for (const [number, solution] of solutions.entries()) {
+      const scores = blockScores(solution, block, room.rowRange(0, to - from));
+      const leverages = blockLeverages(solution, block);
+      leaveOut(scores, leverages, labels, from);
+      work({ from, to, scores, variances: leverages.map((leverage) => 1 / (1 - leverage)) }, number);
+    }
+  };
   try {
-    await forFeatureBlocks(
-      features,
-      points,
-      stage,
-      (block) => {
-        const { from, to } = block;
-        for (const [number, solution] of solutions.entries()) {
-          const scores = blockScores(solution, block, room.rowRange(0, to - from));
-          const leverages = blockLeverages(solution, block);
-          leaveOut(scores, leverages, labels, from);
-          const variances = leverages.map((leverage) => 1 / (1 - leverage));
-          work({ from, to, scores, variances }, number);
-        }
-      },
-      options,
-    );
+    await features.forBlocks(stage, eachSolution, options);
   } finally {
     room.free();
   }
 }
 
 /** Left-out scores of one solution. */
-export function leaveOneOutOf(
-  solution: RidgeSolution,
-  features: SparseFeatures,
-  points: Points,
-  labels: Pattern,
-): LeaveOneOut {
+export function leaveOneOutOf(solution: RidgeSolution, features: FeatureWalk, labels: Pattern): LeaveOneOut {
   return {
-    points: points.rows,
+    points: features.points,
     labels: labels.columns,
     mean: solution.mean,
-    forBlocks: (stage, work, options) =>
-      forLeftOutBlocks([solution], features, points, labels, stage, work, options),
+    forBlocks: (stage, work, options) => forLeftOutBlocks([solution], features, labels, stage, work, options),
   };
 }

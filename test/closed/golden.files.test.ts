@@ -5,16 +5,17 @@ import { describe, expect, test } from "vitest";
 import { fitExact, kernelMatrix } from "../../src/closed/exact.ts";
 import { inducingFeatures } from "../../src/closed/inducing.ts";
 import { Kernel } from "../../src/closed/kernel.ts";
+import type { LeaveOneOut } from "../../src/closed/leaveoneout.ts";
 import { Points, toUnitRows } from "../../src/closed/points.ts";
 import { solveRidge } from "../../src/closed/ridge.ts";
 import {
   blockLeverages,
   blockScores,
-  forFeatureBlocks,
+  featuresOf,
   learnPoints,
   leaveOneOutOf,
-  type SparseFeatures,
 } from "../../src/closed/sparse.ts";
+import { fitStack } from "../../src/closed/stack.ts";
 import { Statistics } from "../../src/closed/statistics.ts";
 import {
   type Core,
@@ -121,7 +122,7 @@ async function sparseErrors(
         { jitter: problem.jitter },
       ),
     );
-    const features: SparseFeatures = { inducing, linear: true };
+    const features = featuresOf({ inducing, linear: true }, training);
     const shape = { kernel: m, linear: training.x.columns, labels: k };
     const half = Math.floor(training.rows / 2);
     const halves = [
@@ -132,7 +133,7 @@ async function sparseErrors(
     const whole = scope.keep(new Statistics(core, shape));
     for (const [number, range] of halves.entries()) {
       const part = scope.keep(new Statistics(core, shape));
-      await learnPoints(part, features, training, labels, { ranges: [range] });
+      await learnPoints(part, features, labels, { ranges: [range] });
       const reference = expected.parts[number] as ClosedCase["sparse"]["parts"][number];
       errors[`gram of part ${number}`] = difference(
         lower(rowsOf(part.gram.toArray(), m + shape.linear)),
@@ -153,7 +154,7 @@ async function sparseErrors(
       whole.merge(part);
     }
     const found = { phi: [] as Rows, score: [] as Rows, leverage: [] as number[] };
-    await forFeatureBlocks(features, training, "", ({ phi }) => {
+    await features.forBlocks("", ({ phi }) => {
       found.phi.push(...rowsOf(phi?.toArray() ?? [], m));
     });
     errors.features = difference(
@@ -166,22 +167,51 @@ async function sparseErrors(
       turned(expected.weights).map((row) => reordered(row, m, Math.SQRT1_2)),
     );
     const leftOut = { scores: [] as Rows, variances: [] as number[] };
-    await leaveOneOutOf(solution, features, training, labels).forBlocks("", ({ scores, variances }) => {
+    await leaveOneOutOf(solution, features, labels).forBlocks("", ({ scores, variances }) => {
       leftOut.scores.push(...rowsOf(scores.toArray(), k));
       leftOut.variances.push(...variances);
     });
     errors.loo = difference(leftOut.scores, expected.loo);
     errors.looVariance = difference([leftOut.variances], [expected.looVariance]);
     errors.leverage = difference([leftOut.variances.map((v) => 1 - 1 / v)], [expected.leverage]);
-    await forFeatureBlocks(features, tests, "", (block) => {
+    await featuresOf({ inducing, linear: true }, tests).forBlocks("", (block) => {
       const scores = scope.keep(matrix(core, block.to - block.from, k, precision));
       found.score.push(...rowsOf(blockScores(solution, block, scores).toArray(), k));
       found.leverage.push(...blockLeverages(solution, block));
     });
     errors.testScore = difference(found.score, expected.testScore);
+    Object.assign(
+      errors,
+      await stackErrors(leaveOneOutOf(solution, features, labels), labels, expected.stack),
+    );
     errors.testVariance = difference([found.leverage.map((h) => 1 + h)], [expected.testVariance]);
     return errors;
   });
+}
+
+/** Eigenvectors may turn their sign, and their weights with them. */
+async function stackErrors(
+  source: LeaveOneOut,
+  labels: Pattern,
+  expected: ClosedCase["sparse"]["stack"],
+): Promise<Record<string, number>> {
+  const rank = expected.weights.length;
+  const k = source.labels;
+  const stack = await fitStack(source, labels, { rank, choices: [{ noise: expected.g }] });
+  const loo: Rows = [];
+  await stack.leftOut.forBlocks("", ({ scores }) => void loo.push(...rowsOf(scores.toArray(), k)));
+  const vectors = turned(rowsOf(stack.vectors.toArray(), rank));
+  const signs = turned(expected.vectors).map((vector, p) =>
+    Math.sign(vector.reduce((sum, value, j) => sum + value * ((vectors[p] as number[])[j] as number), 0)),
+  );
+  const signed = (rows: Rows): Rows => rows.map((row, p) => row.map((value) => value * (signs[p] as number)));
+  const errors = {
+    "stack vectors": difference(signed(vectors), turned(expected.vectors)),
+    "stack weights": difference(signed(rowsOf(stack.solution.weights.toArray(), k)), expected.weights),
+    "stack loo": difference(loo, expected.loo),
+  };
+  stack.free();
+  return errors;
 }
 
 for (const kind of coreKinds) {

@@ -55,6 +55,7 @@ import {
   truncatedSvd,
   uniformNumbers,
 } from "../../src/core/index.ts";
+import { closedOutputs } from "./closedoutputs.ts";
 import { randomNumbers, symmetricMatrix } from "./numbers.ts";
 import { sumOutputs } from "./sums.ts";
 
@@ -251,6 +252,8 @@ export async function batteryDigest(core: Core): Promise<string> {
     ...(await sparseOutputs(core, "f64")),
     ...(await sumOutputs(core, "f32", sparseArrays())),
     ...(await sumOutputs(core, "f64", sparseArrays())),
+    ...(await closedOutputs(core, "f32")),
+    ...(await closedOutputs(core, "f64")),
     ...commonOutputs(core),
   ];
   const bytes = new Uint8Array(outputs.reduce((total, output) => total + output.byteLength, 0));

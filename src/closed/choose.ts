@@ -1,0 +1,72 @@
+// Chooses noise and weights of the sparse form by the left-out scores of its own points.
+
+import type { Precision } from "../core/core.ts";
+import type { Pattern } from "../core/pattern.ts";
+import { type Criterion, climb, judge, precisionCriterion } from "./criterion.ts";
+import { someOf, type WalkOptions } from "./leaveoneout.ts";
+import { type RidgeChoice, type RidgeSolution, solveRidge } from "./ridge.ts";
+import { type FeatureWalk, leaveOneOutOf } from "./sparse.ts";
+import type { Statistics } from "./statistics.ts";
+
+/** Values of lam that are looked at, in steps of about 3. */
+export const NOISES: readonly number[] = [0.03, 0.1, 0.3, 1, 3];
+
+/** How the best of several choices is found. */
+export interface ChooseOptions extends WalkOptions {
+  /** Rising in the noise, or in whatever else is chosen: the search goes uphill along it. */
+  readonly choices?: readonly RidgeChoice[];
+  /** Where it begins; the middle if not given. */
+  readonly start?: number;
+  /** Made anew for each choice; P@1 + P@3 + P@5 if not given. */
+  readonly criterion?: () => Criterion;
+  /** How many points are looked at, spread over all. */
+  readonly judged?: number;
+}
+
+/** What was chosen, with its solution (yours to free), and the figure of each choice that was looked at. */
+export interface ChosenRidge {
+  readonly choice: RidgeChoice;
+  readonly solution: RidgeSolution;
+  readonly figures: readonly (number | undefined)[];
+}
+
+/** Solves for one choice after another, uphill; at most two solutions are in memory at a time. */
+export async function chooseRidge(
+  statistics: Statistics,
+  features: FeatureWalk,
+  labels: Pattern,
+  precision: Precision,
+  options: ChooseOptions = {},
+): Promise<ChosenRidge> {
+  const choices = options.choices ?? NOISES.map((noise) => ({ noise }));
+  const start = options.start ?? choices.length >> 1;
+  const criterion = options.criterion ?? precisionCriterion;
+  const ranges = someOf(options.ranges ?? [{ from: 0, to: features.points }], options.judged ?? 10_000);
+  let held: { place: number; figure: number; solution: RidgeSolution } | undefined;
+  try {
+    const { best, figures } = await climb(choices.length, start, async (place) => {
+      const solution = await solveRidge(statistics, choices[place] as RidgeChoice, precision, options);
+      let figure = Number.NaN;
+      try {
+        figure = await judge(leaveOneOutOf(solution, features, labels), labels, criterion(), {
+          ...options,
+          ranges,
+        });
+        return figure;
+      } finally {
+        if (held === undefined || figure > held.figure) {
+          held?.solution.free();
+          held = { place, figure, solution };
+        } else solution.free();
+      }
+    });
+    return {
+      choice: choices[best] as RidgeChoice,
+      solution: (held as { solution: RidgeSolution }).solution,
+      figures,
+    };
+  } catch (error) {
+    held?.solution.free();
+    throw error;
+  }
+}
