@@ -3,9 +3,9 @@
 import { mkdirSync } from "node:fs";
 import { calibrationLines, evaluationAsJson, expectationLines, rankingLines } from "../../src/cli/figures.ts";
 import { withPredictor } from "../../src/cli/predict.ts";
+import { showProgress } from "../../src/cli/progress.ts";
 import { machine, writeReport } from "../../src/cli/report.ts";
 import { duration, terminal } from "../../src/cli/terminal.ts";
-import { showProgress } from "../../src/cli/train.ts";
 import { selectFeatures, selectRows } from "../../src/data/index.ts";
 import { writeAtomically } from "../../src/io/files.ts";
 import { modelToBytes } from "../../src/io/modelfile.ts";

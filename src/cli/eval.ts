@@ -1,7 +1,7 @@
 // mlgpf eval MODEL FILE
 
 import { stat } from "node:fs/promises";
-import { writeAtomically } from "../io/files.ts";
+import { checkWritable, writeAtomically } from "../io/files.ts";
 import type { Evaluation, EvaluationOptions } from "../metrics/evaluation.ts";
 import { labelsAsCsv, labelsAsJson } from "../metrics/labelfile.ts";
 import { evaluate } from "../predict/evaluate.ts";
@@ -20,13 +20,18 @@ import {
   UsageError,
 } from "./flags.ts";
 import { openModel, withHost } from "./predict.ts";
-import { checkFolder, machine, writeReport } from "./report.ts";
+import { machine, writeReport } from "./report.ts";
 import { type Terminal, terminal } from "./terminal.ts";
 
 const evalFlags: Flags = {
   calibration: { kind: "switch", help: "also measure how honest the probabilities are" },
-  limit: { kind: "number", help: "keep at most N labels a point (default: 5, with --threshold any)" },
-  threshold: { kind: "number", value: "P", help: "keep only labels at least this probable" },
+  limit: {
+    kind: "whole",
+    from: 1,
+    help: "keep at most N labels a point",
+    default: "5, with --threshold any",
+  },
+  threshold: { kind: "number", from: 0, to: 1, value: "P", help: "keep only labels at least this probable" },
   thresholds: { kind: "switch", help: "precision, recall and F1 by threshold, and the best" },
   "per-label": { kind: "text", value: "FILE", help: "write the figures of every label (.csv or .json)" },
   json: { kind: "switch", help: "print one JSON object" },
@@ -38,13 +43,8 @@ const evalFlags: Flags = {
 };
 
 function optionsOf(parsed: Parsed): EvaluationOptions {
-  const [limit, threshold] = [parsed.number("limit"), parsed.number("threshold")];
-  if (limit !== undefined && !(Number.isInteger(limit) && limit >= 1))
-    throw new UsageError(`--limit: found ${limit}, expected a whole number of at least 1`);
-  if (threshold !== undefined && !(threshold >= 0 && threshold <= 1))
-    throw new UsageError(`--threshold: found ${threshold}, expected a number from 0 to 1`);
   return {
-    ...given({ limit, threshold }),
+    ...given({ limit: parsed.number("limit"), threshold: parsed.number("threshold") }),
     calibration: parsed.on("calibration"),
     thresholds: parsed.on("thresholds"),
     perLabel: parsed.text("per-label") !== undefined,
@@ -58,8 +58,7 @@ async function evaluateCommand(parsed: Parsed): Promise<void> {
   const options = optionsOf(parsed);
   const [device, threads] = [deviceOf(parsed), parsed.number("threads")];
   const [report, perLabel] = [parsed.text("report"), parsed.text("per-label")];
-  checkFolder(report);
-  checkFolder(perLabel);
+  for (const output of [report, perLabel]) if (output !== undefined) await checkWritable(output);
   const screen = terminal(parsed.on("quiet"));
   const model = await openModel(path);
   const { dataset } = await readData(file, parsed, screen, model);

@@ -11,6 +11,7 @@ import { flagHelp, parseFlags, UsageError } from "./flags.ts";
 import { inspectCommand, selfcheckCommand } from "./inspect.ts";
 import { predictCommand } from "./predict.ts";
 import { serveCommand } from "./serve.ts";
+import { Stopped } from "./signals.ts";
 import { trainCommand } from "./train.ts";
 import { version } from "./version.ts";
 
@@ -65,5 +66,5 @@ try {
 } catch (error) {
   const message = error instanceof Error ? error.message : String(error);
   console.error(process.env.MLGPF_DEBUG && error instanceof Error ? error.stack : `mlgpf: ${message}`);
-  process.exitCode = error instanceof UsageError ? 2 : 1;
+  process.exitCode = error instanceof UsageError ? 2 : error instanceof Stopped ? error.exitCode : 1;
 }

@@ -1,20 +1,12 @@
 // --report FILE: the report of a training or of a measurement, written as one HTML file.
 
-import { existsSync } from "node:fs";
-import { basename, dirname } from "node:path";
+import { basename } from "node:path";
 import process from "node:process";
 import type { Dataset } from "../data/dataset.ts";
-import { FileError } from "../io/errors.ts";
 import { writeAtomically } from "../io/files.ts";
 import type { Predictor } from "../predict/predictor.ts";
 import type { PointText, ReportSource } from "../report/collect.ts";
 import type { Terminal } from "./terminal.ts";
-
-/** Said before the work and not after hours of it. */
-export function checkFolder(path: string | undefined): void {
-  if (path !== undefined && !existsSync(dirname(path)))
-    throw new FileError("write", path, "there is no such folder", "ENOENT");
-}
 
 /** The program and the machine it runs on. */
 export function machine(): string {

@@ -6,14 +6,28 @@ import process from "node:process";
 export interface Terminal {
   /** A line that stays. */
   say(text: string): void;
-  /** A line that the next one replaces; in a pipe it is printed now and then. */
-  show(text: string, fraction?: number): void;
+  /** A line, or parts of one, most useful first, that the next one replaces; in a pipe it is printed now and then. */
+  show(text: string | readonly string[], fraction?: number): void;
   /** Ends the live line. */
   done(): void;
 }
 
-const BAR = 24;
+/** Of the bar, on a wide and on a narrow terminal. */
+const BARS = [24, 10];
+const WIDE = 110;
 const PIPE_MILLISECONDS = 5000;
+const GAP = "  ";
+
+/** A bar, where there is a fraction, and as many of the parts as there is room for. */
+export function fittedLine(parts: readonly string[], fraction: number | undefined, columns: number): string {
+  const length = (columns >= WIDE ? BARS[0] : BARS[1]) as number;
+  const filled = Math.round(length * Math.min(1, Math.max(0, fraction ?? 0)));
+  const bar = fraction === undefined ? "" : `${"█".repeat(filled)}${"░".repeat(length - filled)} `;
+  let count = parts.length;
+  const line = (): string => bar + parts.slice(0, count).join(GAP);
+  while (count > 1 && line().length > columns) count--;
+  return line().slice(0, columns);
+}
 
 export function terminal(quiet: boolean): Terminal {
   if (quiet) return { say: () => {}, show: () => {}, done: () => {} };
@@ -31,15 +45,14 @@ export function terminal(quiet: boolean): Terminal {
       out.write(`${text}\n`);
     },
     show(text, fraction) {
+      const parts = typeof text === "string" ? [text] : text;
       if (live) {
-        const filled = Math.round(BAR * Math.min(1, fraction ?? 0));
-        const bar = fraction === undefined ? "" : `${"█".repeat(filled)}${"░".repeat(BAR - filled)} `;
-        const line = `${bar}${text}`;
-        out.write(`\r\u001b[K${line.slice(0, Math.max(20, (out.columns || 80) - 1))}`);
+        // A line as long as the terminal would go on to the next.
+        out.write(`\r\u001b[K${fittedLine(parts, fraction, Math.max(20, (out.columns || 80) - 1))}`);
         open = true;
       } else if (performance.now() - printed > PIPE_MILLISECONDS) {
         printed = performance.now();
-        out.write(`${text}\n`);
+        out.write(`${parts.join(GAP)}\n`);
       }
     },
     done() {

@@ -1,23 +1,24 @@
 // mlgpf train FILE --out MODEL
 
-import { existsSync } from "node:fs";
-import { rm } from "node:fs/promises";
-import process from "node:process";
-import { readWhole, writeAtomically } from "../io/files.ts";
+import type { Dataset } from "../data/dataset.ts";
+import { checkWritable } from "../io/files.ts";
 import { modelToBytes } from "../io/modelfile.ts";
 import type { TrainedModel } from "../predict/model.ts";
-import { recordHistory } from "../report/history.ts";
+import { type HistoryRecorder, recordHistory } from "../report/history.ts";
 import { completeOptions, type TrainOptions, trainOptions } from "../train/options.ts";
-import type { TrainProgress } from "../train/progress.ts";
 import { type RunOptions, runOptions } from "../train/run.ts";
 import { train } from "../train/train.ts";
+import { CheckpointFile } from "./checkpoint.ts";
 import type { Command } from "./command.ts";
 import { dataFlags, readData, textFlags } from "./data.ts";
 import { type Flags, given, type Parsed, quietFlag, UsageError } from "./flags.ts";
 import { asTyped, flagsOf, optionsGiven } from "./options.ts";
+import { writeSomewhere } from "./outputs.ts";
 import { withPredictor } from "./predict.ts";
-import { checkFolder, machine, writeReport } from "./report.ts";
-import { duration, type Terminal, terminal } from "./terminal.ts";
+import { closingLine, showProgress } from "./progress.ts";
+import { machine, writeReport } from "./report.ts";
+import { Stopped, watchSignals } from "./signals.ts";
+import { type Terminal, terminal } from "./terminal.ts";
 
 const flags: Flags = {
   out: { kind: "text", value: "MODEL", help: "where the model goes (required)" },
@@ -47,30 +48,6 @@ function optionsOf(parsed: Parsed): TrainOptions & RunOptions {
   return options;
 }
 
-/** Progress of a training as a line. */
-export function showProgress(terminal: Terminal): (progress: TrainProgress) => void {
-  return (progress) => {
-    if (progress.stage === "note") terminal.say(progress.text);
-    else if (progress.stage !== "training") terminal.show(progress.stage, progress.fraction);
-    else {
-      const { step, steps, epoch, bound, divergence, pointsPerSecond, secondsLeft, validation } = progress;
-      const parts = [
-        `step ${step}/${steps}`,
-        `epoch ${epoch.toFixed(1)}`,
-        `bound ${bound.toPrecision(6)}`,
-        `KL ${divergence.toPrecision(4)}`,
-        `${Math.round(pointsPerSecond)} points/s`,
-        `${duration(secondsLeft)} left`,
-      ];
-      if (validation)
-        parts.push(
-          `P@1 ${validation["P@1"]?.toFixed(1)} P@3 ${validation["P@3"]?.toFixed(1)} P@5 ${validation["P@5"]?.toFixed(1)}`,
-        );
-      terminal.show(parts.join("  "), step / steps);
-    }
-  };
-}
-
 async function run(parsed: Parsed): Promise<void> {
   try {
     await trainFile(parsed);
@@ -85,57 +62,26 @@ async function trainFile(parsed: Parsed): Promise<void> {
   if (file === undefined || more.length > 0) throw new UsageError("mlgpf train takes one data file");
   if (out === undefined) throw new UsageError("mlgpf train needs --out MODEL");
   const report = parsed.text("report");
-  checkFolder(out);
-  checkFolder(report);
+  for (const path of [out, report]) if (path !== undefined) await checkWritable(path);
   const options = optionsOf(parsed);
   const screen = terminal(parsed.on("quiet"));
-  const checkpoint = parsed.text("checkpoint") ?? `${out}.checkpoint`;
   const begin = performance.now();
   const { dataset } = await readData(file, parsed, screen);
   const valid = parsed.text("valid");
   const validation =
     valid === undefined ? undefined : (await readData(valid, parsed, screen, sameAs(dataset))).dataset;
-  const { features, labels } = dataset;
-  screen.say(`${features.rows} points, ${features.columns} features, ${labels.labels} labels`);
-
   const begun = performance.now();
   const watched = recordHistory(() => (performance.now() - begun) / 1000);
-  const show = showProgress(screen);
-  let model: TrainedModel;
-  let bytes: Uint8Array;
-  const abort = new AbortController();
-  const interrupt = (): void => abort.abort();
-  process.once("SIGINT", interrupt);
-  process.once("SIGTERM", interrupt);
-  try {
-    model = await train(dataset, {
-      ...options,
-      ...given({ validation }),
-      ...(parsed.on("resume") ? { resume: await readWhole(checkpoint) } : {}),
-      signal: abort.signal,
-      onProgress: (progress) => {
-        watched.record(progress);
-        show(progress);
-      },
-      onCheckpoint: (bytes) => writeAtomically(checkpoint, bytes),
-    });
-    screen.done();
-    bytes = modelToBytes(model);
-    await writeAtomically(out, bytes);
-    await rm(checkpoint, { force: true });
-    screen.say(`${out} written after ${duration((performance.now() - begin) / 1000)}`);
-    if (parsed.on("json")) console.log(JSON.stringify(model.summary));
-  } catch (error) {
-    if (!abort.signal.aborted) throw error;
-    const kept = existsSync(checkpoint)
-      ? `go on with --resume (the state is in ${checkpoint})`
-      : "nothing was to be kept yet";
-    throw new Error(`stopped; ${kept}`);
-  } finally {
-    screen.done();
-    process.removeListener("SIGINT", interrupt);
-    process.removeListener("SIGTERM", interrupt);
-  }
+  const checkpoint = new CheckpointFile(parsed.text("checkpoint") ?? `${out}.checkpoint`, screen);
+  const given = { ...options, ...(validation ? { validation } : {}) };
+  const model = await trainWatched(dataset, given, parsed.on("resume"), checkpoint, watched, screen);
+  const bytes = modelToBytes(model);
+  const written = await writeSomewhere(out, bytes);
+  await checkpoint.remove();
+  screen.say(closingLine(model, (performance.now() - begin) / 1000, valid ?? ""));
+  if (parsed.on("json")) console.log(JSON.stringify(model.summary));
+  if (written.problem) throw new Error(`${written.problem.message}; the model is in ${written.path}`);
+  screen.say(`${out} written`);
   if (report === undefined) return;
   const history = watched.history();
   // Of a training that was resumed only the last part was watched.
@@ -144,11 +90,44 @@ async function trainFile(parsed: Parsed): Promise<void> {
     model,
     bytes: bytes.length,
     title: file,
-    run: { ...given({ seconds }), machine: machine(), notes: watched.notes },
+    run: { ...(seconds === undefined ? {} : { seconds }), machine: machine(), notes: watched.notes },
     history,
     ...(validation ? { validation: { data: validation, file: valid as string } } : {}),
   };
   await withPredictor(model, options.threads, (predictor) => writeReport(report, job, predictor, screen));
+}
+
+/** Trains with progress on the screen and checkpoints in a file; a signal stops it and says what is so. */
+async function trainWatched(
+  dataset: Dataset,
+  options: TrainOptions & RunOptions,
+  resume: boolean,
+  checkpoint: CheckpointFile,
+  watched: HistoryRecorder,
+  screen: Terminal,
+): Promise<TrainedModel> {
+  const show = showProgress(screen);
+  const stop = watchSignals();
+  const { features, labels } = dataset;
+  screen.say(`${features.rows} points, ${features.columns} features, ${labels.labels} labels`);
+  try {
+    const from = resume ? await checkpoint.read() : undefined;
+    return await train(dataset, {
+      ...options,
+      ...(from ? { resume: from } : {}),
+      signal: stop.signal,
+      onProgress: (progress) => {
+        watched.record(progress);
+        show(progress);
+      },
+      onCheckpoint: (bytes) => checkpoint.write(bytes),
+    });
+  } catch (error) {
+    throw stop.came ? new Stopped(`stopped; ${checkpoint.standing()}`, stop.came) : error;
+  } finally {
+    screen.done();
+    stop.end();
+  }
 }
 
 /** The validation file is read as the training file was: its names and vocabulary stand. */

@@ -146,6 +146,22 @@ export async function readSafetensorsFile(path: string): Promise<TensorFile> {
   }
 }
 
+/** A name in the folder of a file for what is not whole yet. */
+const temporaryName = (path: string): string => `${path}.${crypto.randomUUID().slice(0, 8)}.tmp`;
+
+/** Refuses a path that `writeAtomically` could not write to: before the work whose outcome is to go there. */
+export async function checkWritable(path: string): Promise<void> {
+  const { access, constants, open, stat, unlink } = await import("node:fs/promises");
+  const there = await stat(path).catch(() => undefined);
+  if (there?.isDirectory()) throw new FileError("write", path, REASONS.EISDIR as string, "EISDIR");
+  if (there && !there.isFile()) throw new FileError("write", path, "it is not a plain file", "EINVAL");
+  if (there) await attempt("write", path, () => access(path, constants.W_OK));
+  const trial = temporaryName(path);
+  const handle = await attempt("write", path, () => open(trial, "wx"));
+  await handle.close();
+  await attempt("write", path, () => unlink(trial));
+}
+
 /**
  * Writes a file so that its path holds either what it held before or all of the new content: first under a
  * temporary name in the same folder, flushed to the disk, then renamed. When anything fails the temporary
@@ -156,7 +172,7 @@ export async function writeAtomically(
   content: Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
 ): Promise<void> {
   const { open, rename, unlink } = await import("node:fs/promises");
-  const temporary = `${path}.${crypto.randomUUID().slice(0, 8)}.tmp`;
+  const temporary = temporaryName(path);
   const handle = await attempt("write", path, () => open(temporary, "wx"));
   try {
     try {

@@ -86,8 +86,10 @@ export function checkpointFromBytes(
   }
   if (metadata.data !== identity.data)
     throw new FormatError(file, "a checkpoint of other data", "one of the data given");
-  if (metadata.options !== identity.options)
-    throw new FormatError(file, "a checkpoint with other options", `the options ${identity.options}`);
+  if (metadata.options !== identity.options) {
+    const [found, wanted] = differing(metadata.options ?? "{}", identity.options);
+    throw new FormatError(file, `one made with ${found}`, `${wanted} (or the options it was made with)`);
+  }
   const step = Number(metadata.step);
   if (!Number.isSafeInteger(step) || step < 0)
     throw new FormatError(file, `step ${JSON.stringify(metadata.step)}`, "a whole number");
@@ -102,6 +104,30 @@ export function checkpointFromBytes(
     });
   }
   return state;
+}
+
+/** The options that two sets do not have in common, of each the name and the value. */
+function differing(found: string, wanted: string): [found: string, wanted: string] {
+  const [before, now] = [optionsOf(found), optionsOf(wanted)];
+  const names = [...new Set([...Object.keys(before), ...Object.keys(now)])];
+  const other = names.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(now[name]));
+  const said = (options: Record<string, unknown>): string =>
+    other.map((name) => `\`${name}\` ${inShort(options[name])}`).join(", ");
+  return [said(before), said(now)];
+}
+
+function optionsOf(text: string): Record<string, unknown> {
+  try {
+    return JSON.parse(text) as Record<string, unknown>;
+  } catch {
+    return {};
+  }
+}
+
+/** A value of an option, unless it is long. */
+function inShort(value: unknown): string {
+  const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "none");
+  return text.length > 60 ? "another" : text;
 }
 
 function extraOf(text: string | undefined, file: string): TrainingState["extra"] {

@@ -44,7 +44,7 @@ export async function runSteps(
     session.advance();
     last = trainer.step === trainer.steps;
     if (run.validation && (trainer.step % validateEvery === 0 || last)) {
-      validation = await session.validate(run.validation);
+      validation = await session.validate(run.validation, last);
       last ||= early?.done === true;
     }
     await session.keepUp();

@@ -102,12 +102,12 @@ export class Session {
     return model;
   }
 
-  /** Figures of the model as it is now; with early stopping they decide. */
-  async validate(data: Dataset): Promise<Record<string, number>> {
+  /** Figures of the model as it is now; with early stopping they decide. The log loss takes longer: at the end it is there. */
+  async validate(data: Dataset, last: boolean): Promise<Record<string, number>> {
     const { early, trainer, device } = this;
     const model = await this.model();
     const predictor = new Predictor(device.backend, model);
-    const calibration = early?.metric === "logLoss";
+    const calibration = early !== undefined || last;
     const found = await evaluate(predictor, data, { calibration });
     predictor.free();
     device.check();

@@ -1,0 +1,42 @@
+// What a training says: a line while it runs, and a line of figures at its end.
+
+import type { TrainedModel } from "../predict/model.ts";
+import type { TrainProgress } from "../train/progress.ts";
+import { duration, type Terminal } from "./terminal.ts";
+
+type Figures = Readonly<Record<string, number>>;
+
+/** "P@1 80.4 P@3 61.0 P@5 40.7", and the log loss where it was measured. */
+export function figuresLine(figures: Figures): string {
+  const precision = ["P@1", "P@3", "P@5"].map((name) => `${name} ${figures[name]?.toFixed(1)}`);
+  const { logLoss } = figures;
+  return [...precision, ...(logLoss === undefined ? [] : [`log loss ${logLoss.toPrecision(4)}`])].join(" ");
+}
+
+/** Progress of a training as a line, most useful first. */
+export function showProgress(terminal: Terminal): (progress: TrainProgress) => void {
+  return (progress) => {
+    if (progress.stage === "note") terminal.say(progress.text);
+    else if (progress.stage !== "training") terminal.show([progress.stage], progress.fraction);
+    else {
+      const { step, steps, epoch, bound, divergence, pointsPerSecond, secondsLeft, validation } = progress;
+      const parts = [
+        `step ${step}/${steps}`,
+        `${duration(secondsLeft)} left`,
+        ...(validation ? [figuresLine(validation)] : []),
+        `bound ${bound.toPrecision(6)}`,
+        `KL ${divergence.toPrecision(4)}`,
+        `${Math.round(pointsPerSecond)} points/s`,
+        `epoch ${epoch.toFixed(1)}`,
+      ];
+      terminal.show(parts, step / steps);
+    }
+  };
+}
+
+/** The figures that close a training. */
+export function closingLine({ summary, labels }: TrainedModel, seconds: number, measuredOn: string): string {
+  const { points, validation } = summary;
+  const size = `${duration(seconds)}, ${points} points, ${labels} labels`;
+  return validation ? `${size}; on ${measuredOn}: ${figuresLine(validation)}` : size;
+}

@@ -1,0 +1,259 @@
+// Training from the command line: where its model goes, what is so after Ctrl-C, what it says.
+
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import process from "node:process";
+import { describe, expect, test } from "vitest";
+import { fittedLine } from "../../src/cli/terminal.ts";
+import {
+  data,
+  expectSentence,
+  inFolder,
+  mlgpf,
+  type Outcome,
+  outcome,
+  small,
+  start,
+  xcText,
+} from "./support.ts";
+
+describe("--early-stop", () => {
+  test("stops, with a number or without, and keeps the best; it needs --valid", async () => {
+    await inFolder(async (path) => {
+      writeFileSync(path("data.txt"), xcText(data));
+      // The same points with other labels: the better these data are known, the worse for those.
+      const { labels } = data;
+      const labelIndex = labels.labelIndex.map((label) => (label + 5) % 12);
+      writeFileSync(path("other.txt"), xcText({ ...data, labels: { ...labels, labelIndex } }));
+      const train = [
+        "train",
+        path("data.txt"),
+        "--out",
+        path("model"),
+        ...small,
+        "--kl-warmup",
+        "0",
+        "--json",
+      ];
+      for (const [flag, patience] of [
+        [["--early-stop"], 3],
+        [["--early-stop", "2"], 2],
+      ] as const) {
+        const { code, out, err } = await mlgpf([...train, ...flag, "--valid", path("other.txt")]);
+        expect(code, err).toBe(0);
+        const { steps, earlyStopping, options } = JSON.parse(out);
+        expect(options.earlyStopping).toEqual({ patience, metric: "logLoss" });
+        expect(earlyStopping).toMatchObject({ lastStep: steps + 3 * patience, plannedSteps: 60 });
+        expect(err).toContain(`stopped at step ${earlyStopping.lastStep} of 60`);
+      }
+      const lacking = await mlgpf([...train, "--early-stop"]);
+      expect(lacking.code).toBe(2);
+      expectSentence(lacking);
+      expect(lacking.err).toContain("--early-stop: found no validation data, expected --valid FILE");
+    });
+  });
+});
+
+/** A training that takes long enough to be stopped, with some options instead of its own. */
+function long(path: (name: string) => string, out: string, own: Record<string, string> = {}): string[] {
+  const sizes = { kernel: "se", factors: "20", "inducing-points": "60", batch: "75", epochs: "1500" };
+  const options = Object.entries({ ...sizes, ...own }).flatMap(([name, value]) => [`--${name}`, value]);
+  return ["train", path("data.txt"), "--out", path(out), ...options];
+}
+
+/** Runs a training, does something when its steps have begun, and waits for its end. */
+async function during(
+  args: string[],
+  body: (pid: number) => void,
+  options: Parameters<typeof start>[2] = {},
+): Promise<Outcome> {
+  const child = start(args, undefined, options);
+  const ended = outcome(child);
+  // The last thing said before the steps begin.
+  await new Promise<void>((done) => {
+    child.stderr?.on("data", (chunk) => {
+      if (String(chunk).includes("projections")) setTimeout(done, 400);
+    });
+    child.on("close", done);
+  });
+  body(child.pid as number);
+  return await ended;
+}
+
+// Not child.kill(): after it Deno reports the signal whatever code the program ends with.
+const interrupt = (pid: number): boolean => process.kill(pid, "SIGINT");
+const lastLine = ({ err }: Outcome): string => err.trimEnd().split("\n").at(-1) as string;
+
+describe("--out", () => {
+  test("that cannot be written is refused before the data are read", async () => {
+    await inFolder(async (path) => {
+      mkdirSync(path("folder"));
+      // Root may write anywhere but here.
+      const readOnly = process.getuid?.() === 0 ? "/sys/model" : path("locked/model");
+      if (process.getuid?.() !== 0) mkdirSync(path("locked"), { mode: 0o555 });
+      const cases: [string, string][] = [
+        [path("folder"), "it is a folder"],
+        [path("none/model"), "there is no such folder"],
+        ["/dev/null", "it is not a plain file"],
+        [readOnly, "permission denied"],
+      ];
+      for (const [out, why] of cases) {
+        const result = await mlgpf(["train", path("no-data.txt"), "--out", out]);
+        expect(result.code).toBe(1);
+        expectSentence(result);
+        expect(result.err).toContain(`cannot write ${out}: ${why}`);
+        const report = await mlgpf(["train", path("no-data.txt"), "--out", path("model"), "--report", out]);
+        expect(report.err).toContain(`cannot write ${out}: ${why}`);
+      }
+    });
+  });
+
+  test("that cannot be written any more at the end: the model is kept elsewhere", async () => {
+    await inFolder(async (path) => {
+      writeFileSync(path("data.txt"), xcText(data));
+      for (const name of ["gone", "current"]) mkdirSync(path(name));
+      const train = long(path, "gone/model");
+      const ended = await during(train, () => rmSync(path("gone"), { recursive: true }), {
+        cwd: path("current"),
+      });
+      expect(ended.code, ended.err).toBe(1);
+      expect(lastLine(ended)).toContain(
+        `cannot write ${path("gone/model")}: there is no such folder; the model is in `,
+      );
+      expect(readdirSync(path("current"))).toEqual(["model"]);
+      expect((await mlgpf(["inspect", path("current/model")])).code).toBe(0);
+    });
+  });
+});
+
+describe("Ctrl-C", () => {
+  test("keeps the state; --resume goes on to the same bytes", async () => {
+    await inFolder(async (path) => {
+      writeFileSync(path("data.txt"), xcText(data));
+      const stopped = await during(long(path, "stopped"), interrupt);
+      expect(stopped.code, stopped.err).toBe(130);
+      expect(lastLine(stopped)).toBe(
+        `mlgpf: stopped; go on with --resume (the state is in ${path("stopped.checkpoint")})`,
+      );
+      expect(readdirSync(path(".")).sort()).toEqual(["data.txt", "stopped.checkpoint"]);
+
+      const other = await mlgpf([...long(path, "stopped", { seed: "5", factors: "21" }), "--resume"]);
+      expect(other.code).toBe(1);
+      expect(lastLine(other)).toBe(
+        "mlgpf: the checkpoint: found one made with --factors 20, --seed 0, expected --factors 21, --seed 5 (or the options it was made with)",
+      );
+      const resumed = await mlgpf([...long(path, "stopped"), "--resume"]);
+      expect(resumed.code, resumed.err).toBe(0);
+      expect((await mlgpf(long(path, "whole"))).code).toBe(0);
+      expect(readFileSync(path("stopped")).equals(readFileSync(path("whole")))).toBe(true);
+      expect(readdirSync(path(".")).sort()).toEqual(["data.txt", "stopped", "whole"]);
+    });
+  });
+
+  test("says where the state is when it could not be kept in its place", async () => {
+    await inFolder(async (path) => {
+      writeFileSync(path("data.txt"), xcText(data));
+      for (const name of ["gone", "current"]) mkdirSync(path(name));
+      const stopped = await during(
+        long(path, "gone/model"),
+        (pid) => {
+          rmSync(path("gone"), { recursive: true });
+          interrupt(pid);
+        },
+        { cwd: path("current") },
+      );
+      expect(stopped.code).toBe(130);
+      const kept = path("current/model.checkpoint");
+      expect(lastLine(stopped)).toMatch(
+        /^mlgpf: stopped; go on with --resume --checkpoint .*current\/model\.checkpoint /,
+      );
+      expect(existsSync(kept)).toBe(true);
+    });
+  });
+
+  test("says that there is no state before the first step, whatever file is there", async () => {
+    await inFolder(async (path) => {
+      writeFileSync(path("data.txt"), xcText(data));
+      writeFileSync(path("model.checkpoint"), "of another training");
+      const child = start([...long(path, "model"), "--rank", "40", "--checkpoint-seconds", "1000"]);
+      const ended = outcome(child);
+      await new Promise<void>((done) => child.stderr?.once("data", () => done()));
+      interrupt(child.pid as number);
+      const stopped = await ended;
+      // As soon as it has said something: while it prepares, or at the first step.
+      if (lastLine(stopped).includes("--resume")) return;
+      expect(stopped.code, stopped.err).toBe(130);
+      expect(lastLine(stopped)).toBe("mlgpf: stopped; there is no state to go on from yet");
+      expect(readFileSync(path("model.checkpoint"), "utf8")).toBe("of another training");
+    });
+  });
+});
+
+describe("a checkpoint", () => {
+  test("of an earlier training is kept under another name", async () => {
+    await inFolder(async (path) => {
+      writeFileSync(path("data.txt"), xcText(data));
+      writeFileSync(path("model.checkpoint"), "of another training");
+      writeFileSync(path("model.checkpoint.1"), "of a third");
+      const train = ["train", path("data.txt"), "--out", path("model"), ...small];
+      const { code, err } = await mlgpf([...train, "--checkpoint-seconds", "0"]);
+      expect(code, err).toBe(0);
+      expect(err).toContain(`the checkpoint of an earlier training is kept as ${path("model.checkpoint.2")}`);
+      expect(readFileSync(path("model.checkpoint.2"), "utf8")).toBe("of another training");
+      expect(existsSync(path("model.checkpoint"))).toBe(false);
+    });
+  });
+
+  test("that is not there: --resume starts from the beginning and says so", async () => {
+    await inFolder(async (path) => {
+      writeFileSync(path("data.txt"), xcText(data));
+      const { code, err } = await mlgpf([
+        "train",
+        path("data.txt"),
+        "--out",
+        path("model"),
+        ...small,
+        "--resume",
+      ]);
+      expect(code, err).toBe(0);
+      expect(err).toContain(
+        `there is no checkpoint ${path("model.checkpoint")}: starting from the beginning`,
+      );
+    });
+  });
+});
+
+describe("what a training says", () => {
+  test("fits the terminal, most useful first", () => {
+    const parts = [
+      "step 480/500",
+      "1 min 15 s left",
+      "P@1 80.4 P@3 61.0 P@5 40.7",
+      "bound -1234.56",
+      "KL 123.4",
+      "9000 points/s",
+    ];
+    for (let columns = 20; columns < 200; columns++)
+      expect(fittedLine(parts, 0.5, columns).length).toBeLessThanOrEqual(columns);
+    expect(fittedLine(parts, 0.96, 79)).toBe(
+      "██████████ step 480/500  1 min 15 s left  P@1 80.4 P@3 61.0 P@5 40.7",
+    );
+    expect(fittedLine(parts, 0.96, 40)).toBe("██████████ step 480/500  1 min 15 s left");
+    expect(fittedLine(parts, undefined, 200)).toBe(parts.join("  "));
+  });
+
+  test("closes with figures", async () => {
+    await inFolder(async (path) => {
+      writeFileSync(path("data.txt"), xcText(data));
+      const train = ["train", path("data.txt"), "--out", path("model"), ...small];
+      const plain = await mlgpf(train);
+      expect(plain.err).toMatch(/^\d+ s, 150 points, 12 labels$/m);
+      const measured = await mlgpf([...train, "--valid", path("data.txt"), "--json"]);
+      expect(measured.err).toMatch(
+        /^\d+ s, 150 points, 12 labels; on .*data\.txt: P@1 [\d.]+ P@3 [\d.]+ P@5 [\d.]+ log loss 0\.\d+$/m,
+      );
+      const { logLoss } = JSON.parse(measured.out).validation;
+      const evaluated = await mlgpf(["eval", path("model"), path("data.txt"), "--json", "--calibration"]);
+      expect(JSON.parse(evaluated.out).logLoss).toBe(logLoss);
+    });
+  });
+});
