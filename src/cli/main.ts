@@ -4,6 +4,7 @@
 import process from "node:process";
 import { listed } from "../options/kinds.ts";
 import { didYouMean } from "../options/nearest.ts";
+import { version } from "../version.ts";
 import type { Command } from "./command.ts";
 import { compactCommand } from "./compact.ts";
 import { evalCommand } from "./eval.ts";
@@ -13,7 +14,6 @@ import { predictCommand } from "./predict.ts";
 import { serveCommand } from "./serve.ts";
 import { Stopped } from "./signals.ts";
 import { trainCommand } from "./train.ts";
-import { version } from "./version.ts";
 
 const commands: Command[] = [
   trainCommand,

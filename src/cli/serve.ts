@@ -1,73 +1,195 @@
-// mlgpf serve MODEL
+// mlgpf serve MODEL [MODEL ...]
 
+import { basename } from "node:path";
 import process from "node:process";
+import { readWhole } from "../io/files.ts";
+import { isLoopback } from "../serve/doors.ts";
+import { FileProject } from "../serve/fileproject.ts";
 import { defaultLimits, type Limits } from "../serve/limits.ts";
-import { listen, type Running } from "../serve/node.ts";
-import { openTagger } from "../serve/open.ts";
+import { type Dropped, listen, type Running } from "../serve/node.ts";
+import { OtherThread } from "../serve/otherthread.ts";
 import { createService } from "../serve/service.ts";
+import { readSubjects, type Subjects } from "../serve/subjects.ts";
 import type { Command } from "./command.ts";
 import { type Flags, type Parsed, UsageError } from "./flags.ts";
-import { terminal } from "./terminal.ts";
+import { listFlags, readLists } from "./lists.ts";
+import { type Terminal, terminal } from "./terminal.ts";
 
 const MEGABYTE = 2 ** 20;
-const { bodyBytes, batch, queue, requests, seconds } = defaultLimits;
+const MOST = 1e6;
+const { bodyBytes, batch, labels, requests, heldBytes, seconds } = defaultLimits;
 
 const flags: Flags = {
-  port: { kind: "number", help: "port to listen on; 0 takes a free one (default: 8080)" },
-  host: { kind: "text", value: "NAME", help: "address to listen on (default: 127.0.0.1, this machine only)" },
-  "max-body": { kind: "number", value: "MB", help: `longest request (default: ${bodyBytes / MEGABYTE})` },
-  "max-batch": { kind: "number", help: `most texts in one request (default: ${batch})` },
-  "max-queue": {
-    kind: "number",
-    help: `texts that may wait before clients are asked to come again (default: ${queue})`,
+  port: { kind: "whole", to: 65535, help: "port to listen on; 0 takes a free one", default: "8080" },
+  host: {
+    kind: "text",
+    value: "NAME",
+    help: "address to listen on",
+    default: "127.0.0.1, this machine only",
   },
-  "max-requests": { kind: "number", help: `requests under way at once (default: ${requests})` },
+  id: {
+    kind: "text",
+    repeat: true,
+    value: "NAME",
+    help: "name of each model in addresses, in order",
+    default: "its file's",
+  },
+  language: {
+    kind: "text",
+    repeat: true,
+    value: "CODE",
+    help: "language of each model's texts",
+    default: "en",
+  },
+  "labels-file": {
+    kind: "text",
+    repeat: true,
+    value: "FILE",
+    help: "addresses, names and notations of the labels (TSV or CSV: uri, label, notation); one for all models or for each",
+  },
+  ...listFlags,
+  "allow-host": {
+    kind: "text",
+    repeat: true,
+    value: "NAME",
+    help: "a name that clients may ask by, beside localhost; as often as needed",
+  },
+  cors: {
+    kind: "text",
+    repeat: true,
+    value: "ORIGIN",
+    help: "an origin whose pages may ask (https://example.org), or * for all; as often as needed",
+  },
+  "max-body": {
+    kind: "number",
+    above: 0,
+    to: 1024,
+    value: "MB",
+    help: "longest request, unpacked",
+    default: String(bodyBytes / MEGABYTE),
+  },
+  "max-batch": {
+    kind: "whole",
+    from: 1,
+    to: MOST,
+    help: "most texts in one request",
+    default: String(batch),
+  },
+  "max-labels": {
+    kind: "whole",
+    from: 1,
+    to: 1e8,
+    help: "most labels in one answer, over all its texts",
+    default: String(labels),
+  },
+  "max-requests": {
+    kind: "whole",
+    from: 1,
+    to: MOST,
+    help: "requests under way at once",
+    default: String(requests),
+  },
+  "max-held": {
+    kind: "number",
+    above: 0,
+    to: MOST,
+    value: "MB",
+    help: "what large requests and answers that are not sent yet may hold before clients are asked to come again",
+    default: String(heldBytes / MEGABYTE),
+  },
   timeout: {
     kind: "number",
+    above: 0,
+    to: 3600,
     value: "SECONDS",
-    help: `time a client has to send its request (default: ${seconds})`,
+    help: "time a client has to send its request, and to take its answer, and the server to end",
+    default: String(seconds),
   },
   quiet: { kind: "switch", help: "say nothing unless something is wrong" },
 };
 
-function wholeFlag(parsed: Parsed, name: string, standard: number, least: number, most: number): number {
-  const value = parsed.number(name) ?? standard;
-  if (!Number.isInteger(value) || value < least || value > most)
-    throw new UsageError(`--${name}: found ${value}, expected a whole number from ${least} to ${most}`);
-  return value;
-}
-
-function positiveFlag(parsed: Parsed, name: string, standard: number, most: number): number {
-  const value = parsed.number(name) ?? standard;
-  if (!(value > 0 && value <= most))
-    throw new UsageError(`--${name}: found ${value}, expected more than 0 and at most ${most}`);
-  return value;
-}
-
 function limitsOf(parsed: Parsed): Limits {
-  const most = 1e6;
+  const bytes = (name: string, standard: number): number => {
+    const megabytes = parsed.number(name);
+    return megabytes === undefined ? standard : Math.min(2 ** 31 - 1, Math.ceil(megabytes * MEGABYTE));
+  };
   return {
-    bodyBytes: Math.ceil(positiveFlag(parsed, "max-body", bodyBytes / MEGABYTE, 1024) * MEGABYTE),
-    batch: wholeFlag(parsed, "max-batch", batch, 1, most),
-    queue: wholeFlag(parsed, "max-queue", queue, 1, most),
-    requests: wholeFlag(parsed, "max-requests", requests, 1, most),
-    seconds: positiveFlag(parsed, "timeout", seconds, 3600),
+    bodyBytes: bytes("max-body", bodyBytes),
+    batch: parsed.number("max-batch") ?? batch,
+    labels: parsed.number("max-labels") ?? labels,
+    requests: parsed.number("max-requests") ?? requests,
+    heldBytes: bytes("max-held", heldBytes),
+    seconds: parsed.number("timeout") ?? seconds,
   };
 }
 
+/** The value of a flag for each model: given once for all of them, or once for each. */
+function forEach<T>(values: readonly T[], models: number, flag: string, fallback: T): T[] {
+  if (values.length > 1 && values.length !== models)
+    throw new UsageError(`--${flag}: found ${values.length}, expected one for all models or one for each`);
+  return Array.from({ length: models }, (_, i) => values[values.length > 1 ? i : 0] ?? fallback);
+}
+
+/** Names of the models in addresses. */
+function idsOf(paths: readonly string[], given: readonly string[]): string[] {
+  if (given.length > 0 && given.length !== paths.length)
+    throw new UsageError(`--id: found ${given.length} for ${paths.length} models, expected one for each`);
+  const ids = paths.map((path, i) => given[i] ?? basename(path).replace(/(?<=.)\.[^.]*$/, ""));
+  const twice = ids.find((id, i) => ids.indexOf(id) !== i);
+  if (twice !== undefined)
+    throw new UsageError(`--id: found two models called ${twice}, expected a name of its own for each`);
+  return ids;
+}
+
+async function openProjects(parsed: Parsed, screen: Terminal): Promise<FileProject[]> {
+  const paths = parsed.positional;
+  if (paths.length === 0) throw new UsageError("mlgpf serve takes a model, or several");
+  const ids = idsOf(paths, parsed.all("id"));
+  const languages = forEach(parsed.all("language"), paths.length, "language", "en");
+  const tables = await Promise.all(
+    parsed.all("labels-file").map(async (file): Promise<Subjects | undefined> => {
+      return readSubjects(new TextDecoder().decode(await readWhole(file)), file);
+    }),
+  );
+  const subjects = forEach(tables, paths.length, "labels-file", undefined);
+  const projects: FileProject[] = [];
+  for (const [i, path] of paths.entries()) {
+    screen.show(`opening ${path}`);
+    const [id, language, table] = [ids[i] as string, languages[i] as string, subjects[i]];
+    projects.push(await FileProject.open(path, { id, language, ...(table ? { subjects: table } : {}) }));
+  }
+  return projects;
+}
+
 async function run(parsed: Parsed): Promise<void> {
-  const [path, ...more] = parsed.positional;
-  if (path === undefined || more.length > 0) throw new UsageError("mlgpf serve takes one model");
-  const port = wholeFlag(parsed, "port", 8080, 0, 65535);
+  const port = parsed.number("port") ?? 8080;
   const host = parsed.text("host") ?? "127.0.0.1";
   const limits = limitsOf(parsed);
+  const hosts = parsed.all("allow-host");
   const screen = terminal(parsed.on("quiet"));
-  screen.show(`opening ${path}`);
-  const tagger = await openTagger(path);
-  const server = await start(() => listen(createService(tagger, limits), { host, port }), host, port);
-  screen.say(`${path} (${tagger.labels.length} labels) is served at ${server.url}, Ctrl-C ends`);
-  await stopped(server, (text) => screen.say(text));
-  tagger[Symbol.dispose]();
+  const lists = await readLists(parsed);
+  const projects = await openProjects(parsed, screen);
+  const other = new OtherThread(projects, limits, lists);
+  const service = createService(projects, {
+    limits,
+    ...lists,
+    large: other.answer,
+    origins: parsed.all("cors"),
+    ...(isLoopback(host) || hosts.length > 0 ? { hosts } : {}),
+  });
+  const server = await start(() => listen(service, { host, port }), host, port);
+  for (const { path, model } of projects)
+    screen.say(`${path} (${model.labels} labels) is served at ${server.url}, Ctrl-C ends`);
+  const forget = reloadOnHangup(projects, screen);
+  const dropped = await stopped(server, screen);
+  forget();
+  other.stop();
+  if (dropped.requests + dropped.connections > 0)
+    screen.say(
+      `stopped after ${limits.seconds} s: dropped ${dropped.requests} requests under way and ${dropped.connections} connections without one`,
+    );
+  // Whatever a runtime still keeps open does not keep it from ending.
+  setTimeout(() => process.exit(), 500).unref();
 }
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -88,18 +210,38 @@ async function start(listening: () => Promise<Running>, host: string, port: numb
   }
 }
 
+/** Reads the models again at each SIGHUP, one signal after the other; returns how to leave off. */
+function reloadOnHangup(projects: readonly FileProject[], screen: Terminal): () => void {
+  let last = Promise.resolve();
+  const reload = async (): Promise<void> => {
+    for (const project of projects) {
+      try {
+        await project.reload();
+        screen.say(`${project.path} (${project.model.labels} labels) is served from now on`);
+      } catch (error) {
+        console.error(`mlgpf: ${(error as Error).message}; the model stays as it was`);
+      }
+    }
+  };
+  const heard = (): void => {
+    last = last.then(reload);
+  };
+  process.on("SIGHUP", heard);
+  return () => process.removeListener("SIGHUP", heard);
+}
+
 /** Serves until a signal comes and what is under way is done; a second signal ends at once. */
-function stopped(server: Running, say: (text: string) => void): Promise<void> {
+function stopped(server: Running, screen: Terminal): Promise<Dropped> {
   return new Promise((done) => {
     let asked = false;
     const stop = (): void => {
       if (asked) process.exit(130);
       asked = true;
-      say("stopping: finishing what is under way (Ctrl-C again ends at once)");
-      void server.stop().then(() => {
+      screen.say("stopping: finishing what is under way (Ctrl-C again ends at once)");
+      void server.stop().then((dropped) => {
         process.removeListener("SIGINT", stop);
         process.removeListener("SIGTERM", stop);
-        done();
+        done(dropped);
       });
     };
     process.on("SIGINT", stop);
@@ -109,11 +251,12 @@ function stopped(server: Running, say: (text: string) => void): Promise<void> {
 
 export const serveCommand: Command = {
   name: "serve",
-  usage: "mlgpf serve MODEL [--port 8080] [--host 127.0.0.1]",
-  summary: "answer predictions over HTTP: POST /predict, GET /health, GET /metrics",
+  usage: "mlgpf serve MODEL [MODEL ...] [--port 8080] [--host 127.0.0.1]",
+  summary: "answer predictions over HTTP: POST /predict, GET /health, GET /metrics, and Annif's /v1",
   examples: [
     "mlgpf serve tagger.safetensors",
     `curl localhost:8080/predict -H 'content-type: application/json' -d '{"text": "a large wild cat"}'`,
+    "mlgpf serve first.bin second.bin --id first --id second --labels-file subjects.tsv",
   ],
   flags,
   run,

@@ -11,6 +11,9 @@ import { labelProbability } from "./probability.ts";
 import type { CompactModel } from "./read.ts";
 import { GROUP, type LabelLayer } from "./utilities.ts";
 
+/** Far beyond where any probability is 0 or 1, and far enough from what single precision can hold. */
+const LARGEST_MEAN = 1e30;
+
 /** Which labels to give for an input. */
 export interface PredictOptions extends LabelLists {
   /** Most labels for an input (default 5; with a threshold all that reach it). */
@@ -160,6 +163,9 @@ export class Tagger {
       this.#points[i] ??= latent.point();
       const point = this.#points[i] as LatentPoint;
       latent.compute((this.#input as InputReader).row(input), point);
+      // Single precision goes on with the means; beyond it there is nothing to compute with.
+      if (!point.mean.every((mean) => Math.abs(mean) <= LARGEST_MEAN))
+        throw new ArgumentError("input", "found values too large to compute with, expected smaller ones");
       return point;
     });
     const utilities = (this.#layer as LabelLayer).utilities(points.map(({ mean }) => mean));

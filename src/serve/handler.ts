@@ -1,30 +1,94 @@
 // The server as a function from Request to Response: for Deno.serve, Bun.serve and workers.
 
+import type { LabelLists } from "../metrics/allowed.ts";
+import { joined } from "./body.ts";
+import type { DoorOptions } from "./doors.ts";
 import type { Limits } from "./limits.ts";
-import { brokenOff, Refusal, tooLong, tooSlow } from "./refusal.ts";
-import { createService } from "./service.ts";
+import { type Project, projectOf } from "./project.ts";
+import { brokenOff, Refusal, tooSlow } from "./refusal.ts";
+import { createService, type OpenAnswer } from "./service.ts";
 import type { Tagger } from "./tagger.ts";
 
-/** A handler that answers POST /predict, GET /health, GET /metrics and GET / out of a tagger. */
+/** Limits, names and origins that may ask, lists of labels. */
+export interface HandlerOptions extends Partial<Limits>, DoorOptions, LabelLists {}
+
+/**
+ * A handler that answers POST /predict, GET /health, GET /metrics, GET / and Annif's /v1 out of a tagger, or of several
+ * projects.
+ */
 export function createHandler(
-  tagger: Tagger,
-  limits: Partial<Limits> = {},
+  tagger: Tagger | readonly Project[],
+  options: HandlerOptions = {},
 ): (request: Request) => Promise<Response> {
-  const service = createService(tagger, limits);
+  const { hosts, origins, allow, deny, ...limits } = options;
+  const projects = "predictMany" in tagger ? [projectOf(tagger)] : tagger;
+  const service = createService(projects, {
+    limits,
+    allow,
+    deny,
+    ...(hosts ? { hosts } : {}),
+    ...(origins ? { origins } : {}),
+  });
+  const { seconds } = service.limits;
   return async (request) => {
     const { pathname, search } = new URL(request.url);
-    const { status, headers, body } = await service.answer({
+    const answer = await service.answer({
       method: request.method,
       target: `${pathname}${search}`,
       header: (name) => request.headers.get(name),
-      body: () => readBody(request, service.limits),
+      body: (take) => readBody(request, seconds, take),
+      // The signal of a request cannot tell: in Deno it is aborted by every answer.
+      gone: () => false,
     });
-    return new Response(request.method === "HEAD" ? null : body, { status, headers });
+    const { status, headers } = answer;
+    const empty = request.method === "HEAD" || status === 204;
+    return new Response(empty ? over(answer, null) : bodyOf(answer, seconds), { status, headers });
   };
 }
 
-/** All of a body within the limits of length and time. */
-async function readBody(request: Request, { bodyBytes, seconds }: Limits): Promise<Uint8Array> {
+/** What nobody can see being sent counts as sent. */
+function over(answer: OpenAnswer, body: string | null): string | null {
+  answer.over(true);
+  return body;
+}
+
+/** A text as it is; pieces as a stream that hands them out as the client takes them, and not for ever. */
+function bodyOf(answer: OpenAnswer, seconds: number): BodyInit | null {
+  const { body } = answer;
+  if (typeof body === "string") return over(answer, body);
+  let next = 0;
+  let timer: ReturnType<typeof setTimeout>;
+  const end = (sent: boolean): void => {
+    clearTimeout(timer);
+    next = body.length;
+    answer.over(sent);
+  };
+  return new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        timer = setTimeout(() => {
+          end(false);
+          controller.error(new Error(`the answer was not taken within ${seconds} s`));
+        }, seconds * 1000);
+      },
+      pull(controller) {
+        const piece = body[next++];
+        if (piece) return controller.enqueue(piece);
+        controller.close();
+        end(true);
+      },
+      cancel: () => end(false),
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+/** All of a body within the time; `take` is told of each piece. */
+async function readBody(
+  request: Request,
+  seconds: number,
+  take: (bytes: number) => void,
+): Promise<Uint8Array> {
   if (request.body === null) return new Uint8Array();
   const reader = (request.body as ReadableStream<Uint8Array>).getReader();
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -32,14 +96,12 @@ async function readBody(request: Request, { bodyBytes, seconds }: Limits): Promi
     timer = setTimeout(() => reject(tooSlow(seconds)), seconds * 1000);
   });
   try {
-    const chunks: Uint8Array[] = [];
-    let length = 0;
+    const pieces: Uint8Array[] = [];
     for (;;) {
       const { done, value } = await Promise.race([reader.read(), late]);
-      if (done) return joined(chunks, length);
-      length += value.length;
-      if (length > bodyBytes) throw tooLong(bodyBytes);
-      chunks.push(value);
+      if (done) return joined(pieces);
+      take(value.length);
+      pieces.push(value);
     }
   } catch (error) {
     // Nobody waits for the rest.
@@ -48,15 +110,4 @@ async function readBody(request: Request, { bodyBytes, seconds }: Limits): Promi
   } finally {
     clearTimeout(timer);
   }
-}
-
-function joined(chunks: readonly Uint8Array[], length: number): Uint8Array {
-  if (chunks.length === 1) return chunks[0] as Uint8Array;
-  const bytes = new Uint8Array(length);
-  let at = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, at);
-    at += chunk.length;
-  }
-  return bytes;
 }

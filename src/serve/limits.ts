@@ -3,25 +3,39 @@
 import { finiteNumber, wholeNumber } from "../core/check.ts";
 import { ArgumentError } from "../core/errors.ts";
 
+/** Bounds of what one client and all together can ask for. */
 export interface Limits {
-  /** Longest body in bytes (default 1 MiB); a longer one is answered with 413. */
+  /** Longest body in bytes (default 1 MiB), unpacked; a longer one is answered with 413. */
   bodyBytes: number;
   /** Most inputs in one request (default 1,000); more are answered with 400. */
   batch: number;
-  /** Inputs that may wait at once (default 4,000); beyond, requests are answered with 503. */
-  queue: number;
-  /** Requests under way at once (default 256); beyond, they are answered with 503. */
+  /** Most labels in one answer, over all its inputs (default 50,000); more are answered with 400. */
+  labels: number;
+  /** Requests under way at once, from the end of their body until their answer is sent (default 256); beyond: 503. */
   requests: number;
-  /** Time a client has to send its request (default 10 s); a slower one is answered with 408. */
+  /** Bytes that large requests hold at once: bodies, and answers that are not sent yet (default 128 MiB); beyond: 503. */
+  heldBytes: number;
+  /** Time a client has to send its request, and again to take its answer (default 10 s); a slower one is given up. */
   seconds: number;
 }
 
 export const defaultLimits: Readonly<Limits> = {
   bodyBytes: 1 << 20,
   batch: 1000,
-  queue: 4000,
+  labels: 50_000,
   requests: 256,
+  heldBytes: 128 << 20,
   seconds: 10,
+};
+
+/**
+ * A request up to this size is small: it is answered in the thread that has the sockets, at once, and its bytes are not
+ * counted: 256 of them at once take a few megabytes, and each a few milliseconds.
+ */
+export const SMALL: Readonly<{ bodyBytes: number; inputs: number; labels: number }> = {
+  bodyBytes: 16 << 10,
+  inputs: 16,
+  labels: 1000,
 };
 
 /** Longest wait that timers take. */
@@ -30,7 +44,8 @@ const MOST_SECONDS = 86_400;
 /** Fills in the defaults and refuses what cannot be. */
 export function completeLimits(given: Partial<Limits> = {}): Limits {
   const limits = { ...defaultLimits, ...given };
-  for (const name of ["bodyBytes", "batch", "queue", "requests"] as const) wholeNumber(name, limits[name], 1);
+  for (const name of ["bodyBytes", "batch", "labels", "requests", "heldBytes"] as const)
+    wholeNumber(name, limits[name], 1);
   finiteNumber("seconds", limits.seconds);
   if (!(limits.seconds > 0 && limits.seconds <= MOST_SECONDS))
     throw new ArgumentError(

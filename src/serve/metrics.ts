@@ -12,9 +12,10 @@ interface Histogram {
 export interface Gauges {
   inFlight: number;
   waiting: number;
-  labels: number;
-  /** What is known of the model. */
-  info: object;
+  largeWaiting: number;
+  heldBytes: number;
+  /** Name, labels, and what is known of each model. */
+  models: readonly { id: string; labels: number; info: object }[];
 }
 
 /** `{name="value",...}` */
@@ -31,6 +32,7 @@ export class ServerMetrics {
   readonly #requests = new Map<string, Map<number, number>>();
   readonly #latency = new Map<string, Histogram>();
   #inputs = 0;
+  #dropped = 0;
 
   get uptimeSeconds(): number {
     return (performance.now() - this.#begin) / 1000;
@@ -54,7 +56,12 @@ export class ServerMetrics {
     this.#inputs += inputs;
   }
 
-  text({ inFlight, waiting, labels, info }: Gauges): string {
+  /** Counts an answer that its client did not take. */
+  dropped(): void {
+    this.#dropped++;
+  }
+
+  text({ inFlight, waiting, largeWaiting, heldBytes, models }: Gauges): string {
     const lines: string[] = [];
     const family = (name: string, type: string, help: string): number =>
       lines.push(`# HELP mlgpf_${name} ${help}`, `# TYPE mlgpf_${name} ${type}`);
@@ -78,12 +85,17 @@ export class ServerMetrics {
       lines.push(`mlgpf_request_duration_seconds_count{route="${route}"} ${total}`);
     }
     single("inputs_total", "counter", "Texts and feature rows predicted.", this.#inputs);
-    single("requests_in_flight", "gauge", "Requests under way.", inFlight);
+    single("answers_dropped_total", "counter", "Answers that their client did not take.", this.#dropped);
+    single("requests_in_flight", "gauge", "Requests whose answer is not sent.", inFlight);
     single("inputs_waiting", "gauge", "Inputs in the queue.", waiting);
+    single("large_requests_waiting", "gauge", "Large requests in line.", largeWaiting);
+    single("held_bytes", "gauge", "Bytes that large requests hold.", heldBytes);
     single("uptime_seconds", "gauge", "Since the server started.", this.uptimeSeconds);
-    single("model_labels", "gauge", "Labels that the model knows.", labels);
-    family("model_info", "gauge", "What the model is.");
-    lines.push(`mlgpf_model_info${labelSet(info)} 1`);
+    family("model_labels", "gauge", "Labels that a model knows.");
+    for (const { id, labels } of models)
+      lines.push(`mlgpf_model_labels${labelSet({ project: id })} ${labels}`);
+    family("model_info", "gauge", "What a model is.");
+    for (const { id, info } of models) lines.push(`mlgpf_model_info${labelSet({ project: id, ...info })} 1`);
     return `${lines.join("\n")}\n`;
   }
 }

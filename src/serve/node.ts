@@ -1,29 +1,42 @@
 // The server on node:http, in Node, Deno and Bun. It goes without Request and Response objects, which cost more
 // than a prediction of a small model.
 
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import type { Limits } from "./limits.ts";
-import { brokenOff, tooLong, tooSlow } from "./refusal.ts";
-import type { Service } from "./service.ts";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { brokenOff, busy, tooSlow } from "./refusal.ts";
+import type { OpenAnswer, Service } from "./service.ts";
+
+/** What was under way when the time to stop was over. */
+export interface Dropped {
+  /** Requests without an answer, or with one that was not taken. */
+  requests: number;
+  /** Connections that had not sent a whole head. */
+  connections: number;
+}
 
 export interface Running {
   readonly url: string;
-  /** Stops accepting, lets what is under way finish, and is done when the last connection is closed. */
-  stop(): Promise<void>;
+  /** Stops accepting and lets what is under way finish, within the time that a client has; says what it dropped. */
+  stop(): Promise<Dropped>;
 }
 
 /** A connection that is idle for so long is closed; clients and proxies mostly give up sooner. */
 const IDLE_MILLISECONDS = 65_000;
 /** How long the rest of a refused body is read and thrown away, so that the client gets to read its answer. */
 const LINGER_MILLISECONDS = 1000;
+/** How long a connection that was opened just before the end has to send its first byte. */
+const SILENT_MILLISECONDS = 250;
+/** Connections at once: each takes some 10 kB. */
+const MOST_CONNECTIONS = 4096;
+/** Requests that one connection may have under way: a client that does not wait for answers cannot fill all places. */
+const MOST_OF_ONE = 16;
 
 export async function listen(
   service: Service,
   { host, port }: { host: string; port: number },
 ): Promise<Running> {
   const milliseconds = service.limits.seconds * 1000;
-  let stopping = false;
+  const connections = new Connections();
   const server = createServer(
     {
       keepAliveTimeout: IDLE_MILLISECONDS,
@@ -32,10 +45,10 @@ export async function listen(
       requestTimeout: 2 * milliseconds,
       connectionsCheckingInterval: Math.min(1000, milliseconds / 2),
     },
-    (request, response) => {
-      void respond(service, request, response, () => stopping);
-    },
+    (request, response) => void respond(service, connections, request, response),
   );
+  server.maxConnections = MOST_CONNECTIONS;
+  server.on("connection", (socket: Socket) => connections.add(socket));
   await new Promise<void>((done, failed) => {
     server.once("error", failed);
     server.listen(port, host, () => done());
@@ -43,39 +56,148 @@ export async function listen(
   const { port: actual } = server.address() as AddressInfo;
   return {
     url: `http://${host.includes(":") ? `[${host}]` : host}:${actual}`,
-    stop: () => {
-      stopping = true;
-      return new Promise((done) => server.close(() => done()));
-    },
+    stop: () => connections.stop(server, milliseconds),
   };
+}
+
+/** The open connections, and how many requests each has under way. */
+class Connections {
+  readonly #underWay = new Map<Socket, number>();
+  /** What was dropped since the server began to stop. */
+  #dropped: Dropped | undefined;
+
+  get stopping(): boolean {
+    return this.#dropped !== undefined;
+  }
+
+  add(socket: Socket): void {
+    this.#underWay.set(socket, 0);
+    socket.once("close", () => this.#underWay.delete(socket));
+  }
+
+  /** Counts a request until its response is closed; returns how many its connection has with it. */
+  begin({ socket }: IncomingMessage, response: ServerResponse): number {
+    const count = (this.#underWay.get(socket) ?? 0) + 1;
+    this.#underWay.set(socket, count);
+    response.once("close", () => {
+      const before = this.#underWay.get(socket);
+      if (before !== undefined) this.#underWay.set(socket, before - 1);
+    });
+    return count;
+  }
+
+  async stop(server: Server, milliseconds: number): Promise<Dropped> {
+    const dropped: Dropped = { requests: 0, connections: 0 };
+    this.#dropped = dropped;
+    const closed = new Promise<void>((done) => server.close(() => done()));
+    server.closeIdleConnections();
+    // One that has said nothing, and goes on saying nothing, loses nothing; half a head may still become a request.
+    const silent = setTimeout(
+      () => {
+        for (const [socket, count] of this.#underWay)
+          if (count === 0 && !(socket.bytesRead > 0)) socket.destroy();
+      },
+      Math.min(SILENT_MILLISECONDS, milliseconds),
+    );
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise<void>((done) => {
+      timer = setTimeout(() => {
+        for (const socket of this.#underWay.keys()) this.drop(socket);
+        server.closeAllConnections();
+        done();
+      }, milliseconds);
+    });
+    await Promise.race([closed, late]);
+    clearTimeout(silent);
+    clearTimeout(timer);
+    return { ...dropped };
+  }
+
+  /** Ends a connection with whatever it has under way. */
+  drop(socket: Socket): void {
+    const count = this.#underWay.get(socket);
+    this.#underWay.delete(socket);
+    socket.destroy();
+    if (!this.#dropped || count === undefined) return;
+    this.#dropped.requests += count;
+    if (count === 0) this.#dropped.connections++;
+  }
 }
 
 async function respond(
   service: Service,
+  connections: Connections,
   request: IncomingMessage,
   response: ServerResponse,
-  stopping: () => boolean,
 ): Promise<void> {
-  const { status, headers, body } = await service.answer({
-    method: request.method ?? "GET",
-    target: request.url ?? "/",
-    header: (name) => request.headers[name] as string | undefined,
-    body: () => readBody(request, service.limits),
+  let gone = false;
+  let answer: OpenAnswer | undefined;
+  response.once("close", () => {
+    gone = true;
+    answer?.over(response.writableFinished);
   });
+  const { seconds } = service.limits;
+  const own = connections.begin(request, response);
+  answer =
+    own > MOST_OF_ONE
+      ? service.refuse(busy(`${MOST_OF_ONE} requests of this connection are under way`))
+      : await service.answer({
+          method: request.method ?? "GET",
+          target: request.url ?? "/",
+          header: (name) => request.headers[name] as string | undefined,
+          body: (take) => readBody(request, seconds, take),
+          gone: () => gone,
+        });
+  if (gone) answer.over(false);
+  else send(request, response, answer, connections, seconds);
+}
+
+/** Sends an answer, and gives up a client that does not take it in time. */
+function send(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, headers, body }: OpenAnswer,
+  connections: Connections,
+  seconds: number,
+): void {
+  const timer = setTimeout(() => connections.drop(request.socket), seconds * 1000);
+  response.once("close", () => clearTimeout(timer));
   const unread = !request.complete;
   response.writeHead(status, {
     ...headers,
-    "content-length": Buffer.byteLength(body),
-    ...(unread || stopping() ? { connection: "close" } : {}),
+    ...(status === 204 ? {} : { "content-length": lengthOf(body) }),
+    ...(unread || connections.stopping ? { connection: "close" } : {}),
   });
+  if (unread) linger(request, response, body);
+  else if (request.method === "HEAD") response.end();
   // A string goes out with the head in one piece; bytes would be a second one.
-  if (!unread) response.end(request.method === "HEAD" ? undefined : body);
-  else linger(request, response, body);
+  else if (typeof body === "string") response.end(body);
+  else writePieces(response, body);
+}
+
+function lengthOf(body: OpenAnswer["body"]): number {
+  return typeof body === "string"
+    ? Buffer.byteLength(body)
+    : body.reduce((sum, piece) => sum + piece.length, 0);
+}
+
+/** One piece after another, each when the one before has left. */
+function writePieces(response: ServerResponse, pieces: readonly Uint8Array[]): void {
+  let next = 0;
+  const more = (): void => {
+    while (next < pieces.length)
+      if (!response.write(pieces[next++])) {
+        response.once("drain", more);
+        return;
+      }
+    response.end();
+  };
+  more();
 }
 
 /** Answers a request whose body is still coming, and closes the connection a little later. */
-function linger(request: IncomingMessage, response: ServerResponse, body: string): void {
-  response.write(body);
+function linger(request: IncomingMessage, response: ServerResponse, body: OpenAnswer["body"]): void {
+  for (const piece of typeof body === "string" ? [body] : body) response.write(piece);
   const end = (): void => {
     clearTimeout(timer);
     response.end();
@@ -87,27 +209,33 @@ function linger(request: IncomingMessage, response: ServerResponse, body: string
   request.once("end", end).once("close", end).resume();
 }
 
-/** All of a body within the limits of length and time. */
-function readBody(request: IncomingMessage, { bodyBytes, seconds }: Limits): Promise<Uint8Array> {
+/** All of a body within the time; `take` is told of each piece. */
+function readBody(
+  request: IncomingMessage,
+  seconds: number,
+  take: (bytes: number) => void,
+): Promise<Uint8Array> {
   return new Promise((done, failed) => {
     const chunks: Buffer[] = [];
-    let length = 0;
     const timer = setTimeout(() => settle(() => failed(tooSlow(seconds))), seconds * 1000);
     const settle = (outcome: () => void): void => {
       clearTimeout(timer);
-      request.removeListener("data", take).removeListener("end", finish).removeListener("close", broken);
+      request.removeListener("data", add).removeListener("end", finish).removeListener("close", broken);
       outcome();
     };
-    const take = (chunk: Buffer): void => {
-      length += chunk.length;
-      if (length > bodyBytes) settle(() => failed(tooLong(bodyBytes)));
-      else chunks.push(chunk);
+    const add = (chunk: Buffer): void => {
+      try {
+        take(chunk.length);
+        chunks.push(chunk);
+      } catch (error) {
+        settle(() => failed(error));
+      }
     };
     const finish = (): void =>
       settle(() => done(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
     const broken = (): void => settle(() => failed(brokenOff()));
     request
-      .on("data", take)
+      .on("data", add)
       .on("end", finish)
       .on("close", broken)
       .on("error", () => {});

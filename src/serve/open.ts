@@ -1,26 +1,21 @@
-// A model file as a tagger: a compact model as it is, a full one made compact in memory without any loss.
+// A model file as the server holds it: a compact model as it is, a full one made compact in memory without any loss.
 
-import { Buffer } from "node:buffer";
+import { stat } from "node:fs/promises";
 import { compactModel } from "../compact/index.ts";
 import { COMPACT_FORMAT } from "../edge/format.ts";
-import { load, type Tagger } from "../edge/index.ts";
-import { base64 } from "../generated/edge.ts";
-import { FormatError } from "../io/errors.ts";
 import { readWhole } from "../io/files.ts";
 import { modelFromTensors } from "../io/modelfile.ts";
 import { readSafetensors } from "../io/safetensors.ts";
+import { loadCompact } from "./compact.ts";
+import type { ServedModel } from "./project.ts";
 
 /** Opens either kind of model; what is wrong with the file is said with its path. */
-export async function openTagger(path: string): Promise<Tagger> {
+export async function openModel(path: string): Promise<ServedModel> {
   const bytes = await readWhole(path);
   const file = readSafetensors(bytes, path);
   const compact =
     file.metadata.format === COMPACT_FORMAT
       ? bytes
       : await compactModel(modelFromTensors(file, path), { type: "f32", variance: "exact", allLabels: true });
-  try {
-    return await load(compact, { wasm: await WebAssembly.compile(Buffer.from(base64, "base64")) });
-  } catch (error) {
-    throw error instanceof FormatError ? new FormatError(path, error.found, error.expected) : error;
-  }
+  return { ...(await loadCompact(compact, path)), modified: (await stat(path)).mtime };
 }

@@ -1,66 +1,122 @@
 // The body of POST /predict: one input or many, how many labels, how probable.
 //   {"text": "..."}, {"features": {"name": 1.5}}, {"texts": ["...", "..."]}, or a list of texts and of such objects;
-//   "topK" and "threshold" in the object or in the query (/predict?topK=3).
+//   as NDJSON a text or such an object on each line. "topK" and "threshold" in the object or in the query
+//   (/predict?topK=3).
 
 import { excerpt } from "../data/errors.ts";
-import { Refusal } from "./refusal.ts";
-import type { TaggerInput, TaggerOptions } from "./tagger.ts";
+import { JSON_TYPE, NDJSON_TYPE } from "./answer.ts";
+import { refuse } from "./refusal.ts";
+import type { FoundLabel, TaggerInput, TaggerOptions } from "./tagger.ts";
 
+/** What is to be predicted, and how its answer is written. */
 export interface Question {
   inputs: TaggerInput[];
-  options: TaggerOptions;
-  /** One input asked for by itself is answered by itself. */
-  single: boolean;
+  options: Pick<TaggerOptions, "topK" | "threshold">;
+  form: AnswerForm;
 }
 
+/** An answer: what comes before, between and after the texts of its inputs. */
+export interface AnswerForm {
+  type: string;
+  open: string;
+  separator: string;
+  close: string;
+  one(found: readonly FoundLabel[], index: number): string;
+}
+
+/** A body that has arrived, with what its request says about it. */
+export interface Body {
+  readonly bytes: Uint8Array;
+  /** Its media type, without parameters, in lower case. */
+  readonly type: string;
+  /** What the client wants back. */
+  readonly accept: string;
+  /** What stands behind the `?`. */
+  readonly query: string;
+}
+
+export const PREDICT_TYPES: readonly string[] = [
+  JSON_TYPE,
+  NDJSON_TYPE,
+  "application/ndjson",
+  "application/jsonl",
+];
 const DEFAULT_TOP = 5;
 const FORMS = '{"text": "..."}, {"features": {...}}, {"texts": [...]} or a list of these';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-const isObject = (value: unknown): value is JsonObject =>
+export const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-function refuse(where: string, found: string, expected: string): never {
-  throw new Refusal(400, `${where}: found ${found}, expected ${expected}`);
-}
-
-function describe(value: unknown): string {
+/** A value of the client's in a sentence. */
+export function describe(value: unknown): string {
   if (value === undefined) return "nothing";
   if (Array.isArray(value)) return "a list";
   if (isObject(value)) return "an object";
   return typeof value === "string" ? excerpt(value) : String(value);
 }
 
-/** Reads a body and the query behind the `?`; what cannot be read is a Refusal. */
-export function parseQuestion(bytes: Uint8Array, query: string, mostInputs: number): Question {
-  const body = parseJson(bytes);
-  const fromQuery = query === "" ? {} : Object.fromEntries(new URLSearchParams(query));
-  for (const key of Object.keys(fromQuery))
-    if (key !== "topK" && key !== "threshold") refuse("the query", excerpt(key), "topK or threshold");
-  const list = Array.isArray(body) ? body : isObject(body) ? listOf(body) : undefined;
-  if (list !== undefined && list.length > mostInputs)
-    refuse("the body", `${list.length} inputs`, `at most ${mostInputs} in one request`);
-  const inside: JsonObject = isObject(body) ? body : {};
-  const options = optionsOf(inside, fromQuery);
-  if (list !== undefined) return { inputs: list.map(listedInput), options, single: false };
-  if (!isObject(body)) refuse("the body", describe(body), FORMS);
-  return { inputs: [inputOf(body, "the body", true)], options, single: true };
+/** Reads a body and its query; what cannot be read is a Refusal. */
+export function parseQuestion(body: Body, mostInputs: number): Question {
+  const query = queryOf(body.query, ["topK", "threshold"]);
+  const text = decode(body.bytes);
+  if (body.type !== JSON_TYPE)
+    return { inputs: parseLines(text, mostInputs), options: optionsOf({}, query), form: lines };
+  const value = parseJson(text);
+  const list = Array.isArray(value) ? value : isObject(value) ? listOf(value) : undefined;
+  checkCount(list?.length ?? 1, mostInputs);
+  const options = optionsOf(isObject(value) ? value : {}, query);
+  if (list !== undefined) {
+    const form = PREDICT_TYPES.slice(1).some((type) => body.accept.includes(type)) ? lines : results;
+    return { inputs: list.map((item, i) => listedInput(item, `input ${i}`)), options, form };
+  }
+  if (!isObject(value)) refuse("the body", describe(value), FORMS);
+  return { inputs: [inputOf(value, "the body", true)], options, form: single };
 }
 
-function parseJson(bytes: Uint8Array): unknown {
-  let text: string;
-  try {
-    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    refuse("the body", "bytes that are not UTF-8", "JSON in UTF-8");
+/** The parameters of a query; each may come once and no others may. */
+export function queryOf(query: string, allowed: readonly string[]): Readonly<Record<string, string>> {
+  const found: Record<string, string> = {};
+  if (query === "") return found;
+  for (const [key, value] of new URLSearchParams(query)) {
+    if (!allowed.includes(key)) refuse("the query", excerpt(key), allowed.join(" or "));
+    if (Object.hasOwn(found, key)) refuse("the query", `${key} twice`, "each once");
+    found[key] = value;
   }
-  if (text.trim() === "") refuse("the body", "nothing", FORMS);
+  return found;
+}
+
+export function decode(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return refuse("the body", "bytes that are not UTF-8", "text in UTF-8");
+  }
+}
+
+export function parseJson(text: string, where: string = "the body", forms: string = FORMS): unknown {
+  if (text.trim() === "") refuse(where, "nothing", forms);
   try {
     return JSON.parse(text);
   } catch {
-    refuse("the body", excerpt(text), `JSON: ${FORMS}`);
+    return refuse(where, excerpt(text), `JSON: ${forms}`);
   }
+}
+
+function checkCount(count: number, most: number): void {
+  if (count > most) refuse("the body", `${count} inputs`, `at most ${most} in one request`);
+}
+
+function parseLines(text: string, mostInputs: number): TaggerInput[] {
+  const inputs: TaggerInput[] = [];
+  for (const [i, line] of text.split("\n").entries()) {
+    if (line.trim() === "") continue;
+    checkCount(inputs.length + 1, mostInputs);
+    const where = `line ${i + 1}`;
+    inputs.push(listedInput(parseJson(line, where, 'a text, {"text": "..."} or {"features": {...}}'), where));
+  }
+  return inputs;
 }
 
 /** The list under "texts", if the object has one. */
@@ -74,11 +130,10 @@ function listOf(body: JsonObject): unknown[] | undefined {
   return texts;
 }
 
-function listedInput(item: unknown, index: number): TaggerInput {
+function listedInput(item: unknown, where: string): TaggerInput {
   if (typeof item === "string") return item;
-  if (!isObject(item))
-    refuse(`input ${index}`, describe(item), 'a text, {"text": "..."} or {"features": {...}}');
-  return inputOf(item, `input ${index}`, false);
+  if (!isObject(item)) refuse(where, describe(item), 'a text, {"text": "..."} or {"features": {...}}');
+  return inputOf(item, where, false);
 }
 
 function inputOf(item: JsonObject, where: string, withOptions: boolean): TaggerInput {
@@ -114,9 +169,10 @@ function featuresOf(features: unknown, where: string): TaggerInput {
   return features as Record<string, number>;
 }
 
+/** JSON has no infinities, but 1e400 becomes one. */
 function checkValue(value: unknown, where: string, feature: string): void {
-  if (typeof value !== "number")
-    refuse(where, `${describe(value)} as feature ${excerpt(feature)}`, "a number");
+  if (typeof value !== "number" || !Number.isFinite(value))
+    refuse(where, `${describe(value)} as feature ${excerpt(feature)}`, "a finite number");
 }
 
 function checkKeys(item: JsonObject, allowed: readonly string[], where: string): void {
@@ -124,17 +180,47 @@ function checkKeys(item: JsonObject, allowed: readonly string[], where: string):
     if (!allowed.includes(key)) refuse(where, `the key ${excerpt(key)}`, allowed.join(", "));
 }
 
-function optionsOf(body: JsonObject, query: Readonly<Record<string, string>>): TaggerOptions {
+function optionsOf(body: JsonObject, query: Readonly<Record<string, string>>): Question["options"] {
   const chosen = (name: "topK" | "threshold"): unknown => {
     if (Object.hasOwn(body, name)) return body[name];
     const text = query[name];
     return text === undefined || text.trim() === "" ? text : Number(text);
   };
-  const [topK = DEFAULT_TOP, threshold] = [chosen("topK"), chosen("threshold")];
+  const [topK, threshold] = [chosen("topK"), chosen("threshold")];
+  return { ...topOf(topK, threshold), ...thresholdOf(threshold) };
+}
+
+/** How many labels: with a threshold and no number all that reach it. */
+function topOf(topK: unknown, threshold: unknown): { topK?: number } {
+  if (topK === undefined) return threshold === undefined ? { topK: DEFAULT_TOP } : {};
   if (!Number.isInteger(topK) || (topK as number) < 1)
     refuse("topK", describe(topK), "a whole number of at least 1");
-  if (threshold === undefined) return { topK: topK as number };
+  return { topK: topK as number };
+}
+
+export function thresholdOf(threshold: unknown): { threshold?: number } {
+  if (threshold === undefined) return {};
   if (typeof threshold !== "number" || !(threshold >= 0 && threshold <= 1))
     refuse("threshold", describe(threshold), "a number from 0 to 1");
-  return { topK: topK as number, threshold };
+  return { threshold };
 }
+
+/** Six digits are more than anybody needs and half of what JSON would print. */
+export const digits = (value: number): number => Number(value.toPrecision(6));
+
+function rounded({ label, probability, sd }: FoundLabel): FoundLabel {
+  return sd === undefined
+    ? { label, probability: digits(probability) }
+    : { label, probability: digits(probability), sd: digits(sd) };
+}
+
+const one = (found: readonly FoundLabel[]): string => JSON.stringify({ labels: found.map(rounded) });
+const single: AnswerForm = { type: JSON_TYPE, open: "", separator: "", close: "\n", one };
+const results: AnswerForm = { type: JSON_TYPE, open: '{"results":[', separator: ",", close: "]}\n", one };
+const lines: AnswerForm = {
+  type: NDJSON_TYPE,
+  open: "",
+  separator: "",
+  close: "",
+  one: (found) => `${one(found)}\n`,
+};

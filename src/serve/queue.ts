@@ -1,31 +1,60 @@
-// Inputs wait here for the tagger. A turn takes a few from each request in order of arrival, so a text by itself
-// does not wait behind a batch of a thousand, and what arrived together is predicted together. Between two turns
-// the runtime gets to its sockets. The queue is bounded: what does not fit is refused at once.
+// Inputs wait here for their tagger. A turn is limited by work, not by inputs: a long text is a turn of its own, many
+// short ones that arrived together are predicted together. Every other turn is led by the request that has waited
+// longest, the others by the one with the least left to do, so a text by itself does not wait behind batches and no
+// batch waits for ever. Between two turns the runtime gets to its sockets.
 
-import { busy, Refusal } from "./refusal.ts";
-import type { FoundLabel, Tagger, TaggerInput, TaggerOptions } from "./tagger.ts";
+import type { ServedModel } from "./project.ts";
+import { Refusal } from "./refusal.ts";
+import type { FoundLabel, TaggerInput, TaggerOptions } from "./tagger.ts";
 
 type Found = readonly FoundLabel[];
 
-interface Job {
+/** Some inputs for one model. */
+export interface Inputs {
+  readonly model: ServedModel;
   readonly inputs: readonly TaggerInput[];
   readonly options: TaggerOptions;
-  readonly found: Found[];
+  /** Takes the labels of one input after another, in order; may refuse, which ends the request. */
+  each(found: Found, index: number): void;
+  /** Whether nobody waits for the answer any more. */
+  gone?(): boolean;
+}
+
+interface Job extends Inputs {
+  /** What each input takes. */
+  readonly works: readonly number[];
   /** The first input that has not been taken. */
   next: number;
-  done(found: Found[]): void;
+  /** Work of the inputs from `next` on. */
+  left: number;
+  done(): void;
   failed(error: unknown): void;
 }
 
-/** Some inputs of a job. */
+/** Inputs [from, to) of a job. */
 interface Piece {
   job: Job;
-  inputs: readonly TaggerInput[];
+  from: number;
+  to: number;
 }
 
-/** Inputs of one request, and of all, in one turn. */
-const PIECE = 8;
-const TURN = 32;
+/** Work counts bytes of text: about 0.2 us each. A turn takes so much of all requests, and of one where others wait. */
+const TURN = 32 << 10;
+const PIECE = 8 << 10;
+/** What an input costs however short it is, and each label of the model. */
+const INPUT_WORK = 256;
+const LABEL_WORK = 1 / 8;
+/** A feature beside a byte of text. */
+const FEATURE_WORK = 16;
+
+/** What an input takes, in bytes of text. */
+export function workOf(input: TaggerInput, { labels }: ServedModel): number {
+  const own = INPUT_WORK + labels * LABEL_WORK;
+  if (typeof input === "string") return own + input.length;
+  const { indices } = input as { indices?: unknown };
+  const features = Array.isArray(indices) ? indices.length : Object.keys(input).length;
+  return own + features * FEATURE_WORK;
+}
 
 /** Where there is no setImmediate a timer does. */
 const later: (work: () => void) => void =
@@ -33,30 +62,24 @@ const later: (work: () => void) => void =
   ((work) => setTimeout(work, 0));
 
 export class PredictionQueue {
-  readonly #tagger: Tagger;
-  readonly #most: number;
-  readonly #jobs: Job[] = [];
-  #waiting = 0;
+  readonly #jobs = new Set<Job>();
+  #turns = 0;
   #running = false;
-
-  /** At most `most` inputs wait; one request that is longer still gets through when nothing else waits. */
-  constructor(tagger: Tagger, most: number) {
-    this.#tagger = tagger;
-    this.#most = most;
-  }
 
   /** Inputs that wait. */
   get waiting(): number {
-    return this.#waiting;
+    let inputs = 0;
+    for (const job of this.#jobs) inputs += job.inputs.length - job.next;
+    return inputs;
   }
 
-  predict(inputs: readonly TaggerInput[], options: TaggerOptions): Promise<Found[]> {
-    if (inputs.length === 0) return Promise.resolve([]);
-    if (this.#waiting > 0 && this.#waiting + inputs.length > this.#most)
-      return Promise.reject(busy(`${this.#waiting} inputs are waiting`));
+  /** Predicts all inputs; what the tagger or `each` refuses ends the request, and no other. */
+  predict(asked: Inputs): Promise<void> {
+    if (asked.inputs.length === 0) return Promise.resolve();
+    const works = asked.inputs.map((input) => workOf(input, asked.model));
+    const left = works.reduce((sum, work) => sum + work, 0);
     return new Promise((done, failed) => {
-      this.#jobs.push({ inputs, options, found: [], next: 0, done, failed });
-      this.#waiting += inputs.length;
+      this.#jobs.add({ ...asked, works, next: 0, left, done, failed });
       if (!this.#running) {
         this.#running = true;
         later(this.#turn);
@@ -65,73 +88,104 @@ export class PredictionQueue {
   }
 
   readonly #turn = async (): Promise<void> => {
+    for (const job of this.#jobs) if (job.gone?.()) this.#end(job, new Refusal(499, "the client went away"));
     const pieces = this.#take();
-    await this.#predict(pieces);
-    if (this.#jobs.length > 0) later(this.#turn);
+    if (pieces.length > 0) await this.#predict(pieces);
+    if (this.#jobs.size > 0) later(this.#turn);
     else this.#running = false;
   };
 
-  /** The inputs of a turn, all with the same options. */
+  /** The inputs of a turn: all for the same model, with the same options. */
   #take(): Piece[] {
+    const [oldest, ...others] = this.#jobs;
+    if (oldest === undefined) return [];
+    others.sort((a, b) => a.left - b.left);
+    const shortest = others[0];
+    const lead = this.#turns++ % 2 === 0 && shortest && shortest.left < oldest.left ? shortest : oldest;
     const pieces: Piece[] = [];
-    const options = this.#jobs[0]?.options as TaggerOptions;
-    const unfinished: Job[] = [];
-    for (let taken = 0; taken < TURN; ) {
-      const job = this.#jobs[0];
-      if (job?.options.topK !== options.topK || job.options.threshold !== options.threshold) break;
-      this.#jobs.shift();
-      const inputs = job.inputs.slice(job.next, job.next + Math.min(PIECE, TURN - taken));
-      pieces.push({ job, inputs });
-      job.next += inputs.length;
-      taken += inputs.length;
-      this.#waiting -= inputs.length;
-      if (job.next < job.inputs.length) unfinished.push(job);
+    let room = TURN;
+    for (const job of new Set([lead, ...others, oldest])) {
+      const first = job.works[job.next] as number;
+      if ((job !== lead && first > room) || !together(job, lead)) continue;
+      const piece = this.#cut(job, Math.min(room, this.#jobs.size === 1 ? TURN : PIECE));
+      room -= piece.work;
+      pieces.push(piece);
     }
-    this.#jobs.push(...unfinished);
     return pieces;
   }
 
+  /** The next inputs of a job: one at least, as many as there is room for. */
+  #cut(job: Job, room: number): Piece & { work: number } {
+    const from = job.next;
+    let work = 0;
+    do work += job.works[job.next++] as number;
+    while (job.next < job.inputs.length && work + (job.works[job.next] as number) <= room);
+    job.left -= work;
+    return { job, from, to: job.next, work };
+  }
+
   async #predict(pieces: readonly Piece[]): Promise<void> {
-    const [first] = pieces as [Piece];
-    const inputs = pieces.length === 1 ? first.inputs : pieces.flatMap((piece) => piece.inputs);
+    const [{ job: first }] = pieces as [Piece];
+    const inputs = pieces.flatMap(({ job, from, to }) => job.inputs.slice(from, to));
+    let found: readonly Found[];
     try {
-      const found = await this.#tagger.predictMany(inputs, first.job.options);
-      let at = 0;
-      for (const piece of pieces) {
-        for (let i = 0; i < piece.inputs.length; i++) piece.job.found.push(found[at++] as Found);
-      }
-    } catch {
-      for (const piece of pieces) await this.#oneByOne(piece);
+      found = await first.model.tagger.predictMany(inputs, first.options);
+    } catch (error) {
+      if (inputs.length === 1) this.#end(first, refusalOf(error, first, pieces[0]?.from as number));
+      else for (const { job, from, to } of pieces) await this.#oneByOne(job, from, to);
+      return;
     }
-    for (const { job } of pieces) if (job.found.length === job.inputs.length) job.done(job.found);
+    let at = 0;
+    for (const { job, from, to } of pieces) {
+      this.#give(job, found.slice(at, at + to - from), from);
+      at += to - from;
+    }
   }
 
   /** An input that the tagger refuses fails its own request and no other. */
-  async #oneByOne({ job, inputs }: Piece): Promise<void> {
-    const begin = job.found.length;
-    for (const [i, input] of inputs.entries()) {
+  async #oneByOne(job: Job, from: number, to: number): Promise<void> {
+    for (let i = from; i < to && this.#jobs.has(job); i++) {
       try {
-        const [found] = await this.#tagger.predictMany([input], job.options);
-        job.found.push(found as Found);
+        this.#give(job, await job.model.tagger.predictMany([job.inputs[i] as TaggerInput], job.options), i);
       } catch (error) {
-        this.#drop(job);
-        job.failed(refusalOf(error, job.inputs.length > 1 ? `input ${begin + i}: ` : ""));
-        return;
+        this.#end(job, refusalOf(error, job, i));
       }
     }
   }
 
-  /** Forgets what is left of a job. */
-  #drop(job: Job): void {
-    const place = this.#jobs.indexOf(job);
-    if (place < 0) return;
-    this.#jobs.splice(place, 1);
-    this.#waiting -= job.inputs.length - job.next;
+  #give(job: Job, found: readonly Found[], from: number): void {
+    try {
+      found.forEach((labels, i) => {
+        job.each(labels, from + i);
+      });
+    } catch (error) {
+      this.#end(job, error);
+      return;
+    }
+    if (from + found.length === job.inputs.length) this.#end(job);
+  }
+
+  #end(job: Job, error?: unknown): void {
+    if (!this.#jobs.delete(job)) return;
+    if (error === undefined) job.done();
+    else job.failed(error);
   }
 }
 
+/** Whether two requests can be predicted at once. */
+function together({ model, options }: Job, other: Job): boolean {
+  return (
+    model === other.model &&
+    options.topK === other.options.topK &&
+    options.threshold === other.options.threshold &&
+    options.allow === other.options.allow &&
+    options.deny === other.options.deny
+  );
+}
+
 /** What is wrong with an input is the client's to mend; anything else is ours, and stays what it is. */
-function refusalOf(error: unknown, place: string): unknown {
+function refusalOf(error: unknown, { inputs }: Job, index: number): unknown {
   const { name, message } = error as Error;
+  const place = inputs.length > 1 ? `input ${index}: ` : "";
   return name === "ArgumentError" ? new Refusal(400, `${place}${message}`) : error;
 }

@@ -1,15 +1,20 @@
-// A request that gets no prediction: an HTTP status and one sentence.
+// A request that is not answered as it was asked: an HTTP status and one sentence.
 
 export class Refusal extends Error {
   override readonly name: string = "Refusal";
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(status: number, sentence: string, headers: Record<string, string> = {}) {
+  constructor(status: number, sentence: string, headers: Readonly<Record<string, string>> = {}) {
     super(sentence);
     this.status = status;
     this.headers = headers;
   }
+}
+
+/** What is wrong with a question: 400, and where it is. */
+export function refuse(where: string, found: string, expected: string): never {
+  throw new Refusal(400, `${where}: found ${found}, expected ${expected}`);
 }
 
 /** Too much at once: the client may come again in a second. */

@@ -1,18 +1,22 @@
 // What the server needs of a tagger. That of mlgpf/edge is one; so is anything else with these members.
 
+import type { LabelLists } from "../metrics/allowed.ts";
+
 /** A text, values by feature name or number, or the same as two lists. */
 export type TaggerInput =
   | string
   | Readonly<Record<string, number>>
   | { readonly indices: ArrayLike<number>; readonly values: ArrayLike<number> };
 
-export interface TaggerOptions {
-  /** Most labels for an input. */
-  readonly topK: number;
+/** Which labels to give for an input. */
+export interface TaggerOptions extends LabelLists {
+  /** Most labels for an input; without it all that reach the threshold. */
+  readonly topK?: number;
   /** Only labels at least this probable. */
   readonly threshold?: number;
 }
 
+/** A label that was predicted. */
 export interface FoundLabel {
   readonly label: string | number;
   readonly probability: number;
@@ -20,6 +24,7 @@ export interface FoundLabel {
   readonly sd?: number;
 }
 
+/** What predicts. An input that it cannot take is refused by an error called ArgumentError. */
 export interface Tagger {
   readonly labels: ArrayLike<string>;
   /** What /health and /metrics say of the model. */

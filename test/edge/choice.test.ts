@@ -81,3 +81,30 @@ describe("allow and deny lists", () => {
     );
   });
 });
+
+describe("values too large to compute with", () => {
+  const large = { indices: [2, 11], values: [3e38, -3e38] };
+  const message = "input: found values too large to compute with, expected smaller ones";
+
+  test("are refused, never a probability that is no number", async () => {
+    for (const kernel of ["linear", "se", "linear+se"] as const)
+      for (const type of ["f32", "int8"] as const)
+        for (const columnWeights of [undefined, new Float32Array(60).fill(1e30)])
+          for (const normalise of [false, true]) {
+            const { vectoriser: _, ...rest } = textModel({ ...small, kernel });
+            const transform = { normalise, ...(columnWeights ? { columnWeights } : {}) };
+            const tagger = await load(await compactModel({ ...rest, transform }, { type }));
+            let found: Prediction[] = [];
+            try {
+              found = tagger.predict(large, { topK: 70 });
+            } catch (error) {
+              expect((error as Error).message).toBe(message);
+            }
+            for (const { probability, sd = 0 } of found) {
+              expect(probability >= 0 && probability <= 1).toBe(true);
+              expect(Number.isFinite(sd)).toBe(true);
+            }
+            expect(tagger.predict({ indices: [2], values: [1] })).toHaveLength(5);
+          }
+  });
+});

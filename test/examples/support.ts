@@ -11,7 +11,8 @@ import { readDataset } from "../../src/data/reader.ts";
 import { load, type Prediction } from "../../src/edge/index.ts";
 import { train } from "../../src/train/train.ts";
 
-const subjects: Record<string, string[]> = {
+/** Labels of the small tagger, and the words of each. */
+export const subjects: Record<string, string[]> = {
   cats: ["cat", "whiskers", "purr", "paw", "lion"],
   boats: ["boat", "sail", "harbour", "anchor", "sea"],
   bread: ["flour", "oven", "loaf", "yeast", "crust"],

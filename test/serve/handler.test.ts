@@ -3,13 +3,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createHandler } from "../../src/serve/index.ts";
-import { ask, wordsOf, wordTagger } from "./support.ts";
+import { ask, gzip, wordsOf, wordTagger } from "./support.ts";
 
 const features = { cat: 1.5, dog: 2 };
 
 describe("questions", () => {
-  const one = (input: Parameters<typeof wordsOf>[0], topK = 5, threshold?: number): unknown => ({
-    labels: wordsOf(input, threshold === undefined ? { topK } : { topK, threshold }),
+  const one = (input: Parameters<typeof wordsOf>[0], topK = 5, threshold = 0): unknown => ({
+    labels: wordsOf(input, { topK, threshold }),
   });
   const cases: [name: string, body: unknown, answer: unknown, target?: string][] = [
     ["a text", { text: "x y z" }, one("x y z")],
@@ -30,6 +30,11 @@ describe("questions", () => {
       ["a b c d"],
       { results: [one("a b c d", 3, 0.2)] },
       "/predict?topK=3&threshold=0.2",
+    ],
+    [
+      "a threshold without topK: all that reach it",
+      { text: "a b c d e f g h", threshold: 0.005 },
+      one("a b c d e f g h", 99, 0.005),
     ],
     ["the body before the query", { text: "a b c", topK: 1 }, one("a b c", 1), "/predict?topK=2"],
     ["other scripts", { text: "日本語 ünï \u{1f600}" }, one("日本語 ünï \u{1f600}")],
@@ -52,14 +57,47 @@ describe("questions", () => {
     expect(await response.json()).toEqual({ labels: [{ label: "a", probability: 0.314159, sd: 0.333333 }] });
   });
 
-  test("a body without a type is read as JSON, one with a charset too", async () => {
+  test("the type of a body may have a charset", async () => {
     const handler = createHandler(wordTagger());
-    for (const type of ["", "application/json; charset=utf-8", "Application/JSON"]) {
-      const request = ask({ text: "x" });
-      if (type === "") request.headers.delete("content-type");
-      else request.headers.set("content-type", type);
-      expect((await handler(request)).status).toBe(200);
+    for (const type of ["application/json; charset=utf-8", "Application/JSON"])
+      expect((await handler(ask({ text: "x" }, "/predict", { "content-type": type }))).status).toBe(200);
+  });
+
+  test("lines in, lines out: one for each input, in order; empty lines are passed over", async () => {
+    const handler = createHandler(wordTagger());
+    for (const type of ["application/x-ndjson", "application/ndjson", "application/jsonl"]) {
+      const body = '"x y"\n\n{"text": "z"}\r\n{"features": {"cat": 1}}';
+      const response = await handler(ask(body, "/predict?topK=1", { "content-type": type }));
+      expect(response.status).toBe(200);
+      expect(response.headers.get("content-type")).toBe("application/x-ndjson");
+      const lines = (await response.text()).split("\n");
+      expect(lines.pop()).toBe("");
+      expect(lines.map((line) => JSON.parse(line))).toEqual([one("x y", 1), one("z", 1), one({ cat: 1 }, 1)]);
     }
+    const empty = await handler(ask("\n", "/predict", { "content-type": "application/jsonl" }));
+    expect([empty.status, await empty.text()]).toEqual([200, ""]);
+    const wanted = await handler(ask(["x", "y"], "/predict", { accept: "application/x-ndjson" }));
+    expect((await wanted.text()).split("\n").length).toBe(3);
+  });
+
+  test("gzip in", async () => {
+    const handler = createHandler(wordTagger());
+    const text = "x y ".repeat(2000).trim();
+    const response = await handler(
+      ask(await gzip(JSON.stringify({ text })), "/predict", { "content-encoding": "gzip" }),
+    );
+    expect(await response.json()).toEqual(one(text));
+  });
+
+  test("a long answer comes in pieces and is whole", async () => {
+    const inputs = Array.from({ length: 900 }, (_, i) => `text${i} b c d e f`);
+    const response = await createHandler(wordTagger())(ask(inputs));
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    const pieces: Uint8Array[] = [];
+    for (let next = await reader.read(); !next.done; next = await reader.read()) pieces.push(next.value);
+    expect(pieces.length).toBeGreaterThan(2);
+    const { results } = JSON.parse(await new Blob(pieces as BlobPart[]).text());
+    expect(results).toEqual(inputs.map((input) => one(input)));
   });
 });
 
@@ -102,7 +140,39 @@ describe("refusals are a status and one sentence", () => {
     ["what the tagger refuses", () => ask({ text: "refuse me" }), 400, /^input: found refuse me/],
     ["the same in a list", () => ask(["a", "refuse me"]), 400, /^input 1: input: found refuse me/],
     ["a form", () => ask("text=a", "/predict", { "content-type": "text/plain" }), 415, /"text\/plain"/],
-    ["a packed body", () => ask("x", "/predict", { "content-encoding": "gzip" }), 415, /"gzip"/],
+    [
+      "no type",
+      () => {
+        const request = ask({ text: "a" });
+        request.headers.delete("content-type");
+        return request;
+      },
+      415,
+      /^content-type: found nothing, expected application\/json/,
+    ],
+    ["a packed body", () => ask("x", "/predict", { "content-encoding": "br" }), 415, /"br", expected gzip/],
+    ["a body that is not packed", () => ask("x", "/predict", { "content-encoding": "gzip" }), 400, /gzip/],
+    [
+      "an infinite feature",
+      () => ask('{"features": {"a": 1e400}}'),
+      400,
+      /found Infinity as feature "a", expected a finite number/,
+    ],
+    [
+      "a value that makes the numbers overflow",
+      () => ask({ text: "overflow" }),
+      400,
+      /^the input: found values too large/,
+    ],
+    ["the same in a list", () => ask(["a", "overflow"]), 400, /^input 1: found values too large/],
+    ["topK twice", () => ask({ text: "a" }, "/predict?topK=1&topK=2"), 400, /topK twice/],
+    [
+      "a line that is no JSON",
+      () => ask('"a"\n{', "/predict", { "content-type": "application/x-ndjson" }),
+      400,
+      /^line 2: found "\{", expected JSON/,
+    ],
+    ["an unknown project", () => ask({ text: "a" }, "/predict/nobody"), 404, /'nobody' not found/],
     ["another path", () => ask({ text: "a" }, "/tag"), 404, /"\/tag", expected \/, \/health/],
     ["a path of Object", () => ask({ text: "a" }, "/constructor"), 404, /constructor/],
     ["GET /predict", () => new Request("http://localhost/predict"), 405, /found "GET", expected POST/],
@@ -118,6 +188,47 @@ describe("refusals are a status and one sentence", () => {
       if (status === 405) expect(response.headers.get("allow")).toMatch(/^(POST|GET, HEAD)$/);
     });
   }
+
+  test("no more labels than the limit, however they are asked for", async () => {
+    const answers = async (limits: object, body: unknown): Promise<[number, string]> => {
+      const response = await createHandler({ ...wordTagger(), labels: new Array(50) }, limits)(ask(body));
+      return [response.status, await response.text()];
+    };
+    const ten = "a b c d e f g h i j";
+    expect((await answers({ labels: 20 }, { texts: [ten, ten], topK: 10 }))[0]).toBe(200);
+    for (const body of [
+      { texts: [ten, ten], topK: 11 },
+      { texts: [ten, ten], topK: 99_999 },
+      { texts: [ten, ten, ten], threshold: 0 },
+      { texts: [ten, ten, ten], threshold: 0, topK: 10 },
+    ]) {
+      const [status, text] = await answers({ labels: 20 }, body);
+      expect(status).toBe(400);
+      expect(text).toMatch(/the answer: found \d+ labels, expected at most 20: fewer inputs, a smaller topK/);
+    }
+    // What is found counts, not what could be.
+    expect((await answers({ labels: 20 }, { texts: [ten, ten, ten], threshold: 0.1 }))[0]).toBe(200);
+  });
+
+  test("a packed body may not be longer than others when it is unpacked", async () => {
+    const bomb = await gzip(JSON.stringify({ text: " ".repeat(20_000_000) }));
+    expect(bomb.length).toBeLessThan(100_000);
+    const response = await createHandler(wordTagger())(ask(bomb, "/predict", { "content-encoding": "gzip" }));
+    expect(response.status).toBe(413);
+  });
+
+  test("an answer that nobody takes is given up, and counts until then", async () => {
+    const handler = createHandler(wordTagger(), { seconds: 0.05, requests: 1 });
+    const response = await handler(ask(Array.from({ length: 900 }, (_, i) => `text${i} b c d e f`)));
+    expect(response.status).toBe(200);
+    expect((await handler(ask({ text: "a" }))).status).toBe(503);
+    while ((await handler(ask({ text: "a" }))).status !== 200)
+      await new Promise((done) => setTimeout(done, 5));
+    await expect(response.text()).rejects.toThrow();
+    const metrics = await (await handler(new Request("http://localhost/metrics"))).text();
+    expect(metrics).toContain("mlgpf_answers_dropped_total 1\n");
+    expect(metrics).toContain("mlgpf_held_bytes 0\n");
+  });
 
   test("any JSON and any bytes get an answer, never a fault", async () => {
     const handler = createHandler(wordTagger());
@@ -183,7 +294,7 @@ describe("refusals are a status and one sentence", () => {
   });
 
   test("limits that cannot be are refused when the handler is made", () => {
-    for (const limits of [{ batch: 0 }, { queue: 1.5 }, { seconds: 0 }, { bodyBytes: Number.NaN }])
+    for (const limits of [{ batch: 0 }, { labels: 1.5 }, { seconds: 0 }, { bodyBytes: Number.NaN }])
       expect(() => createHandler(wordTagger(), limits)).toThrow(/^\w+: found/);
   });
 });
@@ -195,7 +306,7 @@ describe("pages", () => {
     const handler = createHandler(wordTagger());
     const health = (await (await handler(get("/health"))).json()) as Record<string, unknown>;
     expect(health.status).toBe("ok");
-    expect(health.model).toEqual(wordTagger().info);
+    expect(health.models).toEqual({ default: wordTagger().info });
     const head = await handler(get("/health", "HEAD"));
     expect(head.status).toBe(200);
     expect(await head.text()).toBe("");
@@ -226,8 +337,8 @@ describe("pages", () => {
     expect(value("inputs_total")).toBe(4);
     expect(value("requests_in_flight")).toBe(1);
     expect(value("inputs_waiting")).toBe(0);
-    expect(value("model_labels")).toBe(3);
-    expect(text).toContain('mlgpf_model_info{kernel="words",note="of \\"text\\"\\\\"} 1\n');
+    expect(value('model_labels{project="default"}')).toBe(3);
+    expect(text).toContain('mlgpf_model_info{project="default",kernel="words",note="of \\"text\\"\\\\"} 1\n');
     expect(value("uptime_seconds")).toBeGreaterThan(0);
     expect(value('request_duration_seconds_count{route="/predict"}')).toBe(3);
     expect(value('request_duration_seconds_bucket{route="/predict",le="+Inf"}')).toBe(3);

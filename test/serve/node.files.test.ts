@@ -2,18 +2,20 @@
 
 import { connect, type Socket } from "node:net";
 import { describe, expect, test } from "vitest";
-import type { Limits } from "../../src/serve/limits.ts";
+import { type Limits, projectOf, type Tagger } from "../../src/serve/index.ts";
 import { listen, type Running } from "../../src/serve/node.ts";
 import { createService } from "../../src/serve/service.ts";
-import type { Tagger } from "../../src/serve/tagger.ts";
 import { wordsOf, wordTagger } from "./support.ts";
+
+const serve = (tagger: Tagger, limits: Partial<Limits> = {}): Promise<Running> =>
+  listen(createService([projectOf(tagger)], { limits, hosts: [] }), { host: "127.0.0.1", port: 0 });
 
 async function withServer(
   body: (server: Running) => Promise<void>,
   limits: Partial<Limits> = {},
   tagger: Tagger = wordTagger(),
 ): Promise<void> {
-  const server = await listen(createService(tagger, limits), { host: "127.0.0.1", port: 0 });
+  const server = await serve(tagger, limits);
   try {
     await body(server);
   } finally {
@@ -47,8 +49,19 @@ function received(socket: Socket): Promise<string> {
   });
 }
 
+const soon = (): Promise<void> => new Promise((done) => setTimeout(done, 10));
+
+/** Its answers to a thousand texts are more than what the system takes for a client that does not read. */
+const wide: Tagger = {
+  labels: new Array<string>(50),
+  predictMany: (inputs) =>
+    inputs.map(() =>
+      Array.from({ length: 50 }, (_, i) => ({ label: `${i} ${"wide".repeat(100)}`, probability: 0.5 })),
+    ),
+};
+
 const head = (length: number): string =>
-  `POST /predict HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n`;
+  `POST /predict HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n`;
 
 describe("over sockets", () => {
   test("answers questions, pages and refusals", () =>
@@ -78,7 +91,7 @@ describe("over sockets", () => {
       const all = received(socket);
       const body = (i: number): string => JSON.stringify({ text: `word${i}` });
       socket.write([0, 1, 2].map((i) => `${head(body(i).length)}${body(i)}`).join(""));
-      socket.write("GET /health HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+      socket.write("GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
       const text = await all;
       expect([...text.matchAll(/"label":"(\w+)"/g)].map((match) => match[1])).toEqual([
         "word0",
@@ -109,7 +122,8 @@ describe("over sockets", () => {
         expect(await answerTo(sendAll)).toMatch(refusal);
         expect(unsent ?? undefined).toBe(undefined);
         const chunks = `64\r\n${"a".repeat(100)}\r\n`.repeat(20);
-        const chunked = "POST /predict HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n";
+        const chunked =
+          "POST /predict HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";
         expect(await answerTo((socket) => socket.write(chunked + chunks))).toMatch(refusal);
       },
       { bodyBytes: 1000, seconds: 60 },
@@ -138,6 +152,54 @@ describe("over sockets", () => {
       { seconds: 0.2 },
     ));
 
+  test("gives up a client that does not take its answer, and counts it until then", () =>
+    withServer(
+      async ({ url }) => {
+        const numbers = async (): Promise<string> => (await fetch(`${url}/metrics`)).text();
+        const body = JSON.stringify({ texts: new Array(1000).fill("long"), topK: 50 });
+        const socket = await dial(url);
+        socket.on("error", () => {});
+        socket.pause();
+        socket.write(head(body.length) + body);
+        while (!/held_bytes [1-9]/.test(await numbers())) await soon();
+        expect(await numbers()).toContain("mlgpf_requests_in_flight 2\n");
+        expect((await post(url, { text: "others" })).status).toBe(200);
+        while (!/answers_dropped_total 1\n/.test(await numbers())) await soon();
+        const after = await numbers();
+        expect(after).toContain("mlgpf_requests_in_flight 1\n");
+        expect(after).toContain("mlgpf_held_bytes 0\n");
+        socket.destroy();
+      },
+      { seconds: 1 },
+      wide,
+    ));
+
+  test("one connection does not get all places by not waiting for its answers", () =>
+    withServer(
+      async ({ url }) => {
+        const socket = await dial(url);
+        const all = received(socket);
+        const body = JSON.stringify({ text: "a" });
+        socket.write((head(body.length) + body).repeat(100));
+        expect((await post(url, { text: "others" })).status).toBe(200);
+        socket.end();
+        const statuses = [...(await all).matchAll(/^HTTP\/1.1 (\d+)/gm)].map((match) => match[1]);
+        const refused = statuses.indexOf("503");
+        expect(statuses.slice(0, refused < 0 ? 100 : refused).every((status) => status === "200")).toBe(true);
+        // A runtime may take one after the other, and then refuses none.
+        expect(refused === -1 ? statuses.length : refused).toBeGreaterThan(15);
+      },
+      { requests: 20 },
+    ));
+
+  test("answers to this machine's names alone", () =>
+    withServer(async ({ url }) => {
+      const socket = await dial(url);
+      const all = received(socket);
+      socket.write("GET /health HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n");
+      expect(await all).toMatch(/^HTTP\/1.1 421 [\s\S]*host: found \\"evil.example\\"/);
+    }));
+
   test("a client that goes away in the middle disturbs nobody", () =>
     withServer(async ({ url }) => {
       const socket = await dial(url);
@@ -165,7 +227,7 @@ describe("stopping", () => {
         return inputs.map((input) => wordsOf(input, options));
       },
     };
-    const server = await listen(createService(slow), { host: "127.0.0.1", port: 0 });
+    const server = await serve(slow);
     const answer = post(server.url, { text: "under way" });
     await under;
     const stopped = server.stop();
@@ -183,11 +245,35 @@ describe("stopping", () => {
     ).toBe("refused");
   });
 
+  test("ends in time whatever connections do, and says what it dropped", async () => {
+    const never: Tagger = {
+      labels: new Array<string>(50),
+      predictMany: (inputs, options) =>
+        inputs[0] === "never" ? new Promise(() => {}) : wide.predictMany(inputs, options),
+    };
+    const server = await serve(never, { seconds: 1 });
+    const dialled = async (text: string): Promise<void> => {
+      const socket = await dial(server.url);
+      socket.on("error", () => {});
+      socket.pause();
+      socket.write(text);
+    };
+    const unread = JSON.stringify({ texts: new Array(1000).fill("long"), topK: 50 });
+    await dialled(head(unread.length) + unread);
+    while (!/held_bytes [1-9]/.test(await (await fetch(`${server.url}/metrics`)).text())) await soon();
+    const unanswered = JSON.stringify({ text: "never" });
+    await dialled(head(unanswered.length) + unanswered);
+    await dialled("");
+    await dialled("POST /predict HT");
+    await (await fetch(`${server.url}/health`)).text();
+    expect((await server.stop()).requests).toBe(2);
+  });
+
   test("does not wait for connections that are idle", async () => {
-    const server = await listen(createService(wordTagger()), { host: "127.0.0.1", port: 0 });
+    const server = await serve(wordTagger());
     const socket = await dial(server.url);
     const all = received(socket);
-    socket.write("GET /health HTTP/1.1\r\nhost: x\r\n\r\n");
+    socket.write("GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n");
     await new Promise((done) => socket.once("data", done));
     await server.stop();
     expect(await all).toContain('"status":"ok"');

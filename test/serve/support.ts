@@ -3,12 +3,17 @@
 import { ArgumentError } from "../../src/core/errors.ts";
 import type { FoundLabel, Tagger, TaggerInput, TaggerOptions } from "../../src/serve/index.ts";
 
-export function wordsOf(input: TaggerInput, { topK, threshold = 0 }: TaggerOptions): FoundLabel[] {
+export function wordsOf(
+  input: TaggerInput,
+  { topK = Number.POSITIVE_INFINITY, threshold = 0, allow, deny }: TaggerOptions,
+): FoundLabel[] {
   if (input === "refuse me") throw new ArgumentError("input", "found refuse me, expected another text");
   if (input === "break") throw new Error("a secret of the server");
+  if (input === "overflow") return [{ label: "a", probability: Number.NaN, sd: 0 }];
   const words = typeof input === "string" ? input.split(" ") : Object.keys(input);
   return words
     .map((label, i) => ({ label, probability: 2 ** -(i + 1), sd: i }))
+    .filter(({ label }) => (allow?.includes(label) ?? true) && !deny?.includes(label))
     .filter(({ probability }) => probability >= threshold)
     .slice(0, topK);
 }
@@ -37,3 +42,8 @@ export const ask = (body: unknown, target = "/predict", headers: Record<string, 
     headers: { "content-type": "application/json", ...headers },
     body: typeof body === "string" || body instanceof Uint8Array ? (body as BodyInit) : JSON.stringify(body),
   });
+
+export async function gzip(text: string): Promise<Uint8Array> {
+  const packed = new Blob([text]).stream().pipeThrough(new CompressionStream("gzip"));
+  return new Uint8Array(await new Response(packed).arrayBuffer());
+}
