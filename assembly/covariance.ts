@@ -1,15 +1,16 @@
 // From inner products to covariances, and back for gradients.
 //
-//   k(x, z) = a x.z + v exp(-|x - z|^2 / (2 l^2)),   |x - z|^2 = |x|^2 + |z|^2 - 2 x.z
+//   k(x, z) = a x.z + v g(|x - z|^2 / l^2),   |x - z|^2 = |x|^2 + |z|^2 - 2 x.z
 //
-// kind says which of the two terms there are. The hyper-parameters come as their logarithms: log a, log v, log l.
+// kind says which terms there are: 1 for the linear one, twice the number of the stationary one (stationary.ts). The
+// hyper-parameters come as their logarithms: log a, log v, log l.
 
 import { exp, loadPart, storePart } from "./math";
 import { at, lanes, sumLanes } from "./simd";
 import { parallel, popFrame, pushFrame } from "./parallel";
+import { stationarySlope, stationaryValue } from "./stationary";
 
 const LINEAR: i32 = 1;
-const SQUARED_EXPONENTIAL: i32 = 2;
 
 // @ts-ignore: decorator
 @unmanaged
@@ -25,8 +26,8 @@ class CovarianceFrame {
   hyper: usize;
   out: usize;
   outRow: i32;
-  squaredPart: usize;
-  squaredPartRow: i32;
+  stationaryPart: usize;
+  stationaryPartRow: i32;
   sums: usize;
 }
 
@@ -57,6 +58,8 @@ function covarianceTaskF64(frame: usize, task: i32): void { covarianceTask<f64>(
 function covarianceTask<T extends number>(frame: usize, task: i32): void {
   const f = changetype<CovarianceFrame>(frame);
   const slope = hyperParameter<T>(f.hyper, 0);
+  const logVariance = v128.load_splat<T>(at<T>(f.hyper, 1));
+  const family = f.kind >> 1;
   for (let i = task * ROWS_A_TASK, end = min(f.rows, i + ROWS_A_TASK); i < end; i++) {
     const products = at<T>(f.products, i * f.productsRow);
     const out = at<T>(f.out, i * f.outRow);
@@ -66,9 +69,9 @@ function covarianceTask<T extends number>(frame: usize, task: i32): void {
       const product = loadSome<T>(at<T>(products, j), left);
       let value = v128.splat<T>(0);
       if (f.kind & LINEAR) value = v128.mul<T>(slope, product);
-      if (f.kind & SQUARED_EXPONENTIAL) {
+      if (family) {
         const distance = scaledDistance<T>(f, square, loadSome<T>(at<T>(f.columnSquares, j), left), product);
-        value = v128.add<T>(value, squaredExponential<T>(f, distance));
+        value = v128.add<T>(value, stationaryValue<T>(family, logVariance, distance));
       }
       storeSome<T>(at<T>(out, j), value, left);
     }
@@ -84,28 +87,21 @@ function scaledDistance<T extends number>(f: CovarianceFrame, rowSquare: v128, c
   return v128.div<T>(v128.max<T>(distance, v128.splat<T>(0)), v128.mul<T>(length, length));
 }
 
-// @ts-ignore: decorator
-@inline
-function squaredExponential<T extends number>(f: CovarianceFrame, distance: v128): v128 {
-  const logVariance = v128.load_splat<T>(at<T>(f.hyper, 1));
-  return exp<T>(v128.sub<T>(logVariance, v128.mul<T>(v128.splat<T>(<T>0.5), distance)));
-}
-
 /**
  * d becomes the gradient with respect to the inner products, given (in d) the one with respect to the covariances.
- * squaredPart gets what of it comes from the squared exponential: with respect to |x|^2 and |z|^2 the gradients are
+ * stationaryPart gets what of it comes from the stationary term: with respect to |x|^2 and |z|^2 the gradients are
  * -1/2 of its row and column sums. sums[i] gets row i's share of the gradients by log a, log v, log l.
  * @kernel
  */
 export function covarianceGradient<T extends number>(
   kind: i32, rows: i32, columns: i32, products: usize, productsRow: i32, rowSquares: usize, columnSquares: usize, hyper: usize,
-  d: usize, dRow: i32, squaredPart: usize, squaredPartRow: i32, sums: usize,
+  d: usize, dRow: i32, stationaryPart: usize, stationaryPartRow: i32, sums: usize,
 ): void {
   const frame = pushFrame(offsetof<CovarianceFrame>());
   const f = changetype<CovarianceFrame>(frame);
   f.kind = kind; f.rows = rows; f.columns = columns;
   f.products = products; f.productsRow = productsRow; f.rowSquares = rowSquares; f.columnSquares = columnSquares;
-  f.hyper = hyper; f.out = d; f.outRow = dRow; f.squaredPart = squaredPart; f.squaredPartRow = squaredPartRow; f.sums = sums;
+  f.hyper = hyper; f.out = d; f.outRow = dRow; f.stationaryPart = stationaryPart; f.stationaryPartRow = stationaryPartRow; f.sums = sums;
   const task: (frame: usize, task: i32) => void = sizeof<T>() == 4 ? gradientTaskF32 : gradientTaskF64;
   parallel(task.index, frame, (rows + ROWS_A_TASK - 1) / ROWS_A_TASK);
   popFrame(frame);
@@ -117,10 +113,12 @@ function gradientTask<T extends number>(frame: usize, task: i32): void {
   const slope = hyperParameter<T>(f.hyper, 0);
   const length = hyperParameter<T>(f.hyper, 2);
   const lengthSquare = v128.mul<T>(length, length);
+  const logVariance = v128.load_splat<T>(at<T>(f.hyper, 1));
+  const family = f.kind >> 1;
   for (let i = task * ROWS_A_TASK, end = min(f.rows, i + ROWS_A_TASK); i < end; i++) {
     const products = at<T>(f.products, i * f.productsRow);
     const d = at<T>(f.out, i * f.outRow);
-    const squaredPart = at<T>(f.squaredPart, i * f.squaredPartRow);
+    const stationaryPart = at<T>(f.stationaryPart, i * f.stationaryPartRow);
     const square = v128.load_splat<T>(at<T>(f.rowSquares, i));
     let bySlope = v128.splat<T>(0), byVariance = v128.splat<T>(0), byLength = v128.splat<T>(0);
     for (let j = 0; j < f.columns; j += lanes<T>()) {
@@ -132,14 +130,15 @@ function gradientTask<T extends number>(frame: usize, task: i32): void {
         gradient = v128.mul<T>(slope, given);
         bySlope = v128.add<T>(bySlope, v128.mul<T>(gradient, product));
       }
-      if (f.kind & SQUARED_EXPONENTIAL) {
+      if (family) {
         const distance = scaledDistance<T>(f, square, loadSome<T>(at<T>(f.columnSquares, j), left), product);
-        const change = v128.mul<T>(given, squaredExponential<T>(f, distance));
+        const value = stationaryValue<T>(family, logVariance, distance);
+        const change = v128.mul<T>(given, stationarySlope<T>(family, logVariance, distance, value));
         const part = v128.div<T>(change, lengthSquare);
-        byVariance = v128.add<T>(byVariance, change);
+        byVariance = v128.add<T>(byVariance, v128.mul<T>(given, value));
         byLength = v128.add<T>(byLength, v128.mul<T>(change, distance));
         gradient = v128.add<T>(gradient, part);
-        storeSome<T>(at<T>(squaredPart, j), part, left);
+        storeSome<T>(at<T>(stationaryPart, j), part, left);
       }
       storeSome<T>(at<T>(d, j), gradient, left);
     }

@@ -1,7 +1,7 @@
 // A tagger of the size that people ship, with made-up parameters, and texts to ask it.
 
 import { type TfidfState, TfidfVectoriser } from "../src/data/tfidf.ts";
-import type { TrainedModel } from "../src/predict/model.ts";
+import type { TrainedModel } from "../src/model/model.ts";
 import type { Collapsed } from "./onnx.ts";
 import { randomMatrix, textLikeCsr } from "./problems.ts";
 
@@ -44,13 +44,14 @@ export function edgeProblem(texts: number): EdgeProblem {
   const phi = randomMatrix(k, p, 2);
   const bias = randomMatrix(1, k, 3).map((value) => value - 5);
   const model: TrainedModel = {
+    likelihood: "bernoulli",
     kernel: "linear",
+    posterior: "shared",
     mean: "features",
     features: d,
     labels: k,
     factors: p,
-    inducing: INDUCING,
-    groups: 1,
+    inducingPoints: INDUCING,
     inducingInputs: randomMatrix(d, INDUCING, 4).map((value) => value / 50),
     mu: weights,
     sigma: new Float32Array(INDUCING).fill(1),

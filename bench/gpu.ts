@@ -7,7 +7,7 @@ import type { Backend } from "../src/backend/backend.ts";
 import { WasmBackend } from "../src/backend/wasm.ts";
 import { WebGpuBackend } from "../src/backend/webgpu/backend.ts";
 import { createCore } from "../src/core/index.ts";
-import type { Batch } from "../src/model/batch.ts";
+import type { LabelledBatch } from "../src/model/batch.ts";
 import { Bound } from "../src/model/bound.ts";
 import { allocateParameters, parameterNames } from "../src/model/parameters.ts";
 import type { ModelShape } from "../src/model/shape.ts";
@@ -18,21 +18,22 @@ const POSITIVES = 5;
 const WORDS_A_ROW = 60;
 
 const forms = [
-  { covariance: "shared", mean: "features", inducingInputs: "free", sampled: 0 },
-  { covariance: "shared", mean: "inducing", inducingInputs: "subspace", sampled: 0 },
-  { covariance: "perFactor", mean: "inducing", inducingInputs: "subspace", sampled: 0 },
-  { covariance: "shared", mean: "features", inducingInputs: "free", sampled: 20 },
+  { posterior: "shared", mean: "features", inducing: "free", sampled: 0 },
+  { posterior: "shared", mean: "inducing", inducing: "subspace", sampled: 0 },
+  { posterior: "perFactor", mean: "inducing", inducing: "subspace", sampled: 0 },
+  { posterior: "shared", mean: "features", inducing: "free", sampled: 20 },
 ] as const;
 
 /** A software adapter does about a GFLOP/s. */
-const sizesOf = (software: boolean): Omit<ModelShape, "covariance" | "mean" | "inducingInputs"> => ({
+const sizesOf = (software: boolean): Omit<ModelShape, "posterior" | "mean" | "inducing"> => ({
   points: software ? 1000 : 10_000,
   features: software ? 1000 : 5000,
   labels: software ? 400 : 4000,
   factors: software ? 10 : 30,
-  inducing: software ? 64 : 500,
+  inducingPoints: software ? 64 : 500,
   rank: software ? 100 : 1000,
   batch: software ? 64 : 500,
+  likelihood: "bernoulli",
   kernel: "linear",
   floor: 1e-6,
   quadrature: "closed",
@@ -72,7 +73,7 @@ function makeStep(backend: Backend, shape: ModelShape, sampled: number): () => v
       rowStart: Int32Array.from({ length: size + 1 }, (_, i) => i * perRow),
       labelIndex: Int32Array.from({ length: size * perRow }, (_, e) => (e * 7 + step) % labels),
     };
-    const batch: Batch = { x, rows, projected, squares, labels: lists };
+    const batch: LabelledBatch = { x, rows, projected, squares, labels: lists };
     const listed = sampled > 0 ? backend.pattern(labels, lists) : undefined;
     const weights = listed && backend.tensor(1, listed.entries, randomMatrix(1, listed.entries, 5));
     if (listed && weights) batch.labels = { pattern: listed, signedWeight: weights };
@@ -135,7 +136,7 @@ export async function gpuBench(options: BenchOptions): Promise<void> {
     await report(
       {
         name:
-          `step, ${form.covariance}, mean through ${form.mean}, ${sampled > 0 ? `${sampled} sampled labels` : "all labels"}, ` +
+          `step, ${form.posterior}, mean through ${form.mean}, ${sampled > 0 ? `${sampled} sampled labels` : "all labels"}, ` +
           `M = ${shape.inducing}, B = ${shape.batch}, P = ${shape.factors}, K = ${shape.labels}`,
         contenders: [
           {

@@ -3,7 +3,7 @@
 import type { Backend, LabelLists, Tensor } from "../src/backend/backend.ts";
 import { WasmBackend } from "../src/backend/wasm.ts";
 import { type Core, createCore } from "../src/core/index.ts";
-import type { Batch } from "../src/model/batch.ts";
+import type { LabelledBatch } from "../src/model/batch.ts";
 import { Bound } from "../src/model/bound.ts";
 import { allocateParameters, parameterNames } from "../src/model/parameters.ts";
 import type { ModelShape } from "../src/model/shape.ts";
@@ -87,7 +87,7 @@ function makeStep(core: Core, shape: ModelShape): Step {
     new Int32Array(0),
     new Float32Array(0),
   );
-  const batch: Batch = { x, rows: backend.indices(shape.batch), projected, squares, labels };
+  const batch: LabelledBatch = { x, rows: backend.indices(shape.batch), projected, squares, labels };
   const bound = new Bound(backend, shape);
   let step = 0;
   return {
@@ -108,9 +108,9 @@ function makeStep(core: Core, shape: ModelShape): Step {
 
 export async function stepBench(options: BenchOptions): Promise<void> {
   const python = startPython(2);
-  for (const { covariance, factors } of [
-    { covariance: "perFactor", factors: 30 },
-    { covariance: "shared", factors: 100 },
+  for (const { posterior, factors } of [
+    { posterior: "perFactor", factors: 30 },
+    { posterior: "shared", factors: 100 },
   ] as const) {
     for (const labels of [1000, 4000]) {
       const shape: ModelShape = {
@@ -118,12 +118,13 @@ export async function stepBench(options: BenchOptions): Promise<void> {
         features: 5000,
         labels,
         factors,
-        inducing: SIZE,
+        inducingPoints: SIZE,
         rank: RANK,
         batch: SIZE,
+        likelihood: "bernoulli",
         kernel: "linear",
-        inducingInputs: "subspace",
-        covariance,
+        inducing: "subspace",
+        posterior,
         mean: "inducing",
         floor: 1e-6,
         quadrature: "closed",
@@ -137,11 +138,11 @@ export async function stepBench(options: BenchOptions): Promise<void> {
         r: RANK,
         p: factors,
         k: labels,
-        shared: covariance === "shared",
+        shared: posterior === "shared",
       };
       await report(
         {
-          name: `step, ${covariance}, M = B = ${SIZE}, R = ${RANK}, P = ${factors}, K = ${labels}`,
+          name: `step, ${posterior}, M = B = ${SIZE}, R = ${RANK}, P = ${factors}, K = ${labels}`,
           contenders: [
             { name: "ours, 2 threads", run: clocked(run) },
             ...(python

@@ -1,4 +1,4 @@
-// out = a x.z + v exp(-|x - z|^2 / 2 l^2) from inner products; kind says which of the terms there are.
+// out = a x.z + v g(|x - z|^2 / l^2) from inner products; kind says which of the terms there are.
 // import grid
 // import covarianceOf
 
@@ -37,14 +37,14 @@ fn main(
   if ((p.kind & LINEAR) != 0u) {
     value = exp(hyper[p.hyperOffset]) * product;
   }
-  if ((p.kind & SQUARED_EXPONENTIAL) != 0u) {
+  if (p.kind > LINEAR) {
     let distance = scaledDistance(
       rowSquares[p.rowSquaresOffset + i / p.columns],
       columnSquares[p.columnSquaresOffset + i % p.columns],
       product,
       hyper[p.hyperOffset + 2u],
     );
-    value += squaredExponential(distance, hyper[p.hyperOffset + 1u]);
+    value += stationary(p.kind >> 1u, distance, hyper[p.hyperOffset + 1u]).value;
   }
   out[p.outOffset + i] = value;
 }

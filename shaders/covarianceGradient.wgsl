@@ -1,5 +1,5 @@
-// d, the gradient by the covariances, becomes the one by the inner products; squaredPart gets what of it comes from the
-// squared exponential, sums each row's share of the gradient by log a, log v, log l. A workgroup a row.
+// d, the gradient by the covariances, becomes the one by the inner products; stationaryPart gets what of it comes from the
+// stationary term, sums each row's share of the gradient by log a, log v, log l. A workgroup a row.
 // import grid
 // import covarianceOf
 
@@ -12,7 +12,7 @@ struct Parameters {
   columnSquaresOffset: u32,
   hyperOffset: u32,
   dOffset: u32,
-  squaredPartOffset: u32,
+  stationaryPartOffset: u32,
   sumsOffset: u32,
 }
 
@@ -24,7 +24,7 @@ const SIZE = 64u;
 @group(0) @binding(3) var<storage, read> columnSquares: array<f32>; // [columns]
 @group(0) @binding(4) var<storage, read> hyper: array<f32>; // log a, log v, log l
 @group(0) @binding(5) var<storage, read_write> d: array<f32>; // [rows, columns]
-@group(0) @binding(6) var<storage, read_write> squaredPart: array<f32>; // [rows, columns]
+@group(0) @binding(6) var<storage, read_write> stationaryPart: array<f32>; // [rows, columns]
 @group(0) @binding(7) var<storage, read_write> sums: array<f32>; // [rows, 3]
 
 var<workgroup> partial: array<vec3f, SIZE>;
@@ -54,14 +54,15 @@ fn main(
       gradient = slope * given;
       sum.x += gradient * product;
     }
-    if ((p.kind & SQUARED_EXPONENTIAL) != 0u) {
+    if (p.kind > LINEAR) {
       let distance = scaledDistance(square, columnSquares[p.columnSquaresOffset + j], product, logLength);
-      let change = given * squaredExponential(distance, logVariance);
+      let term = stationary(p.kind >> 1u, distance, logVariance);
+      let change = given * term.slope;
       let part = change / (length * length);
-      sum.y += change;
+      sum.y += given * term.value;
       sum.z += change * distance;
       gradient += part;
-      squaredPart[p.squaredPartOffset + at] = part;
+      stationaryPart[p.stationaryPartOffset + at] = part;
     }
     d[p.dOffset + at] = gradient;
   }

@@ -6,8 +6,10 @@ export { type Core, type CoreOptions, createCore } from "./core/core.ts";
 export { ArgumentError, NotFiniteError, OutOfMemoryError } from "./core/errors.ts";
 export * from "./data/index.ts";
 export { FileError, FormatError } from "./io/errors.ts";
-export { modelFromBytes, modelToBytes } from "./io/modelfile.ts";
 export * from "./metrics/index.ts";
+export { modelFromBytes, modelToBytes } from "./model/file.ts";
+export type { TrainedModel, TrainingSummary } from "./model/model.ts";
+export type { BestLabels, Predictor, RankName, Scores } from "./model/predictor.ts";
 export { type Evaluation, evaluate } from "./predict/evaluate.ts";
 export {
   type LoadedModel,
@@ -16,8 +18,6 @@ export {
   type PredictedLabel,
   type PredictOptions,
 } from "./predict/load.ts";
-export type { TrainedModel, TrainingSummary } from "./predict/model.ts";
-export { Predictor, type Scores } from "./predict/predictor.ts";
 export type { EarlyStopping, TrainOptions } from "./train/options.ts";
 export type { NoteProgress, PreparationProgress, StepProgress, TrainProgress } from "./train/progress.ts";
 export { type RunOptions, train } from "./train/train.ts";

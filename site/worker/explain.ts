@@ -6,8 +6,8 @@
 // so that each word's share can be read off.
 
 import type { SparseRows } from "../../src/data/index.ts";
-import type { TrainedModel } from "../../src/predict/model.ts";
-import { applyTransform } from "../../src/train/features.ts";
+import { transformedRows } from "../../src/data/transform.ts";
+import type { TrainedModel } from "../../src/model/model.ts";
 import type { WordShare } from "./messages.ts";
 
 export const explains = (model: TrainedModel): boolean =>
@@ -20,7 +20,7 @@ export function wordShares(
   label: number,
   nameOf: (column: number) => string,
 ): WordShare[] {
-  const { rowStart, columnIndex, values } = applyTransform(features, model.transform);
+  const { rowStart, columnIndex, values } = transformedRows(features, model.transform, 0, features.rows);
   const { factors, mu, phi } = model;
   const shares: WordShare[] = [];
   for (let e = rowStart[0] as number; e < (rowStart[1] as number); e++) {

@@ -1,6 +1,6 @@
 // The worker that holds a model and answers what is typed.
 
-import { modelFromBytes } from "../../src/io/modelfile.ts";
+import { modelFromBytes } from "../../src/model/file.ts";
 import { type LoadedModel, loadModel, type PredictedLabel } from "../../src/predict/load.ts";
 import { explains, wordShares } from "./explain.ts";
 import {

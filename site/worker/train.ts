@@ -2,7 +2,7 @@
 // which the training goes on to the same bytes.
 
 import { type Dataset, readDataset, selectRows, splitRows } from "../../src/data/index.ts";
-import { modelToBytes } from "../../src/io/modelfile.ts";
+import { modelToBytes } from "../../src/model/file.ts";
 import { type RunOptions, train } from "../../src/train/train.ts";
 import {
   inWords,

@@ -1,7 +1,7 @@
 // What a visitor types, as a row of features: words for a model of texts, `name:value` pairs for any other.
 
 import { type SparseRows, TfidfVectoriser, tokenise } from "../../src/data/index.ts";
-import type { TrainedModel } from "../../src/predict/model.ts";
+import type { TrainedModel } from "../../src/model/model.ts";
 
 export interface TypedRow {
   features: SparseRows;

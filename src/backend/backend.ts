@@ -3,6 +3,7 @@
 
 import type { RealArray } from "../core/matrix.ts";
 import type { Lists } from "../core/pattern.ts";
+import type { CovarianceTerms } from "../core/stationary.ts";
 
 /** A matrix on the device. Which one it is, only its backend knows. */
 export interface Tensor {
@@ -39,12 +40,9 @@ export interface SymmetricProductOptions {
   weights?: Tensor;
 }
 
-/** Terms of the covariance: a x.z (linear), v exp(-|x - z|^2 / 2 l^2) (se), or their sum. */
-export type KernelName = "linear" | "se" | "linear+se";
-
 /** What covariances are made from: inner products, squared lengths of rows and columns, log a, log v, log l (1 x 3). */
 export interface CovarianceInputs {
-  kernel: KernelName;
+  terms: CovarianceTerms;
   products: Tensor;
   rowSquares: Tensor;
   columnSquares: Tensor;
@@ -120,6 +118,8 @@ export interface FactorisationReport {
 export interface Backend {
   readonly name: "wasm" | "webgpu";
   readonly precision: "f32" | "f64";
+  /** Tensors are matrices of the core: nothing has to be uploaded, reading does not wait, and no device can be lost. */
+  readonly onCore: boolean;
 
   tensor(rows: number, columns: number, values?: ArrayLike<number>): Tensor;
   sparse(
@@ -179,10 +179,10 @@ export interface Backend {
 
   covariance(inputs: CovarianceInputs, out: Tensor): void;
   /**
-   * d (by the covariances) becomes the gradient by the inner products; squaredPart what of it comes from the squared
-   * exponential; sums (rows x 3) the rows' shares of the gradient by hyper.
+   * d (by the covariances) becomes the gradient by the inner products; stationaryPart what of it comes from the stationary
+   * term; sums (rows x 3) the rows' shares of the gradient by hyper.
    */
-  covarianceGradient(inputs: CovarianceInputs, d: Tensor, squaredPart: Tensor, sums: Tensor): void;
+  covarianceGradient(inputs: CovarianceInputs, d: Tensor, stationaryPart: Tensor, sums: Tensor): void;
   expectedLogLikelihood(inputs: LikelihoodInputs, out: LikelihoodOutputs): void;
 
   pattern(columns: number, lists: LabelLists): PatternTensor;

@@ -45,6 +45,7 @@ const LIFTS = [1e-6, 1e-5, 1e-4];
 
 export class WasmBackend implements Backend {
   readonly name = "wasm";
+  readonly onCore = true;
   readonly core: Core;
   readonly precision: Precision;
   readonly #quadratures = new Map<number | "closed", Quadrature>();
@@ -182,9 +183,9 @@ export class WasmBackend implements Backend {
   }
 
   #matrices(inputs: CovarianceInputs): Parameters<typeof covariance>[0] {
-    const { kernel, products, rowSquares, columnSquares, hyper } = inputs;
+    const { terms, products, rowSquares, columnSquares, hyper } = inputs;
     return {
-      kernel,
+      terms,
       products: m(products),
       rowSquares: m(rowSquares),
       columnSquares: m(columnSquares),
@@ -194,8 +195,8 @@ export class WasmBackend implements Backend {
   covariance(inputs: CovarianceInputs, out: Tensor): void {
     covariance(this.#matrices(inputs), m(out));
   }
-  covarianceGradient(inputs: CovarianceInputs, d: Tensor, squaredPart: Tensor, sums: Tensor): void {
-    covarianceGradient(this.#matrices(inputs), m(d), m(squaredPart), m(sums));
+  covarianceGradient(inputs: CovarianceInputs, d: Tensor, stationaryPart: Tensor, sums: Tensor): void {
+    covarianceGradient(this.#matrices(inputs), m(d), m(stationaryPart), m(sums));
   }
 
   #quadrature(rule: number | "closed"): Quadrature {

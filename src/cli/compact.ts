@@ -17,9 +17,9 @@ import {
   otherChoices,
 } from "../compact/report.ts";
 import { readWhole, writeAtomically } from "../io/files.ts";
-import { modelFromBytes } from "../io/modelfile.ts";
+import { modelFromBytes } from "../model/file.ts";
+import type { TrainedModel } from "../model/model.ts";
 import { evaluate } from "../predict/evaluate.ts";
-import type { TrainedModel } from "../predict/model.ts";
 import type { Command } from "./command.ts";
 import { dataFlags, readData } from "./data.ts";
 import { type Flags, given, type Parsed, quietFlag, UsageError } from "./flags.ts";

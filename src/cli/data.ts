@@ -4,7 +4,7 @@ import type { ReadOptions, ReadResult, SkippedRow } from "../data/options.ts";
 import { readDataset } from "../data/reader.ts";
 import { TfidfVectoriser } from "../data/tfidf.ts";
 import { openInput } from "../io/files.ts";
-import type { TrainedModel } from "../predict/model.ts";
+import type { TrainedModel } from "../model/model.ts";
 import { type Flags, given, type Parsed, UsageError } from "./flags.ts";
 import type { Terminal } from "./terminal.ts";
 

@@ -4,11 +4,11 @@ import process from "node:process";
 import { type CoreOptions, createCore } from "../core/core.ts";
 import { readBatches } from "../data/reader.ts";
 import { openInput, readSafetensorsFile } from "../io/files.ts";
-import { modelFromTensors } from "../io/modelfile.ts";
+import { modelFromTensors } from "../model/file.ts";
+import type { TrainedModel } from "../model/model.ts";
+import type { Predictor } from "../model/predictor.ts";
 import { ModelHost } from "../predict/host.ts";
 import { predictRows } from "../predict/load.ts";
-import type { TrainedModel } from "../predict/model.ts";
-import type { Predictor } from "../predict/predictor.ts";
 import type { Command } from "./command.ts";
 import { dataFlags, fromModel, readOptions } from "./data.ts";
 import {

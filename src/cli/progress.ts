@@ -1,6 +1,6 @@
 // What a training says: a line while it runs, and a line of figures at its end.
 
-import type { TrainedModel } from "../predict/model.ts";
+import type { TrainedModel } from "../model/model.ts";
 import type { TrainProgress } from "../train/progress.ts";
 import { duration, type Terminal } from "./terminal.ts";
 

@@ -4,7 +4,7 @@ import { basename } from "node:path";
 import process from "node:process";
 import type { Dataset } from "../data/dataset.ts";
 import { writeAtomically } from "../io/files.ts";
-import type { Predictor } from "../predict/predictor.ts";
+import type { Predictor } from "../model/predictor.ts";
 import type { PointText, ReportSource } from "../report/collect.ts";
 import type { Terminal } from "./terminal.ts";
 

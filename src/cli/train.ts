@@ -2,8 +2,8 @@
 
 import type { Dataset } from "../data/dataset.ts";
 import { checkWritable } from "../io/files.ts";
-import { modelToBytes } from "../io/modelfile.ts";
-import type { TrainedModel } from "../predict/model.ts";
+import { modelToBytes } from "../model/file.ts";
+import type { TrainedModel } from "../model/model.ts";
 import { type HistoryRecorder, recordHistory } from "../report/history.ts";
 import { completeOptions, type TrainOptions, trainOptions } from "../train/options.ts";
 import { type RunOptions, runOptions } from "../train/run.ts";

@@ -6,10 +6,11 @@ import { covariance } from "../core/covariance.ts";
 import { ArgumentError } from "../core/errors.ts";
 import { type Matrix, matrixFrom, type RealArray } from "../core/matrix.ts";
 import { deterministicLog } from "../data/elementary.ts";
+import { type KernelName, scalarKernel, termsOf } from "../model/kernels/index.ts";
 
 /** Which covariance, with its values; on unit rows and with l = v = 1, "se" is exp(x.z - 1). */
 export interface KernelChoice {
-  name: "linear" | "se" | "linear+se";
+  name: KernelName;
   /** l */
   lengthScale?: number;
   /** v */
@@ -39,16 +40,15 @@ export class Kernel {
 
   /** out_ij = k(x_i, z_j) from x_i.z_j, |x_i|^2 and |z_j|^2. out may not be the products. */
   map(products: Matrix, rowSquares: Matrix, columnSquares: Matrix, out: Matrix): Matrix {
-    const { name } = this.choice;
-    return covariance({ kernel: name, products, rowSquares, columnSquares, hyper: this.#hyper }, out);
+    const terms = termsOf(this.choice.name);
+    return covariance({ terms, products, rowSquares, columnSquares, hyper: this.#hyper }, out);
   }
 
   /** k(x, x) from |x|^2. */
   self(squares: RealArray): Float64Array {
-    const { name, variance, linearVariance } = this.choice;
-    const stationary = name === "linear" ? 0 : variance;
-    const slope = name === "se" ? 0 : linearVariance;
-    return Float64Array.from(squares, (square) => stationary + slope * square);
+    const { name, variance, linearVariance, lengthScale } = this.choice;
+    const { own } = scalarKernel(name, [linearVariance, variance, lengthScale]);
+    return Float64Array.from(squares, own);
   }
 
   free(): void {

@@ -7,8 +7,9 @@ import { gemm, syrk } from "../core/dense.ts";
 import { eigenSymmetric } from "../core/eigen.ts";
 import { cholesky, FACTORED, solveTriangular } from "../core/factor.ts";
 import { type Matrix, matrix, matrixFrom, type RealArray } from "../core/matrix.ts";
-import { deterministicExp } from "../data/elementary.ts";
-import type { TrainedModel } from "../predict/model.ts";
+import { isLinear, plainHyper, scalarKernel } from "../model/kernels/index.ts";
+import type { TrainedModel } from "../model/model.ts";
+import { groupsOf } from "../model/posteriors/index.ts";
 import type { FullCompactOptions } from "./options.ts";
 
 export interface Collapsed {
@@ -24,15 +25,10 @@ export interface Collapsed {
   groups: number;
 }
 
-/** a, v, l */
-export function hyperOf(model: TrainedModel): [number, number, number] {
-  return Array.from(model.hyper, deterministicExp) as [number, number, number];
-}
-
 export async function collapse(model: TrainedModel, options: FullCompactOptions): Promise<Collapsed> {
   const core = await createCore({ threads: 1 });
   try {
-    const weights = model.kernel === "linear" ? meanWeights(core, model) : undefined;
+    const weights = isLinear(model.kernel) ? meanWeights(core, model) : undefined;
     return { ...(weights && { weights }), ...variance(core, model, options) };
   } finally {
     core.dispose();
@@ -44,9 +40,9 @@ function meanWeights(core: Core, model: TrainedModel): RealArray {
   if (model.mean === "features") return model.mu;
   const z = inducingInputs(core, model);
   const { precision } = z;
-  const mu = matrixFrom(core, model.inducing, model.factors, model.mu, precision);
+  const mu = matrixFrom(core, model.inducingPoints, model.factors, model.mu, precision);
   const out = matrix(core, model.features, model.factors, precision);
-  gemm(z, mu, out, { alpha: hyperOf(model)[0] });
+  gemm(z, mu, out, { alpha: plainHyper(model.hyper)[0] });
   const weights = out.toArray();
   for (const each of [z, mu, out]) each.free();
   return weights;
@@ -54,7 +50,7 @@ function meanWeights(core: Core, model: TrainedModel): RealArray {
 
 function inducingInputs(core: Core, model: TrainedModel): Matrix {
   const precision = model.inducingInputs instanceof Float32Array ? "f32" : "f64";
-  return matrixFrom(core, model.features, model.inducing, model.inducingInputs, precision);
+  return matrixFrom(core, model.features, model.inducingPoints, model.inducingInputs, precision);
 }
 
 function variance(core: Core, model: TrainedModel, options: FullCompactOptions): Omit<Collapsed, "weights"> {
@@ -62,13 +58,13 @@ function variance(core: Core, model: TrainedModel, options: FullCompactOptions):
   const z = inducingInputs(core, model);
   const kz = innerCovariance(core, model, z);
   const exact = options.variance === "exact";
-  const throughFeatures = model.kernel === "linear" && (!exact || model.groups === 1);
+  const throughFeatures = isLinear(model.kernel) && (!exact || groupsOf(model) === 1);
   try {
     if (!throughFeatures && exact) return exactRoots(core, model, kz);
     const factor = factorise(core, model, kz, meanSigma(model));
     if (!throughFeatures) return truncatedRoot(core, kz, factor, options.rank);
     const v = featureRoot(core, model, z, factor);
-    const [a] = hyperOf(model);
+    const [a] = plainHyper(model.hyper);
     if (exact)
       return {
         own: new Float64Array(model.features).fill(a),
@@ -84,23 +80,19 @@ function variance(core: Core, model: TrainedModel, options: FullCompactOptions):
 
 /** Kz [M,M] in double precision. */
 function innerCovariance(core: Core, model: TrainedModel, z: Matrix): Float64Array {
-  const m = model.inducing;
-  const [a, v, l] = hyperOf(model);
+  const m = model.inducingPoints;
+  const { covariance } = scalarKernel(model.kernel, plainHyper(model.hyper));
   const products = matrix(core, m, m, z.precision);
   syrk(z, products, { transpose: true });
   const inner = Float64Array.from(products.toArray());
   products.free();
-  return inner.map((product, i) => {
-    const squares = (inner[Math.floor(i / m) * (m + 1)] as number) + (inner[(i % m) * (m + 1)] as number);
-    const distance = Math.max(0, squares - 2 * product);
-    const linear = model.kernel === "se" ? 0 : a * product;
-    return linear + (model.kernel === "linear" ? 0 : v * deterministicExp(-distance / (2 * l * l)));
-  });
+  const square = (i: number): number => inner[i * (m + 1)] as number;
+  return inner.map((product, i) => covariance(product, square(Math.floor(i / m)), square(i % m)));
 }
 
 /** L of Kz + diag(sigma), double precision. */
 function factorise(core: Core, model: TrainedModel, kz: Float64Array, sigma: ArrayLike<number>): Matrix {
-  const m = model.inducing;
+  const m = model.inducingPoints;
   const c = matrixFrom(core, m, m, kz, "f64");
   const elements = c.view();
   for (let i = 0; i < m; i++)
@@ -111,7 +103,9 @@ function factorise(core: Core, model: TrainedModel, kz: Float64Array, sigma: Arr
 }
 
 /** Sigma, or its mean over the factors. */
-function meanSigma({ sigma, groups, inducing: m }: TrainedModel): Float64Array {
+function meanSigma(model: TrainedModel): Float64Array {
+  const { sigma, inducingPoints: m } = model;
+  const groups = groupsOf(model);
   return Float64Array.from({ length: m }, (_, j) => {
     let sum = 0;
     for (let group = 0; group < groups; group++) sum += sigma[group * m + j] as number;
@@ -130,7 +124,8 @@ function inverseTransposed(core: Core, factor: Matrix): Matrix {
 
 /** One L^-T for each group, one below the other. */
 function exactRoots(core: Core, model: TrainedModel, kz: Float64Array): Omit<Collapsed, "weights"> {
-  const { inducing: m, groups } = model;
+  const m = model.inducingPoints;
+  const groups = groupsOf(model);
   const root = new Float64Array(groups * m * m);
   for (let group = 0; group < groups; group++) {
     const factor = factorise(core, model, kz, model.sigma.subarray(group * m, (group + 1) * m));
@@ -161,7 +156,7 @@ function truncatedRoot(
 
 /** V = a Z' L^-T */
 function featureRoot(core: Core, model: TrainedModel, z: Matrix, factor: Matrix): Matrix {
-  const [a] = hyperOf(model);
+  const [a] = plainHyper(model.hyper);
   const v = matrixFrom(
     core,
     z.rows,

@@ -3,8 +3,9 @@
 import { COMPACT_FORMAT, COMPACT_VERSION, type CompactAbout } from "../edge/format.ts";
 import { rowMatrix } from "../edge/matrix.ts";
 import { type Tensor, writeSafetensors } from "../io/safetensors.ts";
-import type { TrainedModel } from "../predict/model.ts";
-import { type Collapsed, collapse, hyperOf } from "./collapse.ts";
+import { plainHyper } from "../model/kernels/index.ts";
+import type { TrainedModel } from "../model/model.ts";
+import { type Collapsed, collapse } from "./collapse.ts";
 import { countBytes, nameBytes, vocabularyBytes } from "./names.ts";
 import { storeMatrix } from "./numbers.ts";
 import {
@@ -86,9 +87,9 @@ export async function compactModel(
     labels: labels.length,
     factors: model.factors,
     groups: collapsed.groups,
-    inducing: parcel.tensors.has("inducing") ? model.inducing : 0,
+    inducing: parcel.tensors.has("inducing") ? model.inducingPoints : 0,
     rank: collapsed.rank,
-    hyper: hyperOf(model),
+    hyper: plainHyper(model.hyper),
     normalise,
     bits: parcel.bits,
     variance: options.variance,
@@ -117,7 +118,7 @@ function addLatent(
   { type }: FullCompactOptions,
   rows: Int32Array | undefined,
 ): void {
-  const { features: d, inducing: m, factors: p, inducingInputs } = model;
+  const { features: d, inducingPoints: m, factors: p, inducingInputs } = model;
   const small = smallType(type);
   const large = (name: string, values: Real, columns: number): void =>
     parcel.matrix(name, rows ? selectRows(values, rows, columns) : values, rows?.length ?? d, columns, type);

@@ -1,7 +1,9 @@
 // How a model is made small.
 
 import { ArgumentError } from "../core/errors.ts";
-import type { TrainedModel } from "../predict/model.ts";
+import { isLinear } from "../model/kernels/index.ts";
+import type { TrainedModel } from "../model/model.ts";
+import { groupsOf } from "../model/posteriors/index.ts";
 
 /** Of an element of a matrix; intN is a whole number of N bits with a scale for each row. */
 export const NUMBER_TYPES = ["f32", "f16", "int8", "int7", "int6", "int5", "int4", "int3", "int2"] as const;
@@ -36,12 +38,12 @@ export type FullCompactOptions = Required<CompactOptions>;
 const DEFAULT_RANK = 32;
 
 export function completeCompactOptions(model: TrainedModel, given: CompactOptions): FullCompactOptions {
-  const linear = model.kernel === "linear";
-  const standard = linear ? "diagonal" : model.groups === 1 ? "exact" : "low-rank";
+  const linear = isLinear(model.kernel);
+  const standard = linear ? "diagonal" : groupsOf(model) === 1 ? "exact" : "low-rank";
   const options: FullCompactOptions = {
     type: given.type ?? "int5",
     variance: given.variance ?? standard,
-    rank: Math.min(model.inducing, given.rank ?? DEFAULT_RANK),
+    rank: Math.min(model.inducingPoints, given.rank ?? DEFAULT_RANK),
     allLabels: given.allLabels ?? false,
   };
   if (!NUMBER_TYPES.includes(options.type))

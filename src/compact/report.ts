@@ -7,7 +7,8 @@ import { predictiveProbability } from "../core/quadrature.ts";
 import type { Dataset } from "../data/dataset.ts";
 import { load, type Tagger } from "../edge/index.ts";
 import { type Evaluation, EvaluationMeter } from "../metrics/evaluation.ts";
-import type { TrainedModel } from "../predict/model.ts";
+import { isLinear } from "../model/kernels/index.ts";
+import type { TrainedModel } from "../model/model.ts";
 import { compactModel, keptLabels } from "./index.ts";
 import { edgeModule } from "./module.ts";
 import { type CompactOptions, completeCompactOptions, NUMBER_TYPES, type NumberType } from "./options.ts";
@@ -51,7 +52,7 @@ export function otherChoices(model: TrainedModel, given: CompactOptions): Compac
     ["f32", "f16", "int8", "int6", "int5", "int4"].includes(type),
   );
   const variances = (["exact", "low-rank", "diagonal", "none"] as const).filter(
-    (form) => form !== "diagonal" || model.kernel === "linear",
+    (form) => form !== "diagonal" || isLinear(model.kernel),
   );
   return [
     ...types.map((type) => ({ ...chosen, type })),
@@ -105,7 +106,6 @@ function evaluateTagger(
     scoped((scope) => {
       const mean = scope.keep(matrix(core, rows, k, "f64"));
       const variance = scope.keep(matrix(core, rows, k, "f64"));
-      const utility = new Float64Array(rows * k).fill(Number.NEGATIVE_INFINITY);
       const [means, variances] = [mean.view(), variance.view()];
       means.fill(-1000);
       for (let i = 0; i < rows; i++) {
@@ -116,13 +116,12 @@ function evaluateTagger(
         });
         labels.forEach((label, position) => {
           const at = i * k + label;
-          utility[at] = scores.utilities[position] as number;
-          means[at] = utility[at] as number;
+          means[at] = scores.utilities[position] as number;
           variances[at] = scores.variance(position);
         });
       }
       predictiveProbability(mean, variance, mean);
-      meter.update(mean.view(), first, utility);
+      meter.update(mean.view(), first);
     });
     onProgress((first + rows) / features.rows);
   }

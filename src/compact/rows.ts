@@ -1,7 +1,7 @@
 // Features that cannot matter: no text can tell whether their weights are there. They stay features (a text's length
 // counts them, and so does its variance) but get no row in the large matrices.
 
-import type { TrainedModel } from "../predict/model.ts";
+import type { TrainedModel } from "../model/model.ts";
 import type { Collapsed } from "./collapse.ts";
 import type { NumberType } from "./options.ts";
 
@@ -17,7 +17,7 @@ export function keptRows(
   collapsed: Collapsed,
   type: NumberType,
 ): Int32Array | undefined {
-  const { features: d, factors: p, inducing: m } = model;
+  const { features: d, factors: p, inducingPoints: m } = model;
   const { weights, cover, root, rank } = collapsed;
   // In full precision only what is zero is left out.
   const exact = type === "f32";

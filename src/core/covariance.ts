@@ -3,12 +3,11 @@
 import { ArgumentError } from "./errors.ts";
 import type { Matrix } from "./matrix.ts";
 import { alike, hasShape, isVector } from "./shapes.ts";
+import { type CovarianceTerms, stationaryNames, termsCode } from "./stationary.ts";
 
-const KINDS = { linear: 1, se: 2, "linear+se": 3 } as const;
-
-/** k(x, z) = a x.z (linear), v exp(-|x - z|^2 / 2 l^2) (se), or their sum. */
+/** k(x, z) = a x.z + v g(|x - z|^2 / l^2), of the terms that there are. */
 export interface CovarianceInputs {
-  kernel: keyof typeof KINDS;
+  terms: CovarianceTerms;
   /** x.z, and |x|^2 of the rows, |z|^2 of the columns */
   products: Matrix;
   rowSquares: Matrix;
@@ -18,12 +17,16 @@ export interface CovarianceInputs {
 }
 
 function check(
-  { kernel, products, rowSquares, columnSquares, hyper }: CovarianceInputs,
+  { terms, products, rowSquares, columnSquares, hyper }: CovarianceInputs,
   others: Record<string, Matrix>,
 ): number {
-  const kind = KINDS[kernel];
-  if (kind === undefined)
-    throw new ArgumentError("kernel", `found ${String(kernel)}, expected ${Object.keys(KINDS).join(" or ")}`);
+  const kind = termsCode(terms);
+  if (!(kind >= 1) || (terms.stationary !== undefined && !stationaryNames.includes(terms.stationary))) {
+    throw new ArgumentError(
+      "terms",
+      `found ${JSON.stringify(terms)}, expected linear, or stationary: one of ${stationaryNames.join(", ")}`,
+    );
+  }
   alike({ products, rowSquares, columnSquares, hyper, ...others });
   isVector("rowSquares", rowSquares, products.rows);
   isVector("columnSquares", columnSquares, products.columns);
@@ -52,20 +55,20 @@ export function covariance(inputs: CovarianceInputs, out: Matrix): Matrix {
 }
 
 /**
- * d, the gradient by the covariances, becomes the one by the inner products. squaredPart gets what of it comes from
- * the squared exponential (by |x|^2 and |z|^2 the gradients are -1/2 of its row and column sums), sums (rows x 3) each
+ * d, the gradient by the covariances, becomes the one by the inner products. stationaryPart gets what of it comes from
+ * the stationary term (by |x|^2 and |z|^2 the gradients are -1/2 of its row and column sums), sums (rows x 3) each
  * row's share of the gradient by hyper.
  */
 export function covarianceGradient(
   inputs: CovarianceInputs,
   d: Matrix,
-  squaredPart: Matrix,
+  stationaryPart: Matrix,
   sums: Matrix,
 ): void {
   const { products, rowSquares, columnSquares, hyper } = inputs;
-  const kind = check(inputs, { d, squaredPart, sums });
+  const kind = check(inputs, { d, stationaryPart, sums });
   hasShape("d", d, products.rows, products.columns);
-  hasShape("squaredPart", squaredPart, products.rows, products.columns);
+  hasShape("stationaryPart", stationaryPart, products.rows, products.columns);
   hasShape("sums", sums, products.rows, 3);
   d.core.kernels[d.precision].covarianceGradient(
     kind,
@@ -78,8 +81,8 @@ export function covarianceGradient(
     hyper.address,
     d.address,
     d.stride,
-    squaredPart.address,
-    squaredPart.stride,
+    stationaryPart.address,
+    stationaryPart.stride,
     sums.address,
   );
 }

@@ -2,6 +2,7 @@
 
 import type { TermRules } from "../data/terms.ts";
 import { FormatError } from "../io/errors.ts";
+import { kernelNames } from "../model/kernels/index.ts";
 import type { CompactAbout } from "./format.ts";
 
 /** A size that an array of the file can have; what the file really holds is checked by its tensors' shapes. */
@@ -27,7 +28,7 @@ export function checkAbout(json: string | undefined, file: string): CompactAbout
   const truth = (from: Record<string, unknown>, name: string): boolean =>
     typeof from[name] === "boolean" ? from[name] : refuse(name, from[name], "true or false");
 
-  const kernel = ["linear", "se", "linear+se"].find((name) => name === about.kernel);
+  const kernel = kernelNames.find((name) => name === about.kernel);
   const { hyper, text, bits } = about;
   const positive =
     Array.isArray(hyper) &&
@@ -39,7 +40,7 @@ export function checkAbout(json: string | undefined, file: string): CompactAbout
   const packed: Record<string, number> = {};
   for (const name of Object.keys(Object(bits))) packed[name] = count(Object(bits), name, 2, 8);
   return {
-    kernel: (kernel ?? refuse("kernel", about.kernel, "linear, se or linear+se")) as CompactAbout["kernel"],
+    kernel: kernel ?? refuse("kernel", about.kernel, kernelNames.join(" or ")),
     features: count(about, "features"),
     rows: count(about, "rows"),
     labels: count(about, "labels"),

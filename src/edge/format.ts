@@ -21,13 +21,14 @@
 // a tensor `<name>.scale` [rows]: the element is scale times (the number - 2^(bits-1)); I8 is signed already.
 
 import type { TermRules } from "../data/terms.ts";
+import type { KernelName } from "../model/kernels/index.ts";
 
 export const COMPACT_FORMAT = "mlgpf-compact";
 export const COMPACT_VERSION = "1";
 
 /** The metadata "about", as JSON. */
 export interface CompactAbout {
-  kernel: "linear" | "se" | "linear+se";
+  kernel: KernelName;
   /** R */
   rows: number;
   /** D, K, P, and G: 1, or P where every factor has a variance of its own */
@@ -38,7 +39,7 @@ export interface CompactAbout {
   /** M and r, 0 where there are none. */
   inducing: number;
   rank: number;
-  /** a, v, l of the kernel a x.z + v exp(-|x - z|^2 / 2 l^2) */
+  /** a, v, l of the kernel */
   hyper: [number, number, number];
   /** Whether rows are scaled to unit length. */
   normalise: boolean;

@@ -1,7 +1,7 @@
 // From a row of features to the latent functions: their means and their variance, decoded row by row from the file's
 // bytes. Sums run over features in rising order, in double precision: the same bits everywhere.
 
-import { deterministicExp } from "../data/elementary.ts";
+import { type ScalarKernel, scalarKernel } from "../model/kernels/index.ts";
 import type { RowMatrix } from "./matrix.ts";
 import type { CompactModel } from "./read.ts";
 
@@ -21,6 +21,7 @@ export interface LatentPoint {
 
 export class Latent {
   readonly #model: CompactModel;
+  readonly #kernel: ScalarKernel;
   /** k(x,Z) [M] and what the variance's matrix gives [r]. */
   readonly #kernelRow: Float64Array;
   readonly #covered: Float64Array;
@@ -28,6 +29,7 @@ export class Latent {
   constructor(model: CompactModel) {
     const { about, cover, root } = model;
     this.#model = model;
+    this.#kernel = scalarKernel(about.kernel, about.hyper);
     this.#kernelRow = new Float64Array(model.inducing ? about.inducing : 0);
     this.#covered = new Float64Array(cover || root ? about.rank : 0);
   }
@@ -71,20 +73,14 @@ export class Latent {
     matrix.add(kept, values, kept.length, out);
   }
 
-  /** k(x, z) = a x.z + v exp(-|x - z|^2 / 2 l^2) */
+  /** k(x, Z) */
   #computeKernelRow(x: Row, squares: number): void {
-    const { about, inducing } = this.#model;
-    const [a, v, l] = about.hyper;
+    const { inducing } = this.#model;
     const out = this.#kernelRow;
     const { z, squares: zSquares } = inducing as NonNullable<CompactModel["inducing"]>;
     this.#rowTimes(x, z, out);
-    for (let j = 0; j < out.length; j++) {
-      const product = out[j] as number;
-      const distance = Math.max(0, squares + (zSquares[j] as number) - 2 * product);
-      const linear = about.kernel === "se" ? 0 : a * product;
-      const near = about.kernel === "linear" ? 0 : v * deterministicExp(-distance / (2 * l * l));
-      out[j] = linear + near;
-    }
+    for (let j = 0; j < out.length; j++)
+      out[j] = this.#kernel.covariance(out[j] as number, squares, zSquares[j] as number);
   }
 
   /** s = sum_j own_j x_j^2 - |x cover|^2 */
@@ -102,8 +98,8 @@ export class Latent {
 
   /** s_g = k(x,x) - |k(x,Z) root_g|^2 */
   #throughInducing(squares: number, root: RowMatrix, variance: Float64Array): void {
-    const { kernel, hyper, groups, inducing } = this.#model.about;
-    const own = (kernel === "se" ? 0 : hyper[0] * squares) + (kernel === "linear" ? 0 : hyper[1]);
+    const { groups, inducing } = this.#model.about;
+    const own = this.#kernel.own(squares);
     for (let group = 0; group < groups; group++) {
       denseTimes(this.#kernelRow, root, group * inducing, this.#covered);
       variance[group] = notNegative(own - squareSum(this.#covered));

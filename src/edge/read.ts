@@ -3,6 +3,7 @@
 
 import { FormatError } from "../io/errors.ts";
 import { readSafetensors, type Tensor, type TensorFile } from "../io/safetensors.ts";
+import { isLinear } from "../model/kernels/index.ts";
 import { checkAbout } from "./about.ts";
 import { ByteReader } from "./bytes.ts";
 import { COMPACT_FORMAT, COMPACT_VERSION, type CompactAbout } from "./format.ts";
@@ -128,10 +129,10 @@ export function readCompact(bytes: Uint8Array, file = "the model"): CompactModel
   const bias = parts.reals("bias", k);
   const z = parts.has("inducing") ? parts.matrix("inducing", r, about.inducing) : undefined;
   const inducing = z && { z, squares: parts.reals("inducingSquares", about.inducing) };
-  if (inducing === undefined && kernel !== "linear")
+  if (inducing === undefined && !isLinear(kernel))
     parts.refuse(`kernel ${kernel} without inducing`, "its inducing inputs");
   const throughFeatures = parts.has("weights");
-  if (throughFeatures && kernel !== "linear") parts.refuse(`kernel ${kernel} with weights`, "mu");
+  if (throughFeatures && !isLinear(kernel)) parts.refuse(`kernel ${kernel} with weights`, "mu");
   const ofRank = (name: string, rows: number): RowMatrix | undefined =>
     parts.has(name) ? parts.matrix(name, rows, about.rank) : undefined;
   const root = inducing && ofRank("root", groups * about.inducing);

@@ -1,13 +1,11 @@
 // A loaded compact model: texts or features in, labels with probabilities out, synchronously.
 
 import { ArgumentError } from "../core/errors.ts";
-import { deterministicLog } from "../data/elementary.ts";
 import { allowedLabels, type LabelLists } from "../metrics/allowed.ts";
-import { topLabels } from "../metrics/top.ts";
 import { fromHalf } from "./half.ts";
 import { type Input, InputReader } from "./input.ts";
 import { Latent, type LatentPoint } from "./latent.ts";
-import { labelProbability } from "./probability.ts";
+import { mostProbable } from "./ranking.ts";
 import type { CompactModel } from "./read.ts";
 import { GROUP, type LabelLayer } from "./utilities.ts";
 
@@ -85,7 +83,7 @@ export class Tagger {
     return Array.from({ length: this.#alive().about.labels }, (_, label) => this.#name(label));
   }
 
-  /** The best labels of an input, best first: ranked by mean utility. */
+  /** The best labels of an input, most probable first. */
   predict(input: Input, options: PredictOptions = {}): Prediction[] {
     return this.predictMany([input], options)[0] as Prediction[];
   }
@@ -113,36 +111,15 @@ export class Tagger {
   #best(scores: RawScores, topK: number, threshold: number): Prediction[] {
     const { about } = this.#alive();
     const best: Prediction[] = [];
-    for (const label of this.#ranked(scores, topK, threshold)) {
-      const spread = scores.variance(label);
-      const probability = labelProbability(scores.utilities[label] as number, spread);
-      if (probability < threshold) continue;
+    for (const { label, probability } of mostProbable(scores, topK, threshold, this.#allowed)) {
       const name = this.#name(label);
       best.push(
         about.variance === "none"
           ? { label: name, probability }
-          : { label: name, probability, sd: Math.sqrt(spread) },
+          : { label: name, probability, sd: Math.sqrt(scores.variance(label)) },
       );
     }
     return best;
-  }
-
-  /** The best labels of those that may come; where all are wanted, without those far below the threshold. */
-  #ranked({ utilities, variance }: RawScores, topK: number, threshold: number): Int32Array {
-    const { labels } = this.#alive().about;
-    const allowed = this.#allowed;
-    const all = topK >= labels;
-    if (!allowed && !(all && threshold > 0)) return topLabels(utilities, 1, labels, Math.min(topK, labels));
-    // E sigmoid(f) <= E e^f = e^(mean + variance / 2), with room for rounding.
-    const floor = all && threshold > 0 ? deterministicLog(threshold) - 1e-6 : Number.NEGATIVE_INFINITY;
-    const kept = new Int32Array(labels);
-    let count = 0;
-    for (let label = 0; label < labels; label++) {
-      if (allowed && allowed[label] === 0) continue;
-      if ((utilities[label] as number) + variance(label) / 2 >= floor) kept[count++] = label;
-    }
-    const scores = Float64Array.from(kept.subarray(0, count), (label) => utilities[label] as number);
-    return topLabels(scores, 1, count, Math.min(topK, count)).map((place) => kept[place] as number);
   }
 
   #name(label: number): string {

@@ -10,6 +10,10 @@ export interface Batch {
   projected?: Tensor;
   /** |x_i|^2 [1,B] */
   squares: Tensor;
+}
+
+/** Points whose labels are known. */
+export interface LabelledBatch extends Batch {
   labels: LabelLists | ListedLabels;
 }
 
@@ -20,4 +24,4 @@ export interface ListedLabels {
   signedWeight: Tensor;
 }
 
-export const areListed = (labels: Batch["labels"]): labels is ListedLabels => "pattern" in labels;
+export const areListed = (labels: LabelledBatch["labels"]): labels is ListedLabels => "pattern" in labels;

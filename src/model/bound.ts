@@ -4,13 +4,10 @@
 
 import type { Backend, Tensor } from "../backend/backend.ts";
 import { sumOf } from "../core/matrix.ts";
-import { areListed, type Batch } from "./batch.ts";
-import { freeInputs, type InducingInputs, subspaceInputs } from "./inducing.ts";
-import { Kernel } from "./kernel.ts";
-import { Likelihood } from "./likelihood.ts";
-import { featureMean, inducingMean, type MeanFunction } from "./mean.ts";
-import { allocateParameters, freeParameters, type Parameters } from "./parameters.ts";
-import { divergenceOf, Posterior } from "./posterior.ts";
+import { areListed, type LabelledBatch } from "./batch.ts";
+import { DataTerm } from "./labels.ts";
+import { Latent, type LatentGradient, type LatentParameters } from "./latent.ts";
+import { allocateParameters, freeParameters, type Parameters, plainSigma } from "./parameters.ts";
 import type { ModelShape } from "./shape.ts";
 
 export interface BoundOptions {
@@ -30,14 +27,10 @@ export interface BoundValue {
 
 export class Bound {
   readonly gradient: Parameters;
-  readonly kernel: Kernel;
-  readonly posterior: Posterior;
-  readonly likelihood: Likelihood;
-  readonly #inputs: InducingInputs;
-  readonly #mean: MeanFunction;
-  readonly #dKz: Tensor;
-  readonly #dKx: Tensor;
-  readonly #dkxx: Tensor;
+  readonly latent: Latent;
+  readonly #data: DataTerm;
+  readonly #sigma: Tensor;
+  readonly #floor: Tensor;
   readonly #backend: Backend;
   readonly #shape: ModelShape;
 
@@ -45,80 +38,71 @@ export class Bound {
     this.#backend = backend;
     this.#shape = shape;
     this.gradient = allocateParameters(backend, shape);
-    this.kernel = new Kernel(backend, shape);
-    this.posterior = new Posterior(backend, shape);
-    this.likelihood = new Likelihood(backend, shape);
-    this.#inputs =
-      shape.inducingInputs === "subspace" ? subspaceInputs(backend, shape, basisGram) : freeInputs(backend);
-    this.#mean = (shape.mean === "features" ? featureMean : inducingMean)(backend, shape, this.kernel);
-    this.#dKz = backend.tensor(shape.inducing, shape.inducing);
-    this.#dKx = backend.tensor(shape.batch, shape.inducing);
-    this.#dkxx = backend.tensor(1, shape.batch);
+    this.latent = new Latent(backend, shape, basisGram);
+    this.#data = new DataTerm(backend, shape);
+    this.#sigma = backend.tensor(this.gradient.logSigma.rows, this.gradient.logSigma.columns);
+    this.#floor = backend.tensor(1, 1, [shape.floor]);
   }
 
-  /** Kz, Kx and kxx of this batch, in `kernel`. */
-  covariances({ inducing, hyper }: Parameters, batch: Batch): void {
-    const { kernel } = this;
-    this.#inputs.innerProducts(inducing, batch, kernel.lz, kernel.lx);
-    kernel.forward(batch.squares, hyper);
+  /** The latent functions' parameters, with sigma itself. */
+  latentParameters({ inducingInputs, mu, hyper, logSigma }: Parameters): LatentParameters {
+    plainSigma(this.#backend, logSigma, this.#floor, this.#sigma);
+    return { inducingInputs, mu, hyper, sigma: this.#sigma };
   }
 
   /** Computes everything for this batch; `gradient` and `value()` hold the outcome. */
-  evaluate(parameters: Parameters, batch: Batch, options: BoundOptions): void {
-    const { kernel, posterior, likelihood, gradient } = this;
-    const { mu, logSigma } = parameters;
+  evaluate(parameters: Parameters, batch: LabelledBatch, options: BoundOptions): void {
+    const { latent, gradient } = this;
+    const data = this.#data;
     const scale = -this.#shape.points / this.#shape.batch;
 
-    this.covariances(parameters, batch);
-    posterior.forward(kernel.kz, kernel.kx, kernel.kxx, logSigma);
-    posterior.divergence();
-    this.#mean.forward(mu, batch, likelihood.mean);
-    this.#mean.divergence(mu);
-    likelihood.forward(parameters);
+    const own = this.latentParameters(parameters);
+    latent.ofInducing(own);
+    latent.factorise(own);
+    latent.ofBatch(own, batch);
+    latent.forwardMean(own, batch);
+    latent.forwardVariance(batch);
+    latent.divergence(own);
 
-    if (areListed(batch.labels))
-      likelihood.overListedLabels(batch.labels, posterior.variance, parameters, gradient, scale);
-    else likelihood.overAllLabels(batch.labels, posterior.variance, parameters, gradient, scale);
-    this.#mean.gradient(mu, batch, likelihood.dMean, options.klWeight, gradient.mu);
-    this.#throughCovariances(parameters, batch, options);
+    if (areListed(batch.labels)) data.overListedLabels(batch.labels, latent, parameters, gradient, scale);
+    else data.overAllLabels(batch.labels, latent, parameters, gradient, scale);
+    latent.backward(own, batch, data.dMean, data.dVariance, options.klWeight, this.#wanted(options));
+    this.#throughLogarithm();
   }
 
-  /** The gradients by sigma and, where they are learned, by Z and the hyper-parameters. */
-  #throughCovariances(parameters: Parameters, batch: Batch, options: BoundOptions): void {
+  /** Where the gradients go; by sigma for now, where logSigma's place is. */
+  #wanted({ learnInducing, learnHyper }: BoundOptions): LatentGradient {
+    const { mu, logSigma, hyper, inducingInputs } = this.gradient;
+    return {
+      mu,
+      sigma: logSigma,
+      ...(learnInducing || learnHyper ? { hyper } : {}),
+      ...(learnInducing ? { inducingInputs } : {}),
+    };
+  }
+
+  /** d sigma / d logSigma = sigma - floor */
+  #throughLogarithm(): void {
     const backend = this.#backend;
-    const { kernel, posterior, likelihood, gradient } = this;
-    const learnCovariance = options.learnInducing || options.learnHyper;
-    const [dKz, dKx] = learnCovariance ? [this.#dKz, this.#dKx] : [undefined, undefined];
-    if (dKz && dKx) this.#mean.throughCovariance(parameters.mu, likelihood.dMean, options.klWeight, dKz, dKx);
-    posterior.backward(likelihood.dVariance, options.klWeight, gradient.logSigma, dKz, dKx);
-    if (dKz === undefined || dKx === undefined) return;
-    backend.columnSums(likelihood.dVariance, this.#dkxx);
-    kernel.backward(batch.squares, parameters.hyper, dKz, dKx, this.#dkxx, gradient.hyper);
-    this.#mean.throughHyper(options.klWeight, gradient.hyper);
-    if (options.learnInducing) this.#inputs.gradient(parameters.inducing, batch, dKz, dKx, gradient.inducing);
+    const { logSigma } = this.gradient;
+    backend.combine("subtract", this.#sigma, this.#floor, this.#sigma);
+    backend.combine("multiply", logSigma, this.#sigma, logSigma);
   }
 
   /** The terms of the bound at the last batch. */
   async value(): Promise<BoundValue> {
     // All reads are asked for before the first is waited for: one journey to the device.
-    const [losses, [quadratic], terms] = await Promise.all([
-      this.#backend.read(this.likelihood.pointLoss),
-      this.#backend.read(this.#mean.quadratic),
-      this.posterior.terms(),
+    const [losses, divergence] = await Promise.all([
+      this.#backend.read(this.#data.pointLoss),
+      this.latent.divergenceValue(),
     ]);
-    return {
-      dataTerm: (-this.#shape.points / this.#shape.batch) * sumOf(losses),
-      divergence: divergenceOf(this.#shape, quadratic as number, terms),
-    };
+    return { dataTerm: (-this.#shape.points / this.#shape.batch) * sumOf(losses), divergence };
   }
 
   free(): void {
     freeParameters(this.#backend, this.gradient);
-    this.kernel.free();
-    this.posterior.free();
-    this.likelihood.free();
-    this.#inputs.free();
-    this.#mean.free();
-    this.#backend.free(this.#dKz, this.#dKx, this.#dkxx);
+    this.latent.free();
+    this.#data.free();
+    this.#backend.free(this.#sigma, this.#floor);
   }
 }

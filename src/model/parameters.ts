@@ -1,15 +1,18 @@
 // What is learned. Positive parameters are kept as logarithms, so that no step can make them negative.
 
 import type { Backend, Tensor } from "../backend/backend.ts";
-import { groupsOf, type ModelShape } from "./shape.ts";
+import { inducingForms } from "./inducing.ts";
+import { means } from "./means/index.ts";
+import { groupsOf } from "./posteriors/index.ts";
+import type { ModelShape } from "./shape.ts";
 
 /** The parameters, or anything that has one tensor for each of them: gradients, moments. */
 export interface Parameters {
   /** A [M,R], or Z' [D,M] where Z is free */
-  inducing: Tensor;
+  inducingInputs: Tensor;
   /** mu [M,P], or [D,P] where the mean goes through the features */
   mu: Tensor;
-  /** log(sigma - floor) [groups,M] */
+  /** log(sigma - floor) [G,M] */
   logSigma: Tensor;
   /** Phi [K,P] */
   phi: Tensor;
@@ -19,16 +22,16 @@ export interface Parameters {
   hyper: Tensor;
 }
 
-export const parameterNames = ["inducing", "mu", "logSigma", "phi", "bias", "hyper"] as const;
+export const parameterNames = ["inducingInputs", "mu", "logSigma", "phi", "bias", "hyper"] as const;
 export type ParameterName = (typeof parameterNames)[number];
 
 /** Rows and columns of each parameter. */
 export function parameterSizes(shape: ModelShape): Record<ParameterName, [number, number]> {
-  const { features, labels, factors, inducing, rank } = shape;
+  const { labels, factors, inducingPoints } = shape;
   return {
-    inducing: shape.inducingInputs === "subspace" ? [inducing, rank] : [features, inducing],
-    mu: [shape.mean === "features" ? features : inducing, factors],
-    logSigma: [groupsOf(shape), inducing],
+    inducingInputs: inducingForms[shape.inducing].size(shape),
+    mu: [means[shape.mean].rows(shape), factors],
+    logSigma: [groupsOf(shape), inducingPoints],
     phi: [labels, factors],
     bias: [1, labels],
     hyper: [1, 3],
@@ -40,7 +43,7 @@ export function allocateParameters(backend: Backend, shape: ModelShape): Paramet
   const sizes = parameterSizes(shape);
   const make = (name: ParameterName): Tensor => backend.tensor(...sizes[name]);
   return {
-    inducing: make("inducing"),
+    inducingInputs: make("inducingInputs"),
     mu: make("mu"),
     logSigma: make("logSigma"),
     phi: make("phi"),
@@ -51,4 +54,10 @@ export function allocateParameters(backend: Backend, shape: ModelShape): Paramet
 
 export function freeParameters(backend: Backend, parameters: Parameters): void {
   for (const name of parameterNames) backend.free(parameters[name]);
+}
+
+/** sigma = floor + exp(logSigma); the floor is a tensor [1,1]. */
+export function plainSigma(backend: Backend, logSigma: Tensor, floor: Tensor, out: Tensor): void {
+  backend.map("exp", logSigma, out);
+  backend.combine("add", out, floor, out);
 }

@@ -1,20 +1,24 @@
 // Problems with known answers: the bound, everything on the way to it, and every gradient, on any backend.
 
-import type { Backend, KernelName, Tensor } from "../backend/backend.ts";
+import type { Backend, Tensor } from "../backend/backend.ts";
 import { sumOf } from "../core/matrix.ts";
-import type { Batch } from "./batch.ts";
+import type { LabelledBatch } from "./batch.ts";
 import { Bound } from "./bound.ts";
+import { LabelLayer } from "./labels.ts";
+import type { KernelName, PosteriorName } from "./names.ts";
 import { allocateParameters, freeParameters, type Parameters } from "./parameters.ts";
-import { groupsOf, type ModelShape } from "./shape.ts";
+import { groupsOf } from "./posteriors/index.ts";
+import type { ModelShape } from "./shape.ts";
 
 type Rows = number[][];
 
 /** One problem; the numbers given are the numbers used, no floor and no jitter. */
 export interface SelfcheckCase {
   name: string;
-  kernel: "linear" | "se" | "sum";
+  /** `sum` is linear+se. */
+  kernel: KernelName | "sum";
   inducing: "subspace" | "free";
-  posterior: "perFactor" | "shared";
+  posterior: PosteriorName;
   N: number;
   X: Rows;
   basis: Rows | null;
@@ -40,9 +44,9 @@ export interface SelfcheckCase {
 export type SelfcheckErrors = Record<string, number>;
 
 const flat = (value: unknown): number[] => (Array.isArray(value) ? value.flatMap(flat) : [value as number]);
-const turned = (rows: Rows): Rows => (rows[0] ?? []).map((_, j) => rows.map((row) => row[j] as number));
+const transposed = (rows: Rows): Rows => (rows[0] ?? []).map((_, j) => rows.map((row) => row[j] as number));
 const product = (a: Rows, b: Rows): Rows =>
-  a.map((row) => turned(b).map((column) => sumOf(row.map((v, i) => v * (column[i] as number)))));
+  a.map((row) => transposed(b).map((column) => sumOf(row.map((v, i) => v * (column[i] as number)))));
 
 function relativeError(found: ArrayLike<number>, expected: number[]): number {
   const scale = Math.max(...expected.map(Math.abs), Number.MIN_VALUE);
@@ -56,18 +60,18 @@ function relativeError(found: ArrayLike<number>, expected: number[]): number {
 
 function shapeOf(problem: SelfcheckCase, quadrature: ModelShape["quadrature"]): ModelShape {
   const { X, basis, parameters, kernel, inducing, posterior } = problem;
-  const names: Record<SelfcheckCase["kernel"], KernelName> = { linear: "linear", se: "se", sum: "linear+se" };
   return {
     points: problem.N,
     features: X[0]?.length ?? 0,
     labels: parameters.b.length,
     factors: parameters.mu[0]?.length ?? 0,
-    inducing: parameters.mu.length,
+    inducingPoints: parameters.mu.length,
     rank: basis?.length ?? 0,
     batch: X.length,
-    kernel: names[kernel],
-    inducingInputs: inducing,
-    covariance: posterior,
+    likelihood: "bernoulli",
+    kernel: kernel === "sum" ? "linear+se" : kernel,
+    inducing,
+    posterior,
     mean: "inducing",
     floor: 0,
     quadrature,
@@ -76,9 +80,9 @@ function shapeOf(problem: SelfcheckCase, quadrature: ModelShape["quadrature"]): 
 
 function writeParameters(backend: Backend, problem: SelfcheckCase, to: Parameters): void {
   const { A, Z, mu, sigma, Phi, b, linearVariance = 1, seVariance = 1, lengthscale = 1 } = problem.parameters;
-  backend.write(to.inducing, flat(A ?? turned(Z as Rows)));
+  backend.write(to.inducingInputs, flat(A ?? transposed(Z as Rows)));
   backend.write(to.mu, flat(mu));
-  backend.write(to.logSigma, flat(turned(sigma)).map(Math.log));
+  backend.write(to.logSigma, flat(transposed(sigma)).map(Math.log));
   backend.write(to.phi, flat(Phi));
   backend.write(to.bias, b);
   backend.write(to.hyper, [linearVariance, seVariance, lengthscale].map(Math.log));
@@ -97,7 +101,7 @@ function makeBatch(
   backend: Backend,
   problem: SelfcheckCase,
   shape: ModelShape,
-): { batch: Batch; tensors: Tensor[] } {
+): { batch: LabelledBatch; tensors: Tensor[] } {
   const { X, basis, labels, sampledNegatives } = problem;
   const filled = X.map((row) => row.flatMap((value, j) => (value === 0 ? [] : [j])));
   const { rowStart, labelIndex } = lists(filled);
@@ -110,10 +114,10 @@ function makeBatch(
     shape.batch,
     X.map((row) => sumOf(row.map((value) => value * value))),
   );
-  const batch: Batch = { x, rows, squares, labels: lists(labels) };
+  const batch: LabelledBatch = { x, rows, squares, labels: lists(labels) };
   const tensors: unknown[] = [x, rows, squares];
   if (basis) {
-    batch.projected = backend.tensor(shape.batch, shape.rank, flat(product(X, turned(basis))));
+    batch.projected = backend.tensor(shape.batch, shape.rank, flat(product(X, transposed(basis))));
     tensors.push(batch.projected);
   }
   if (sampledNegatives) {
@@ -154,7 +158,7 @@ export async function selfcheckAnswers(
 ): Promise<Answers> {
   const shape = shapeOf(problem, quadrature);
   const gram = problem.basis
-    ? backend.tensor(shape.rank, shape.rank, flat(product(problem.basis, turned(problem.basis))))
+    ? backend.tensor(shape.rank, shape.rank, flat(product(problem.basis, transposed(problem.basis))))
     : undefined;
   const parameters = allocateParameters(backend, shape);
   writeParameters(backend, problem, parameters);
@@ -212,17 +216,17 @@ async function answersOf(
 ): Promise<Answers> {
   const read = async (tensor: Tensor): Promise<number[]> => [...(await backend.read(tensor))];
   const { dataTerm, divergence } = await bound.value();
-  const variance = byPointAndFactor(await read(bound.posterior.variance), shape);
+  const variance = byPointAndFactor(await read(bound.latent.variance), shape);
   const values: Record<string, number[]> = {
-    Kz: await read(bound.kernel.kz),
-    Kx: await read(bound.kernel.kx),
-    kxx: await read(bound.kernel.kxx),
-    latentMean: await read(bound.likelihood.mean),
+    Kz: await read(bound.latent.covariances.kz),
+    Kx: await read(bound.latent.covariances.kx),
+    kxx: await read(bound.latent.covariances.kxx),
+    latentMean: await read(bound.latent.mean),
     latentVariance: variance,
     dataTerm: [dataTerm],
     kl: [divergence],
     bound: [dataTerm - divergence],
-    ...(await predictions(backend, shape, bound, parameters, variance)),
+    ...(await predictions(backend, shape, bound, parameters)),
   };
   return Object.assign(values, { gradient: await plainGradients(backend, problem, shape, bound) });
 }
@@ -233,24 +237,19 @@ async function predictions(
   shape: ModelShape,
   bound: Bound,
   parameters: Parameters,
-  variance: number[],
 ): Promise<Record<string, number[]>> {
-  const { batch: b, labels: k, factors: p } = shape;
-  const [mean, spread, square, s] = [
-    backend.tensor(b, k),
-    backend.tensor(b, k),
-    backend.tensor(k, p),
-    backend.tensor(b, p, variance),
-  ] as const;
-  backend.gemm(bound.likelihood.mean, parameters.phi, mean, { transposeB: true });
-  backend.combine("add", mean, parameters.bias, mean);
-  backend.map("square", parameters.phi, square);
-  backend.gemm(s, square, spread, { transposeB: true });
+  const { batch: b, labels: k } = shape;
+  const [mean, spread] = [backend.tensor(b, k), backend.tensor(b, k)] as const;
+  const layer = new LabelLayer(backend, shape);
+  layer.prepare(parameters.phi);
+  layer.utilities(parameters, bound.latent.mean, mean);
+  layer.variance(bound.latent.variance, spread);
   const utilityMean = [...(await backend.read(mean))];
   const utilityVariance = [...(await backend.read(spread))];
-  backend.probability(mean, spread, mean);
+  layer.likelihood.probability(backend, mean, spread, mean);
   const probability = [...(await backend.read(mean))];
-  backend.free(mean, spread, square, s);
+  layer.free();
+  backend.free(mean, spread);
   return { utilityMean, utilityVariance, probability };
 }
 
@@ -265,11 +264,11 @@ async function plainGradients(
   const read = async (tensor: Tensor): Promise<number[]> => [...(await backend.read(tensor))];
   const rowsOf = (values: number[], columns: number): Rows =>
     Array.from({ length: values.length / columns }, (_, i) => values.slice(i * columns, (i + 1) * columns));
-  const inducing = await read(bound.gradient.inducing);
-  const bySigma = turned(rowsOf(await read(bound.gradient.logSigma), shape.inducing));
+  const inducing = await read(bound.gradient.inducingInputs);
+  const bySigma = transposed(rowsOf(await read(bound.gradient.logSigma), shape.inducingPoints));
   const hyper = await read(bound.gradient.hyper);
   const found: Record<string, number[]> = {
-    ...(parameters.A ? { A: inducing } : { Z: flat(turned(rowsOf(inducing, shape.inducing))) }),
+    ...(parameters.A ? { A: inducing } : { Z: flat(transposed(rowsOf(inducing, shape.inducingPoints))) }),
     mu: await read(bound.gradient.mu),
     sigma: flat(bySigma.map((row, j) => row.map((value, p) => value / (parameters.sigma[j]?.[p] as number)))),
     Phi: await read(bound.gradient.phi),

@@ -1,11 +1,6 @@
-// The sizes of a problem, by the paper's symbols, and which of its forms it has.
+// The sizes of a problem, by the paper's symbols, and which of the model's forms it has.
 
-import type { KernelName } from "../backend/backend.ts";
-
-export type InducingName = "subspace" | "free";
-export type CovarianceName = "shared" | "perFactor";
-/** What the mean of the latent functions goes through: the inducing inputs, or (linear kernel) the features. */
-export type MeanName = "inducing" | "features";
+import type { InducingName, KernelName, LikelihoodName, MeanName, PosteriorName } from "./names.ts";
 
 export interface ModelShape {
   /** N, all training points */
@@ -16,20 +11,24 @@ export interface ModelShape {
   labels: number;
   /** P, latent functions */
   factors: number;
-  /** M, inducing points */
-  inducing: number;
+  /** M */
+  inducingPoints: number;
   /** R, basis vectors (subspace only) */
   rank: number;
   /** B, points of a batch */
   batch: number;
+  likelihood: LikelihoodName;
   kernel: KernelName;
-  inducingInputs: InducingName;
-  covariance: CovarianceName;
+  inducing: InducingName;
+  posterior: PosteriorName;
   mean: MeanName;
   /** Least value of every sigma. */
   floor: number;
   quadrature: number | "closed";
 }
 
-/** How many different Sigmas there are: one for all factors, or one for each. */
-export const groupsOf = (shape: ModelShape): number => (shape.covariance === "shared" ? 1 : shape.factors);
+/** What the latent functions depend on: a trained model has these without the rest. */
+export type LatentShape = Pick<
+  ModelShape,
+  "features" | "factors" | "inducingPoints" | "rank" | "batch" | "kernel" | "inducing" | "posterior" | "mean"
+>;

@@ -2,8 +2,9 @@
 
 import { type DeviceChoice, type OpenDevice, openDevice, replaceDevice } from "../backend/devices.ts";
 import type { Core, Precision } from "../core/core.ts";
-import type { TrainedModel } from "./model.ts";
-import { Predictor } from "./predictor.ts";
+import type { TrainedModel } from "../model/model.ts";
+import { uploadModel } from "../model/numbers.ts";
+import { Predictor } from "../model/predictor.ts";
 
 /** GPUs that are tried after the first. */
 const REPLACEMENTS = 2;
@@ -29,7 +30,7 @@ export class ModelHost {
     this.#core = core;
     this.#choice = choice;
     this.#precision = precisionOf(model);
-    this.#place = { device, predictor: new Predictor(device.backend, model) };
+    this.#place = { device, predictor: new Predictor(device.backend, uploadModel(device.backend, model)) };
   }
 
   static async open(core: Core, model: TrainedModel, choice: DeviceChoice = "wasm"): Promise<ModelHost> {
@@ -68,7 +69,10 @@ export class ModelHost {
     const device = await replaceDevice(this.#core, this.#choice, this.#precision, tryGpu);
     if (this.#disposed) return device.dispose();
     this.#place.device.dispose();
-    this.#place = { device, predictor: new Predictor(device.backend, this.model) };
+    this.#place = {
+      device,
+      predictor: new Predictor(device.backend, uploadModel(device.backend, this.model)),
+    };
   }
 
   /** Frees the model's tensors and, unless it was given, the device. */

@@ -5,11 +5,11 @@ import { type CoreOptions, createCore } from "../core/core.ts";
 import { ArgumentError } from "../core/errors.ts";
 import type { Dataset, SparseRows } from "../data/dataset.ts";
 import { TfidfVectoriser } from "../data/tfidf.ts";
-import { modelFromBytes, modelToBytes } from "../io/modelfile.ts";
-import { type Evaluation, type EvaluationOptions, evaluate } from "./evaluate.ts";
+import { modelFromBytes, modelToBytes } from "../model/file.ts";
+import type { TrainedModel } from "../model/model.ts";
+import type { Predictor } from "../model/predictor.ts";
+import { type EvaluateOptions, type Evaluation, evaluate } from "./evaluate.ts";
 import { ModelHost } from "./host.ts";
-import type { TrainedModel } from "./model.ts";
-import type { Predictor } from "./predictor.ts";
 
 /** How a model is got ready. */
 export interface LoadOptions extends CoreOptions {
@@ -43,7 +43,7 @@ export interface LoadedModel {
   readonly device: string;
   /** Labels of each text, or of each row of features, best first. */
   predict(input: readonly string[] | SparseRows, options?: PredictOptions): Promise<PredictedLabel[][]>;
-  evaluate(data: Dataset, options?: EvaluationOptions): Promise<Evaluation>;
+  evaluate(data: Dataset, options?: EvaluateOptions): Promise<Evaluation>;
   save(): Uint8Array<ArrayBuffer>;
   dispose(): void;
   [Symbol.dispose](): void;
@@ -95,15 +95,16 @@ export async function predictRows(
   depth: number,
   threshold: number,
 ): Promise<PredictedLabel[][]> {
-  const { labelNames } = predictor.model;
+  const { labelNames } = predictor.frame;
   const rows: PredictedLabel[][] = [];
-  for await (const best of predictor.best(features, depth, { probability: true })) {
+  for await (const best of predictor.best(features, depth, { details: true })) {
+    const { probability, utility, variance } = best.details as NonNullable<typeof best.details>;
     const found = Array.from(best.labels, (id, at) => ({
       label: labelNames?.[id] ?? id,
       id,
-      probability: best.probability?.[at] as number,
-      utility: best.utility[at] as number,
-      deviation: Math.sqrt(Math.max(0, best.variance?.[at] as number)),
+      probability: probability[at] as number,
+      utility: utility[at] as number,
+      deviation: Math.sqrt(Math.max(0, variance[at] as number)),
     }));
     for (let i = 0; i < best.rows; i++) {
       const own = found.slice(i * depth, (i + 1) * depth);

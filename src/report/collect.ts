@@ -2,12 +2,12 @@
 
 import type { Dataset } from "../data/dataset.ts";
 import { rowsWithLabels, selectFeatures } from "../data/dataset.ts";
+import { transformedRows } from "../data/transform.ts";
 import type { Evaluation } from "../metrics/evaluation.ts";
 import { topLabels } from "../metrics/top.ts";
+import type { TrainedModel } from "../model/model.ts";
+import type { Predictor } from "../model/predictor.ts";
 import { evaluate } from "../predict/evaluate.ts";
-import type { TrainedModel } from "../predict/model.ts";
-import type { Predictor } from "../predict/predictor.ts";
-import { applyTransform } from "../train/features.ts";
 import { labelGroups } from "./groups.ts";
 import type { TrainingHistory } from "./history.ts";
 import type { Measured, ReportInput, ReportModel, ReportRun, Sample } from "./input.ts";
@@ -36,7 +36,7 @@ const SAMPLE_WORDS = 12;
 
 export async function collectReport(source: ReportSource): Promise<ReportInput> {
   const { model, bytes, title, run, history, measure } = source;
-  const measured = measure && (await measureModel(measure, source.onProgress));
+  const measured = measure && (await measureModel(model, measure, source.onProgress));
   return {
     title,
     model: aboutModel(model, bytes),
@@ -49,7 +49,7 @@ export async function collectReport(source: ReportSource): Promise<ReportInput> 
 }
 
 function aboutModel(model: TrainedModel, bytes: number): ReportModel {
-  const { kernel, mean, features, labels, factors, inducing, labelCounts, labelNames, phi } = model;
+  const { kernel, mean, features, labels, factors, inducingPoints, labelCounts, labelNames, phi } = model;
   return {
     kernel,
     mean,
@@ -57,7 +57,7 @@ function aboutModel(model: TrainedModel, bytes: number): ReportModel {
     features,
     labels,
     factors,
-    inducing,
+    inducing: inducingPoints,
     bytes,
     labelCounts,
     ...(labelNames ? { labelNames } : {}),
@@ -67,7 +67,11 @@ function aboutModel(model: TrainedModel, bytes: number): ReportModel {
 
 type Measure = NonNullable<ReportSource["measure"]>;
 
-async function measureModel(measure: Measure, onProgress?: (fraction: number) => void): Promise<Measured> {
+async function measureModel(
+  model: TrainedModel,
+  measure: Measure,
+  onProgress?: (fraction: number) => void,
+): Promise<Measured> {
   const { predictor, data, file } = measure;
   onProgress?.(0);
   const evaluation = await evaluate(predictor, data, {
@@ -76,20 +80,20 @@ async function measureModel(measure: Measure, onProgress?: (fraction: number) =>
     perLabel: true,
     ...(onProgress && { onProgress }),
   });
-  return { ...(evaluation as Required<Evaluation>), file, samples: await samplesOf(measure) };
+  return { ...(evaluation as Required<Evaluation>), file, samples: await samplesOf(model, measure) };
 }
 
 /** A few points, evenly spread over those that have labels. */
-async function samplesOf({ predictor, data, textOf }: Measure): Promise<Sample[]> {
+async function samplesOf(model: TrainedModel, { predictor, data, textOf }: Measure): Promise<Sample[]> {
   const labelled = rowsWithLabels(data.labels);
   const count = Math.min(SAMPLES, labelled.length);
   const rows = Array.from(
     { length: count },
     (_, i) => labelled[Math.floor(((i + 0.5) * labelled.length) / count)] as number,
   );
-  const { labels: k } = predictor.model;
+  const { labels: k } = model;
   const depth = Math.min(SAMPLE_LABELS, k);
-  const describe = textOf ?? ((row: number) => strongestWords(predictor.model, data, row));
+  const describe = textOf ?? ((row: number) => strongestWords(model, data, row));
   const samples: Sample[] = [];
   for await (const { firstRow, rows: scored, probability = [] } of predictor.score(
     selectFeatures(data.features, rows),
@@ -117,7 +121,7 @@ async function samplesOf({ predictor, data, textOf }: Measure): Promise<Sample[]
 function strongestWords(model: TrainedModel, data: Dataset, row: number): PointText {
   const title = `Point ${row + 1}`;
   const names = model.vectoriser?.terms ?? model.featureNames;
-  const { columnIndex, values } = applyTransform(selectFeatures(data.features, [row]), model.transform);
+  const { columnIndex, values } = transformedRows(data.features, model.transform, row, 1);
   if (names === undefined) return { title, text: `${columnIndex.length} features, without names` };
   const words = Array.from(columnIndex, (column, i) => ({ column, weight: Math.abs(values[i] as number) }))
     .sort((a, b) => b.weight - a.weight || a.column - b.column)

@@ -5,7 +5,7 @@ import { createCore } from "../core/core.ts";
 import { gemm, syrk } from "../core/dense.ts";
 import { eigenSymmetric } from "../core/eigen.ts";
 import { matrix, scoped } from "../core/matrix.ts";
-import type { TrainedModel } from "../predict/model.ts";
+import type { TrainedModel } from "../model/model.ts";
 
 export interface LabelGroups {
   neighbours: readonly LabelNeighbours[];

@@ -1,7 +1,7 @@
 // What a report is made of: plain data, all of it measured before the page is written.
 
 import type { Evaluation } from "../metrics/evaluation.ts";
-import type { TrainingSummary } from "../predict/model.ts";
+import type { TrainingSummary } from "../model/model.ts";
 import type { LabelGroups } from "./groups.ts";
 import type { TrainingHistory } from "./history.ts";
 

@@ -4,8 +4,8 @@ import { stat } from "node:fs/promises";
 import { compactModel } from "../compact/index.ts";
 import { COMPACT_FORMAT } from "../edge/format.ts";
 import { readWhole } from "../io/files.ts";
-import { modelFromTensors } from "../io/modelfile.ts";
 import { readSafetensors } from "../io/safetensors.ts";
+import { modelFromTensors } from "../model/file.ts";
 import { loadCompact } from "./compact.ts";
 import type { ServedModel } from "./project.ts";
 

@@ -14,6 +14,7 @@ import type { Core } from "../core/core.ts";
 import { gemm } from "../core/dense.ts";
 import { eigenSymmetric } from "../core/eigen.ts";
 import { matrix, matrixFrom, type RealArray, scoped, sumOf } from "../core/matrix.ts";
+import { isLinear } from "../model/kernels/index.ts";
 import type { ModelShape } from "../model/shape.ts";
 
 /** Of the mean eigenvalue: below it a direction is noise in single precision. */
@@ -22,7 +23,7 @@ const RIDGE = 1e-4;
 const RATE = 0.05;
 
 export const needsCoordinates = ({ mean, kernel }: ModelShape): boolean =>
-  mean === "inducing" && kernel !== "linear";
+  mean === "inducing" && !isLinear(kernel);
 
 /** (A + ridge I)^-1/2 of a symmetric positive semi-definite A [n,n]. */
 export function inverseRoot(core: Core, a: RealArray, n: number): RealArray {
@@ -44,34 +45,34 @@ export function inverseRoot(core: Core, a: RealArray, n: number): RealArray {
 /** Steps of Adam in nu, applied to mu. */
 export class CoordinateSteps {
   /** T [M,M] */
-  readonly turn: Tensor;
+  readonly transform: Tensor;
   readonly #gradient: Tensor;
   readonly #step: Tensor;
   readonly #backend: Backend;
 
-  constructor(backend: Backend, { inducing, factors }: ModelShape) {
+  constructor(backend: Backend, { inducingPoints: m, factors }: ModelShape) {
     this.#backend = backend;
-    this.turn = backend.tensor(inducing, inducing);
-    this.#gradient = backend.tensor(inducing, factors);
-    this.#step = backend.tensor(inducing, factors);
+    this.transform = backend.tensor(m, m);
+    this.#gradient = backend.tensor(m, factors);
+    this.#step = backend.tensor(m, factors);
   }
 
   /** Takes numbers of mu's start for nu: mu = T nu. */
   enter(mu: Tensor): void {
-    this.#backend.gemm(this.turn, mu, this.#step);
+    this.#backend.gemm(this.transform, mu, this.#step);
     this.#backend.blend(1, this.#step, 0, this.#step, mu);
   }
 
   /** mu += T (Adam's step from T' gradient) */
   adam(mu: Tensor, gradient: Tensor, first: Tensor, second: Tensor, step: AdamStep): void {
     const backend = this.#backend;
-    backend.gemm(this.turn, gradient, this.#gradient);
+    backend.gemm(this.transform, gradient, this.#gradient);
     backend.fill(this.#step, 0);
     backend.adam(this.#step, this.#gradient, first, second, { ...step, rate: RATE * step.rate });
-    backend.gemm(this.turn, this.#step, mu, { beta: 1 });
+    backend.gemm(this.transform, this.#step, mu, { beta: 1 });
   }
 
   free(): void {
-    this.#backend.free(this.turn, this.#gradient, this.#step);
+    this.#backend.free(this.transform, this.#gradient, this.#step);
   }
 }

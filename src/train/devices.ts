@@ -2,7 +2,7 @@
 // state that was kept, on another GPU or on WASM.
 
 import { type OpenDevice, replaceDevice } from "../backend/devices.ts";
-import type { TrainedModel } from "../predict/model.ts";
+import type { TrainedModel } from "../model/model.ts";
 import type { CheckpointIdentity, TrainingState } from "./checkpoint.ts";
 import { runSteps } from "./loop.ts";
 import type { Prepared } from "./prepare.ts";

@@ -3,7 +3,7 @@
 // what it waits for is a figure that is better than the others since then, not than one of before.
 
 import type { BoundValue } from "../model/bound.ts";
-import type { TrainingSummary } from "../predict/model.ts";
+import type { TrainingSummary } from "../model/model.ts";
 import type { TrainingState } from "./checkpoint.ts";
 import type { FullTrainOptions, StoppingMetric } from "./options.ts";
 

@@ -1,7 +1,7 @@
 // The steps of a training on one device, with reports, validations, checkpoints and cancelling between them.
 
+import type { TrainedModel } from "../model/model.ts";
 import type { ModelShape } from "../model/shape.ts";
-import type { TrainedModel } from "../predict/model.ts";
 import { type CheckpointIdentity, checkpointToBytes } from "./checkpoint.ts";
 import type { StepProgress } from "./progress.ts";
 import type { FullRunOptions } from "./run.ts";
@@ -55,7 +55,7 @@ export async function runSteps(
     report.catch(() => {}); // met where it is waited for
     if (coming) await tell(coming);
     coming = report;
-    if (device.backend.name === "wasm" || last) {
+    if (device.backend.onCore || last) {
       await tell(report);
       coming = undefined;
     }

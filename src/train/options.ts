@@ -2,8 +2,17 @@
 // TrainOptions and its entry in the table below it: the compiler holds the two together, and the checks, the flags of
 // the command, its help, the report and the guide are made from the table.
 
-import type { KernelName } from "../backend/backend.ts";
-import type { CovarianceName, InducingName, MeanName } from "../model/shape.ts";
+import { isLinear } from "../model/kernels/index.ts";
+import {
+  type InducingName,
+  inducingNames,
+  type KernelName,
+  kernelNames,
+  type MeanName,
+  meanNames,
+  type PosteriorName,
+  posteriorNames,
+} from "../model/names.ts";
 import { completeTable, type OptionTable } from "../options/table.ts";
 
 /** What decides the model that a training gives. */
@@ -37,7 +46,7 @@ export interface TrainOptions {
    * One Sigma for all latent functions, or the paper's one for each.
    * @default shared
    */
-  covariance?: CovarianceName;
+  covariance?: PosteriorName;
   /**
    * What the mean of the latent functions goes through: the inducing inputs, as in the paper, or the features
    * themselves (linear kernel only).
@@ -183,7 +192,7 @@ const earlyStoppingParts: OptionTable<EarlyStopping, Required<EarlyStopping>, un
 export const trainOptions: OptionTable<TrainOptions, FullTrainOptions, DataSizes & FullTrainOptions> = {
   kernel: {
     kind: "choice",
-    choices: ["linear", "se", "linear+se"],
+    choices: kernelNames,
     also: { rbf: "se", "linear+rbf": "linear+se" },
     default: "linear",
     meaning: "how alike two points are",
@@ -192,7 +201,7 @@ export const trainOptions: OptionTable<TrainOptions, FullTrainOptions, DataSizes
   },
   inducing: {
     kind: "choice",
-    choices: ["subspace", "free"],
+    choices: inducingNames,
     default: "subspace",
     meaning: "where the inducing inputs may lie",
   },
@@ -203,7 +212,7 @@ export const trainOptions: OptionTable<TrainOptions, FullTrainOptions, DataSizes
   },
   fixedKernel: {
     kind: "switch",
-    default: { words: "yes for the linear kernel, else no", of: ({ kernel }) => kernel === "linear" },
+    default: { words: "yes for the linear kernel, else no", of: ({ kernel }) => isLinear(kernel) },
     meaning: "the kernel's hyper-parameters stay at their start",
   },
   basis: {
@@ -219,7 +228,7 @@ export const trainOptions: OptionTable<TrainOptions, FullTrainOptions, DataSizes
   },
   covariance: {
     kind: "choice",
-    choices: ["shared", "perFactor"],
+    choices: posteriorNames,
     default: "shared",
     meaning: "one for all factors, or one for each",
     advice:
@@ -227,13 +236,13 @@ export const trainOptions: OptionTable<TrainOptions, FullTrainOptions, DataSizes
   },
   mean: {
     kind: "choice",
-    choices: ["inducing", "features"],
+    choices: meanNames,
     default: {
       words: "features for the linear kernel, else inducing",
-      of: ({ kernel }) => (kernel === "linear" ? "features" : "inducing"),
+      of: ({ kernel }) => (isLinear(kernel) ? "features" : "inducing"),
     },
     refuse: (mean, { kernel }) =>
-      mean === "features" && kernel !== "linear"
+      mean === "features" && !isLinear(kernel)
         ? `inducing with the kernel ${kernel} (or the kernel linear)`
         : undefined,
     meaning: "what the mean of the factors goes through",

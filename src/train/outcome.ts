@@ -1,14 +1,62 @@
-// The model as a training has it now, in plain arrays.
+// The model as a training has it now: on the device to measure it, and in plain arrays at the end.
 
 import type { Backend, Tensor } from "../backend/backend.ts";
 import { gemm } from "../core/dense.ts";
-import { matrix, type RealArray, scoped } from "../core/matrix.ts";
+import { type Matrix, matrix, type RealArray } from "../core/matrix.ts";
 import { labelFrequencies } from "../data/dataset.ts";
 import type { BoundValue } from "../model/bound.ts";
-import type { TrainedModel } from "../predict/model.ts";
+import type { ModelFrame, TrainedModel } from "../model/model.ts";
+import type { ModelNumbers } from "../model/numbers.ts";
+import { plainSigma } from "../model/parameters.ts";
 import type { Prepared } from "./prepare.ts";
-import type { Basis } from "./start.ts";
 import type { Trainer } from "./trainer.ts";
+
+function frameOf({ shape, data, transform }: Prepared): ModelFrame {
+  return {
+    features: shape.features,
+    labels: shape.labels,
+    points: shape.points,
+    transform,
+    labelCounts: Int32Array.from(labelFrequencies(data.labels)),
+    ...(data.labelNames ? { labelNames: data.labelNames } : {}),
+  };
+}
+
+/** The trainer's own tensors, where they are; only Z' and sigma are made for it. */
+export async function liveNumbers(
+  backend: Backend,
+  trainer: Trainer,
+  prepared: Prepared,
+): Promise<ModelNumbers> {
+  const { inducingInputs, mu, logSigma, phi, bias, hyper } = trainer.parameters;
+  const made: Tensor[] = [];
+  const keep = (tensor: Tensor): Tensor => {
+    made.push(tensor);
+    return tensor;
+  };
+  const sigma = keep(backend.tensor(logSigma.rows, logSigma.columns));
+  plainSigma(backend, logSigma, keep(backend.tensor(1, 1, [prepared.shape.floor])), sigma);
+  const inSubspace =
+    prepared.basis && (await subspaceInputs(backend, inducingInputs, prepared.basis.transposed));
+  return {
+    frame: frameOf(prepared),
+    shape: prepared.shape,
+    tensors: { inducingInputs: inSubspace ? keep(inSubspace) : inducingInputs, mu, sigma, phi, bias, hyper },
+    free: () => backend.free(...made),
+  };
+}
+
+/** Z' = Xtilde' A' [D,M] */
+async function subspaceInputs(backend: Backend, a: Tensor, basis: Matrix): Promise<Tensor> {
+  const { core, precision, rows: features } = basis;
+  const own = matrix(core, a.rows, a.columns, precision).set(await backend.read(a));
+  const z = gemm(basis, own, matrix(core, features, a.rows, precision), { transposeB: true });
+  own.free();
+  if (backend.onCore) return z;
+  const uploaded = backend.tensor(z.rows, z.columns, z.toArray());
+  z.free();
+  return uploaded;
+}
 
 /** `value` is the bound at the trainer's parameters. */
 export async function modelOf(
@@ -17,62 +65,40 @@ export async function modelOf(
   prepared: Prepared,
   { dataTerm, divergence }: BoundValue,
 ): Promise<TrainedModel> {
-  const { shape, data, dropped, transform, options, basis } = prepared;
-  const { inducing, mu, logSigma, phi, bias, hyper } = trainer.parameters;
-  const sigma = backend.tensor(logSigma.rows, logSigma.columns);
-  const floor = backend.tensor(1, 1, [shape.floor]);
-  backend.map("exp", logSigma, sigma);
-  backend.combine("add", sigma, floor, sigma);
-  const tensors = [inducing, mu, sigma, phi, bias, hyper];
-  const values = (await Promise.all(tensors.map((tensor) => backend.read(tensor)))) as [
-    RealArray,
-    RealArray,
-    RealArray,
-    RealArray,
-    RealArray,
-    RealArray,
+  const { shape, data, dropped, options } = prepared;
+  const numbers = await liveNumbers(backend, trainer, prepared);
+  const { points, ...frame } = numbers.frame;
+  const read = async <Name extends keyof ModelNumbers["tensors"]>(name: Name): Promise<[Name, RealArray]> => [
+    name,
+    await backend.read(numbers.tensors[name]),
   ];
-  backend.free(sigma, floor);
-  const model: TrainedModel = {
+  const names = ["inducingInputs", "mu", "sigma", "phi", "bias", "hyper"] as const;
+  const arrays = Object.fromEntries(await Promise.all(names.map(read))) as Record<
+    (typeof names)[number],
+    RealArray
+  >;
+  numbers.free();
+  return {
+    likelihood: shape.likelihood,
     kernel: shape.kernel,
+    posterior: shape.posterior,
     mean: shape.mean,
-    features: shape.features,
-    labels: shape.labels,
     factors: shape.factors,
-    inducing: shape.inducing,
-    groups: logSigma.rows,
-    inducingInputs: basis ? inSubspace(basis, inducing, values[0]) : values[0],
-    mu: values[1],
-    sigma: values[2],
-    phi: values[3],
-    bias: values[4],
-    hyper: values[5],
-    transform,
-    labelCounts: Int32Array.from(labelFrequencies(data.labels)),
+    inducingPoints: shape.inducingPoints,
+    ...frame,
+    ...arrays,
+    ...(data.featureNames ? { featureNames: data.featureNames } : {}),
+    ...(data.vectoriser ? { vectoriser: data.vectoriser.toJSON() } : {}),
     summary: {
       options: { ...options, basis: typeof options.basis === "string" ? options.basis : "given" },
-      points: shape.points,
+      points,
       droppedPoints: dropped,
       steps: trainer.step,
       epochs: (trainer.step * shape.batch) / shape.points,
       dataTerm,
       divergence,
       raisedFactorisations: trainer.raised,
+      ...(backend.onCore ? {} : { device: backend.name }),
     },
   };
-  if (backend.name !== "wasm") model.summary.device = backend.name;
-  if (data.labelNames) model.labelNames = data.labelNames;
-  if (data.featureNames) model.featureNames = data.featureNames;
-  if (data.vectoriser) model.vectoriser = data.vectoriser.toJSON();
-  return model;
-}
-
-/** Z' = Xtilde' A' [D,M] */
-function inSubspace(basis: Basis, { rows, columns }: Tensor, values: RealArray): RealArray {
-  const { core, precision, rows: features } = basis.turned;
-  return scoped((scope) => {
-    const a = scope.keep(matrix(core, rows, columns, precision)).set(values);
-    const z = scope.keep(matrix(core, features, rows, precision));
-    return gemm(basis.turned, a, z, { transposeB: true }).toArray();
-  });
 }

@@ -5,8 +5,8 @@ import { type Csr, csr, rowSquares } from "../core/csr.ts";
 import { type Matrix, matrix } from "../core/matrix.ts";
 import type { WorkOptions } from "../core/progress.ts";
 import type { Dataset } from "../data/dataset.ts";
+import { type FeatureTransform, fitTransform, transformInPlace } from "../data/transform.ts";
 import type { ModelShape } from "../model/shape.ts";
-import { applyTransform, type FeatureTransform, fitTransform } from "./features.ts";
 import type { FullTrainOptions } from "./options.ts";
 import type { TrainProgress } from "./progress.ts";
 import { type Basis, basisGram, makeBasis, projectAll } from "./start.ts";
@@ -48,7 +48,11 @@ export async function prepare(
   run: PrepareOptions,
 ): Promise<Prepared> {
   const transform = fitTransform(data.features, options.idf, options.normalise);
-  const x = csr(core, applyTransform(data.features, transform), options.precision);
+  const x = csr(core, data.features, options.precision);
+  transformInPlace(
+    { rowStart: x.start.view(), columnIndex: x.column.view(), values: x.value.view() },
+    transform,
+  );
   const work = {
     ...(run.signal ? { signal: run.signal } : {}),
     onProgress: (p: { stage: string; fraction: number }) => run.onProgress?.(p as TrainProgress),
@@ -96,12 +100,13 @@ function shapeOf(data: Dataset, options: FullTrainOptions): ModelShape {
     features: data.features.columns,
     labels: data.labels.labels,
     factors: options.factors,
-    inducing: options.inducingPoints,
+    inducingPoints: options.inducingPoints,
     rank: options.rank,
     batch: options.batch,
+    likelihood: "bernoulli",
     kernel: options.kernel,
-    inducingInputs: options.inducing,
-    covariance: options.covariance,
+    inducing: options.inducing,
+    posterior: options.covariance,
     mean: options.mean,
     floor: options.floor,
     quadrature: options.quadrature,

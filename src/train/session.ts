@@ -2,12 +2,12 @@
 
 import type { OpenDevice } from "../backend/devices.ts";
 import type { Dataset } from "../data/dataset.ts";
+import type { TrainedModel } from "../model/model.ts";
+import { Predictor } from "../model/predictor.ts";
 import { evaluate } from "../predict/evaluate.ts";
-import type { TrainedModel } from "../predict/model.ts";
-import { Predictor } from "../predict/predictor.ts";
 import type { TrainingState } from "./checkpoint.ts";
 import { BEST, EarlyStopping } from "./early.ts";
-import { modelOf } from "./outcome.ts";
+import { liveNumbers, modelOf } from "./outcome.ts";
 import type { Prepared } from "./prepare.ts";
 import { inducingStart, startParameters } from "./start.ts";
 import { Trainer, type TrainingData } from "./trainer.ts";
@@ -62,7 +62,7 @@ export class Session {
       inducing.free();
       await this.trainer.chooseCoordinates();
     }
-    if (backend.name === "wasm") return;
+    if (backend.onCore) return;
     const start = await this.state();
     this.device.check();
     this.kept = start;
@@ -85,7 +85,7 @@ export class Session {
    */
   async keepUp(): Promise<void> {
     const { trainer, device } = this;
-    if (device.backend.name === "wasm" || trainer.step % KEEP_STEPS !== 0) return;
+    if (device.backend.onCore || trainer.step % KEEP_STEPS !== 0) return;
     const earlier = this.#coming;
     this.#coming = this.state();
     // A failure is met where it is waited for.
@@ -95,42 +95,39 @@ export class Session {
     this.kept = state ?? this.kept;
   }
 
-  async model(): Promise<TrainedModel> {
-    const value = await this.trainer.value();
-    const model = await modelOf(this.device.backend, this.trainer, this.#prepared, value);
-    this.device.check();
-    return model;
-  }
-
   /** Figures of the model as it is now; with early stopping they decide. The log loss takes longer: at the end it is there. */
   async validate(data: Dataset, last: boolean): Promise<Record<string, number>> {
     const { early, trainer, device } = this;
-    const model = await this.model();
-    const predictor = new Predictor(device.backend, model);
+    const value = await trainer.value();
+    const { step, raised } = trainer;
+    const predictor = new Predictor(
+      device.backend,
+      await liveNumbers(device.backend, trainer, this.#prepared),
+    );
     const calibration = early !== undefined || last;
     const found = await evaluate(predictor, data, { calibration });
     predictor.free();
     device.check();
     const figures = { ...found.ranking.metrics };
     if (found.calibration) figures.logLoss = found.calibration.logLoss;
-    const { steps: step, dataTerm, divergence, raisedFactorisations: raised } = model.summary;
-    await early?.consider({ step, raised, value: { dataTerm, divergence }, figures }, () =>
-      trainer.readParameters(BEST),
-    );
+    await early?.consider({ step, raised, value, figures }, () => trainer.readParameters(BEST));
     return figures;
   }
 
   /** The model at the end: the last one or, with early stopping, the best. */
   async outcome(): Promise<TrainedModel> {
     const { trainer, early, device } = this;
-    if (early?.best === undefined || early.parameters === undefined) return await this.model();
     const lastStep = trainer.step;
-    trainer.setParameters(early.parameters, BEST);
-    trainer.step = early.best.step;
-    trainer.raised = early.best.raised;
-    const model = await modelOf(device.backend, trainer, this.#prepared, early.best.value);
+    let value = await trainer.value();
+    if (early?.best && early.parameters) {
+      trainer.setParameters(early.parameters, BEST);
+      trainer.step = early.best.step;
+      trainer.raised = early.best.raised;
+      value = early.best.value;
+    }
+    const model = await modelOf(device.backend, trainer, this.#prepared, value);
     device.check();
-    Object.assign(model.summary, early.summary(lastStep, trainer.steps));
+    Object.assign(model.summary, early?.summary(lastStep, trainer.steps));
     return model;
   }
 

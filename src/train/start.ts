@@ -1,6 +1,6 @@
 // Where a training starts: the basis, the inducing inputs and the first parameters.
 
-import type { Backend, KernelName } from "../backend/backend.ts";
+import type { Backend } from "../backend/backend.ts";
 import type { Core } from "../core/core.ts";
 import { type Csr, sparseTimes } from "../core/csr.ts";
 import { gemm, transpose } from "../core/dense.ts";
@@ -12,13 +12,15 @@ import { fillNormal } from "../core/random.ts";
 import { truncatedSvd } from "../core/svd.ts";
 import { type LabelSets, labelFrequencies } from "../data/dataset.ts";
 import { deterministicLog } from "../data/elementary.ts";
+import { hyperStart } from "../model/kernels/index.ts";
+import { likelihoods } from "../model/likelihoods/index.ts";
 import { type Parameters, parameterSizes } from "../model/parameters.ts";
 import type { ModelShape } from "../model/shape.ts";
 import type { FullTrainOptions } from "./options.ts";
 
 /** Xtilde' [D,R] in the core's memory, and whether its columns are orthonormal. */
 export interface Basis {
-  turned: Matrix;
+  transposed: Matrix;
   orthonormal: boolean;
 }
 
@@ -27,13 +29,13 @@ export async function makeBasis(x: Csr, options: FullTrainOptions, work: WorkOpt
   const { basis, rank, seed } = options;
   if (basis === "svd") {
     const { right } = await truncatedSvd(x, { rank, seed, ...work });
-    return { turned: right, orthonormal: true };
+    return { transposed: right, orthonormal: true };
   }
   if (basis === "kmeans") {
     const { centres } = await kmeans(x, { clusters: rank, seed, ...work });
-    const turned = transpose(centres, matrix(core, columns, rank, precision));
+    const transposed = transpose(centres, matrix(core, columns, rank, precision));
     centres.free();
-    return { turned, orthonormal: false };
+    return { transposed, orthonormal: false };
   }
   if (basis.rows !== rank || basis.values.length !== rank * columns) {
     throw new ArgumentError(
@@ -42,20 +44,20 @@ export async function makeBasis(x: Csr, options: FullTrainOptions, work: WorkOpt
     );
   }
   const given = matrixFrom(core, rank, columns, basis.values, precision);
-  const turned = transpose(given, matrix(core, columns, rank, precision));
+  const transposed = transpose(given, matrix(core, columns, rank, precision));
   given.free();
-  return { turned, orthonormal: false };
+  return { transposed, orthonormal: false };
 }
 
 /** Xtilde Xtilde' [R,R]. */
-export function basisGram({ turned }: Basis): Matrix {
-  const { core, precision, columns } = turned;
-  return gemm(turned, turned, matrix(core, columns, columns, precision), { transposeA: true });
+export function basisGram({ transposed }: Basis): Matrix {
+  const { core, precision, columns } = transposed;
+  return gemm(transposed, transposed, matrix(core, columns, columns, precision), { transposeA: true });
 }
 
 /** X Xtilde' [N,R]: the projections of all points. */
 export function projectAll(x: Csr, basis: Basis): Matrix {
-  return sparseTimes(x, basis.turned, matrix(x.core, x.rows, basis.turned.columns, x.precision));
+  return sparseTimes(x, basis.transposed, matrix(x.core, x.rows, basis.transposed.columns, x.precision));
 }
 
 /** Centroids of the points: in the subspace A [M,R], free Z' [D,M]. */
@@ -70,9 +72,9 @@ export async function inducingStart(
   const settings = { clusters: inducingPoints, seed, iterations: 10, tolerance: 1e-3, ...work };
   if (basis === undefined) {
     const { centres } = await kmeans(x, settings);
-    const turned = transpose(centres, matrix(x.core, x.columns, inducingPoints, x.precision));
+    const transposed = transpose(centres, matrix(x.core, x.columns, inducingPoints, x.precision));
     centres.free();
-    return turned;
+    return transposed;
   }
   const points = projected ?? projectAll(x, basis);
   const { centres } = await kmeans(points, settings);
@@ -82,15 +84,6 @@ export async function inducingStart(
 
 const PHI_STREAM = 101;
 const MU_STREAM = 102;
-
-/** log(p / (1 - p)) of each label's frequency, kept away from 0 and 1. */
-function biasStart(labels: LabelSets): Float64Array {
-  const counts = labelFrequencies(labels);
-  return Float64Array.from(counts, (count) => {
-    const p = (count + 0.5) / (labels.rows + 1);
-    return deterministicLog(p / (1 - p));
-  });
-}
 
 function normalNumbers(
   core: Core,
@@ -105,9 +98,6 @@ function normalNumbers(
   return values;
 }
 
-/** log a, log v, log l. A squared exponential starts wide, with the slope of the linear kernel: v = l^2. */
-const hyperStart = (kernel: KernelName): number[] => (kernel === "linear" ? [0, 0, 0] : [0, 2, 1]);
-
 /** Phi ~ N(0, 1/P), mu ~ 0.01 N(0, 1), sigma = 1, b at the labels' frequencies. */
 export function startParameters(
   backend: Backend,
@@ -120,13 +110,17 @@ export function startParameters(
 ): void {
   const sizes = parameterSizes(shape);
   const count = (name: keyof Parameters): number => sizes[name][0] * sizes[name][1];
-  backend.write(parameters.inducing, inducing);
+  backend.write(parameters.inducingInputs, inducing);
   backend.write(
     parameters.phi,
     normalNumbers(core, count("phi"), 1 / Math.sqrt(shape.factors), seed, PHI_STREAM),
   );
   backend.write(parameters.mu, normalNumbers(core, count("mu"), 0.01, seed, MU_STREAM));
   backend.fill(parameters.logSigma, deterministicLog(1 - shape.floor));
-  backend.write(parameters.bias, biasStart(labels));
+  const { biasStart } = likelihoods[shape.likelihood];
+  backend.write(
+    parameters.bias,
+    Float64Array.from(labelFrequencies(labels), (count) => biasStart(count, labels.rows)),
+  );
   backend.write(parameters.hyper, hyperStart(shape.kernel));
 }

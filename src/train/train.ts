@@ -5,7 +5,7 @@ import { createCore } from "../core/core.ts";
 import { ArgumentError } from "../core/errors.ts";
 import { checkDataset } from "../data/check.ts";
 import { type Dataset, rowsWithLabels, selectRows } from "../data/dataset.ts";
-import type { TrainedModel } from "../predict/model.ts";
+import type { TrainedModel } from "../model/model.ts";
 import { type CheckpointIdentity, checkpointFromBytes, dataDigest } from "./checkpoint.ts";
 import { trainOnDevices } from "./devices.ts";
 import { completeOptions, type FullTrainOptions, type TrainOptions } from "./options.ts";

@@ -5,7 +5,7 @@ import type { Core } from "../core/core.ts";
 import { NotFiniteError } from "../core/errors.ts";
 import type { LabelSets } from "../data/dataset.ts";
 import { FormatError } from "../io/errors.ts";
-import type { Batch } from "../model/batch.ts";
+import type { LabelledBatch } from "../model/batch.ts";
 import { Bound, type BoundValue } from "../model/bound.ts";
 import {
   allocateParameters,
@@ -81,30 +81,33 @@ export class Trainer {
     this.#order = new BatchOrder(core, shape.points, shape.batch, options.seed);
     this.steps = Math.max(1, Math.round((options.epochs * shape.points) / shape.batch));
     this.#learned = parameterNames.filter(
-      (name) => !(name === "inducing" && options.fixedInducing) && !(name === "hyper" && options.fixedKernel),
+      (name) =>
+        !(name === "inducingInputs" && options.fixedInducing) && !(name === "hyper" && options.fixedKernel),
     );
     this.#rows = backend.indices(shape.batch);
     this.#squares = backend.tensor(shape.batch, 1);
-    this.#projected =
-      shape.inducingInputs === "subspace" ? backend.tensor(shape.batch, shape.rank) : undefined;
+    this.#projected = shape.inducing === "subspace" ? backend.tensor(shape.batch, shape.rank) : undefined;
   }
 
   /** Chooses the coordinates of the mean, where the kernel needs some, by what the first batches show. */
   async chooseCoordinates(): Promise<void> {
-    const { inducing, batch: size, points } = this.#shape;
+    const { inducingPoints: m, batch: size, points } = this.#shape;
     const backend = this.#backend;
     if (this.#coordinates === undefined) return;
-    const moments = backend.tensor(inducing, inducing);
+    const moments = backend.tensor(m, m);
+    const { latent } = this.#bound;
+    const parameters = this.#bound.latentParameters(this.parameters);
+    latent.ofInducing(parameters);
     const batches = Math.min(COORDINATE_BATCHES, Math.ceil(points / size));
     for (let at = 0; at < batches; at++) {
       const { batch, extras } = this.#batch(at);
-      this.#bound.covariances(this.parameters, batch);
-      backend.syrk(this.#bound.kernel.kx, moments, { transpose: true, alpha: 1 / (batches * size), beta: 1 });
+      latent.ofBatch(parameters, batch);
+      backend.syrk(latent.covariances.kx, moments, { transpose: true, alpha: 1 / (batches * size), beta: 1 });
       backend.free(...extras);
     }
-    backend.blend(1, moments, 1 / points, this.#bound.kernel.kz, moments);
-    const root = inverseRoot(this.#core, await backend.read(moments), inducing);
-    backend.write(this.#coordinates.turn, root);
+    backend.blend(1, moments, 1 / points, latent.covariances.kz, moments);
+    const root = inverseRoot(this.#core, await backend.read(moments), m);
+    backend.write(this.#coordinates.transform, root);
     this.#coordinates.enter(this.parameters.mu);
     backend.free(moments);
   }
@@ -125,7 +128,7 @@ export class Trainer {
     this.step++;
   }
 
-  #evaluate(batch: Batch): void {
+  #evaluate(batch: LabelledBatch): void {
     const { fixedInducing, fixedKernel, klStart, klWeight, klWarmup } = this.#options;
     try {
       this.#bound.evaluate(this.parameters, batch, {
@@ -144,13 +147,13 @@ export class Trainer {
     );
   }
 
-  #batch(step: number): { batch: Batch; extras: (PatternTensor | Tensor)[] } {
+  #batch(step: number): { batch: LabelledBatch; extras: (PatternTensor | Tensor)[] } {
     const backend = this.#backend;
     const { x, basis, projected, squares, labels } = this.#data;
     const rows = this.#order.rows(step);
     backend.writeIndices(this.#rows, rows);
     backend.gatherRows(squares, this.#rows, this.#squares);
-    const batch: Batch = {
+    const batch: LabelledBatch = {
       x,
       rows: this.#rows,
       squares: backend.reshape(this.#squares, 1, this.#shape.batch),
@@ -182,7 +185,7 @@ export class Trainer {
       ...named("parameters", this.parameters),
       ...named("first", this.#first),
       ...named("second", this.#second),
-      ...(this.#coordinates ? ([["coordinates.mu", this.#coordinates.turn]] as [string, Tensor][]) : []),
+      ...(this.#coordinates ? ([["coordinates.mu", this.#coordinates.transform]] as [string, Tensor][]) : []),
     ];
   }
 

@@ -7,7 +7,7 @@ import type { TrainingData } from "./trainer.ts";
 
 export function uploadData(backend: Backend, prepared: Prepared): TrainingData {
   const { x, squares, basis, gram, projected, data } = prepared;
-  const own = backend.name === "wasm";
+  const own = backend.onCore;
   const up = (matrix: Matrix): Tensor =>
     own ? matrix : backend.tensor(matrix.rows, matrix.columns, matrix.toArray());
   const rows = own
@@ -18,7 +18,7 @@ export function uploadData(backend: Backend, prepared: Prepared): TrainingData {
     squares: up(squares),
     labels: data.labels,
     // The basis is looked at in a step only where the projections are not kept.
-    ...(basis && !projected ? { basis: up(basis.turned) } : {}),
+    ...(basis && !projected ? { basis: up(basis.transposed) } : {}),
     ...(gram ? { basisGram: up(gram) } : {}),
     ...(projected ? { projected: up(projected) } : {}),
   };
@@ -26,7 +26,7 @@ export function uploadData(backend: Backend, prepared: Prepared): TrainingData {
 
 /** Frees what was uploaded; the core's own matrices stay. */
 export function freeData(backend: Backend, data: TrainingData): void {
-  if (backend.name === "wasm") return;
+  if (backend.onCore) return;
   const { x, squares, basis, basisGram, projected } = data;
   backend.free(x, squares);
   for (const tensor of [basis, basisGram, projected]) if (tensor) backend.free(tensor);

@@ -1,11 +1,13 @@
 // Covariances, expected log-likelihoods and the bound itself, on every backend.
 
 import { describe, expect, test } from "vitest";
-import type { Backend, KernelName } from "../../src/backend/backend.ts";
+import type { Backend } from "../../src/backend/backend.ts";
 import { selfcheckCases } from "../../src/model/cases.ts";
+import { termsOf } from "../../src/model/kernels/index.ts";
 import { selfcheckCase } from "../../src/model/selfcheck.ts";
 import { backendKinds, valuesOf } from "../support/backends.ts";
 import { type Expected, expectation } from "../support/expectation.ts";
+import { covarianceOf, hasTerms, kernelNames, slopeOf } from "../support/kernels.ts";
 import { randomNumbers } from "../support/numbers.ts";
 import { at, fill, worst } from "../support/reference.ts";
 
@@ -34,10 +36,11 @@ for (const kind of backendKinds) {
         ) as [Float64Array, Float64Array];
         const given = randomNumbers(m * n, 4);
         const [a, v, l] = hyperValues.map(Math.exp) as [number, number, number];
-        for (const kernel of ["linear", "se", "linear+se"] as KernelName[]) {
-          const [linear, squared] = [kernel !== "se" ? 1 : 0, kernel !== "linear" ? 1 : 0];
+        for (const kernel of kernelNames) {
+          const has = hasTerms(kernel);
+          const terms = termsOf(kernel);
+          const linear = has.linear ? 1 : 0;
           const inputs = {
-            kernel,
             products: backend.tensor(m, n, products),
             rowSquares: backend.tensor(1, m, rowSquares),
             columnSquares: backend.tensor(1, n, columnSquares),
@@ -49,28 +52,31 @@ for (const kind of backendKinds) {
               (rowSquares[i] as number) + (columnSquares[j] as number) - 2 * at(products, n, i, j),
             ) /
             l ** 2;
-          const exponential = (i: number, j: number): number => squared * v * Math.exp(-distance(i, j) / 2);
+          const near = (t: number): number => covarianceOf(kernel, [0, v, 1], 0, t);
+          const stationary = (i: number, j: number): number => near(distance(i, j));
+          const slope = (i: number, j: number): number => slopeOf(kernel, v, distance(i, j));
           const [out, d, part, sums] = [
             backend.tensor(m, n),
             backend.tensor(m, n, given),
             backend.tensor(m, n),
             backend.tensor(m, 3),
           ];
-          backend.covariance(inputs, out);
-          const wanted = fill(m, n, (i, j) => linear * a * at(products, n, i, j) + exponential(i, j));
+          backend.covariance({ terms, ...inputs }, out);
+          const wanted = fill(m, n, (i, j) => linear * a * at(products, n, i, j) + stationary(i, j));
           expect(worst(await valuesOf(backend, out), wanted), kernel).toBeLessThan(60 * kind.epsilon);
-          backend.covarianceGradient(inputs, d, part, sums);
-          const parts = fill(m, n, (i, j) => (at(given, n, i, j) * exponential(i, j)) / l ** 2);
+          backend.covarianceGradient({ terms, ...inputs }, d, part, sums);
+          const parts = fill(m, n, (i, j) => (at(given, n, i, j) * slope(i, j)) / l ** 2);
           const byProduct = fill(m, n, (i, j) => linear * a * at(given, n, i, j) + at(parts, n, i, j));
           expect(worst(await valuesOf(backend, d), byProduct), kernel).toBeLessThan(60 * kind.epsilon);
-          if (squared) expect(worst(await valuesOf(backend, part), parts)).toBeLessThan(60 * kind.epsilon);
+          if (has.stationary)
+            expect(worst(await valuesOf(backend, part), parts)).toBeLessThan(60 * kind.epsilon);
           const shares = fill(m, 3, (i, k) => {
             let sum = 0;
             for (let j = 0; j < n; j++) {
-              const change = at(given, n, i, j) * exponential(i, j);
+              const change = at(given, n, i, j) * slope(i, j);
               const terms = [
                 linear * a * at(given, n, i, j) * at(products, n, i, j),
-                change,
+                at(given, n, i, j) * stationary(i, j),
                 change * distance(i, j),
               ];
               sum += terms[k] as number;

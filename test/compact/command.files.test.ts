@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { load } from "../../src/edge/index.ts";
-import { modelToBytes } from "../../src/io/modelfile.ts";
+import { modelToBytes } from "../../src/model/file.ts";
 import { sampleTexts, textModel } from "../edge/support.ts";
 
 const model = textModel({ features: 80, labels: 25, factors: 6, inducing: 8 });

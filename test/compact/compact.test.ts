@@ -7,8 +7,8 @@ import type { Dataset } from "../../src/data/dataset.ts";
 import { TfidfVectoriser } from "../../src/data/tfidf.ts";
 import { load } from "../../src/edge/index.ts";
 import { readSafetensors } from "../../src/io/safetensors.ts";
+import type { TrainedModel } from "../../src/model/model.ts";
 import { loadModel } from "../../src/predict/load.ts";
-import type { TrainedModel } from "../../src/predict/model.ts";
 import { sampleTexts, textModel, written } from "../edge/support.ts";
 import { generator } from "../support/numbers.ts";
 

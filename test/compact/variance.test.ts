@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { type CompactOptions, compactModel } from "../../src/compact/index.ts";
 import { load } from "../../src/edge/index.ts";
-import type { TrainedModel } from "../../src/predict/model.ts";
+import type { TrainedModel } from "../../src/model/model.ts";
 import { sampleTexts, textModel } from "../edge/support.ts";
 
 const sizes = { features: 60, labels: 12, factors: 4, inducing: 10 };
@@ -59,7 +59,7 @@ describe("the linear kernel's variance", () => {
     const sigma = new Float32Array(10);
     for (let j = 0; j < 10; j++)
       for (let p = 0; p < 4; p++) sigma[j] = (sigma[j] as number) + (each.sigma[p * 10 + j] as number) / 4;
-    const shared = { ...each, groups: 1, sigma };
+    const shared = { ...each, posterior: "shared" as const, sigma };
     const options = { type: "f32", variance: "low-rank", rank: 10 } as const;
     expect(worst(await variances(each, options), await variances(shared, options))).toBeLessThan(1e-6);
     const exact = await variances(each, { type: "f32", variance: "exact" });

@@ -1,7 +1,7 @@
 // Compact models and what was recorded of them: SHA-256 of the file, and of the predictions for 1,000 texts.
 
 import type { CompactOptions } from "../../src/compact/index.ts";
-import type { TrainedModel } from "../../src/predict/model.ts";
+import type { TrainedModel } from "../../src/model/model.ts";
 import { textModel } from "./support.ts";
 
 export function sameCases(): Record<string, { model: TrainedModel; options: CompactOptions }> {

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { compactModel } from "../../src/compact/index.ts";
 import { load, type ModelSource } from "../../src/edge/index.ts";
-import { modelToBytes } from "../../src/io/modelfile.ts";
+import { modelToBytes } from "../../src/model/file.ts";
 import { sampleTexts, textModel, written } from "./support.ts";
 
 const model = textModel({ features: 40, labels: 12, factors: 4, inducing: 5 });

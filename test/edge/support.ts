@@ -3,7 +3,7 @@
 import { edgeModule } from "../../src/compact/module.ts";
 import { TfidfVectoriser } from "../../src/data/tfidf.ts";
 import { load, type Prediction, type Tagger } from "../../src/edge/index.ts";
-import type { ModelKernel, TrainedModel } from "../../src/predict/model.ts";
+import type { TrainedModel } from "../../src/model/model.ts";
 import { generator, randomNumbers } from "../support/numbers.ts";
 
 const SYLLABLES = ["ba", "ko", "lin", "ter", "ma", "su", "vi", "ng", "é", "ß", "жук", "ört", "'s", "7"];
@@ -24,7 +24,7 @@ export function words(count: number, seed: number): string[] {
 }
 
 export interface TextModelForm {
-  kernel?: ModelKernel;
+  kernel?: TrainedModel["kernel"];
   groups?: "shared" | "perFactor";
   mean?: TrainedModel["mean"];
   features?: number;
@@ -49,13 +49,14 @@ export function textModel(form: TextModelForm = {}): TrainedModel {
     documentFrequency: Int32Array.from(terms, () => 1 + Math.floor(next() * next() * 900)),
   });
   return {
+    likelihood: "bernoulli",
     kernel,
+    posterior: form.groups ?? "shared",
     mean,
     features: d,
     labels: k,
     factors: p,
-    inducing: m,
-    groups,
+    inducingPoints: m,
     inducingInputs: numbers(d * m, 1, 0.3),
     mu: numbers((mean === "features" ? d : m) * p, 2, 1),
     sigma: numbers(groups * m, 3, 0.4).map((value) => 0.6 + value),

@@ -1,13 +1,10 @@
-// The bound and every gradient against reference values computed by automatic differentiation in double precision.
+// The bound and every gradient against reference values of another implementation, in double precision.
 
 import { describe, expect, test } from "vitest";
 import { WasmBackend } from "../../src/backend/wasm.ts";
 import { createCore } from "../../src/core/index.ts";
 import { type SelfcheckCase, selfcheckCase } from "../../src/model/selfcheck.ts";
-import { sharedFile } from "../support/shared.ts";
-
-const file = sharedFile("golden/bound.json");
-const cases: SelfcheckCase[] = file ? JSON.parse(new TextDecoder().decode(file)) : [];
+import { golden } from "../support/golden.ts";
 
 const settings = [
   { precision: "f64", quadrature: 128, tolerance: 1e-9 },
@@ -17,15 +14,18 @@ const settings = [
 ] as const;
 
 describe("the bound and its gradients", () => {
-  for (const { precision, quadrature, tolerance } of settings) {
-    for (const threads of [1, 2]) {
-      test.skipIf(file === undefined)(
-        `are the reference's to ${tolerance}, ${precision}, quadrature ${quadrature}, ${threads} thread(s)`,
-        async () => {
+  for (const [file, count] of [
+    ["bound.json", 14],
+    ["matern.json", 8],
+  ] as const) {
+    const cases = golden<SelfcheckCase[]>(file);
+    for (const { precision, quadrature, tolerance } of settings) {
+      for (const threads of [1, 2]) {
+        test(`are those of ${file} to ${tolerance}, ${precision}, quadrature ${quadrature}, ${threads} thread(s)`, async () => {
           const core = await createCore({ threads });
           const backend = new WasmBackend(core, precision);
           const before = core.arena.used;
-          expect(cases.length).toBe(14);
+          expect(cases.length).toBe(count);
           for (const problem of cases) {
             const errors = await selfcheckCase(backend, problem, quadrature);
             for (const [name, error] of Object.entries(errors))
@@ -34,8 +34,8 @@ describe("the bound and its gradients", () => {
           backend.dispose();
           expect(core.arena.used).toBe(before);
           core.dispose();
-        },
-      );
+        });
+      }
     }
   }
 });

@@ -11,11 +11,11 @@ import { product, transposed, worst } from "../support/reference.ts";
 const { points: b, features: d, labels: k, factors: p, inducing: m } = smallSizes;
 const batch = { X: randomRows(b, d, 71), labels: [[2], [], [0, 5], [], [1]] };
 
-type Form = Pick<ModelShape, "kernel" | "covariance" | "mean">;
-const forms: Form[] = (["shared", "perFactor"] as const).flatMap((covariance) => [
-  { kernel: "linear+se", covariance, mean: "inducing" },
-  { kernel: "linear", covariance, mean: "inducing" },
-  { kernel: "linear", covariance, mean: "features" },
+type Form = Pick<ModelShape, "kernel" | "posterior" | "mean">;
+const forms: Form[] = (["shared", "perFactor"] as const).flatMap((posterior) => [
+  { kernel: "linear+se", posterior, mean: "inducing" },
+  { kernel: "linear", posterior, mean: "inducing" },
+  { kernel: "linear", posterior, mean: "features" },
 ]);
 
 const shapeOf = (form: Form): ModelShape => ({
@@ -23,10 +23,11 @@ const shapeOf = (form: Form): ModelShape => ({
   features: d,
   labels: k,
   factors: p,
-  inducing: m,
+  inducingPoints: m,
   rank: 0,
   batch: b,
-  inducingInputs: "free",
+  likelihood: "bernoulli",
+  inducing: "free",
   floor: 0.01,
   quadrature: 64,
   ...form,
@@ -41,8 +42,8 @@ function randomParameters(shape: ModelShape): ParameterValues {
   return Object.fromEntries(entries) as ParameterValues;
 }
 
-const titleOf = ({ kernel, covariance, mean }: Form): string =>
-  `${kernel}, ${covariance}, mean through the ${mean}`;
+const titleOf = ({ kernel, posterior, mean }: Form): string =>
+  `${kernel}, ${posterior}, mean through the ${mean}`;
 
 describe("the weight of the KL", () => {
   for (const form of forms) {
@@ -84,13 +85,13 @@ describe("the weight of the KL", () => {
 });
 
 describe("the mean through the features", () => {
-  for (const covariance of ["shared", "perFactor"] as const) {
-    test(`is the one through the inducing inputs where its weights are a Z' mu, ${covariance}`, async () => {
+  for (const posterior of ["shared", "perFactor"] as const) {
+    test(`is the one through the inducing inputs where its weights are a Z' mu, ${posterior}`, async () => {
       await withBackend(async (backend) => {
-        const shape = shapeOf({ kernel: "linear", covariance, mean: "inducing" });
+        const shape = shapeOf({ kernel: "linear", posterior, mean: "inducing" });
         const values = randomParameters(shape);
         const a = Math.exp(values.hyper[0] as number);
-        const scaledZ = values.inducing.map((value) => a * value); // a Z' [D,M]
+        const scaledZ = values.inducingInputs.map((value) => a * value); // a Z' [D,M]
         const weights = Array.from(product(d, p, m, scaledZ, values.mu));
         const through = await boundAt(backend, shape, values, batch);
         const direct = await boundAt(

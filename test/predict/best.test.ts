@@ -3,10 +3,11 @@
 import { describe, expect, test } from "vitest";
 import { WasmBackend } from "../../src/backend/wasm.ts";
 import { createCore } from "../../src/core/index.ts";
+import type { TrainedModel } from "../../src/model/model.ts";
+import { uploadModel } from "../../src/model/numbers.ts";
+import { Predictor, type Scores } from "../../src/model/predictor.ts";
 import { evaluate } from "../../src/predict/evaluate.ts";
 import { predictRows } from "../../src/predict/load.ts";
-import type { TrainedModel } from "../../src/predict/model.ts";
-import { Predictor, type Scores } from "../../src/predict/predictor.ts";
 import { type ModelForm, modelSizes, randomModel } from "../support/models.ts";
 import { topicData } from "../support/problems.ts";
 
@@ -26,7 +27,7 @@ async function withPredictor(
   const core = await createCore({ threads: 1 });
   const backend = new WasmBackend(core, "f64");
   const before = core.arena.used;
-  const predictor = new Predictor(backend, model);
+  const predictor = new Predictor(backend, uploadModel(backend, model));
   await body(predictor);
   predictor.free();
   backend.dispose();
@@ -47,13 +48,13 @@ describe("the best labels", () => {
           };
           for (let i = 0; i < scores.rows; i++) {
             const order = Array.from({ length: k }, (_, label) => label).sort(
-              (a, b) => (utility[i * k + b] as number) - (utility[i * k + a] as number) || a - b,
+              (a, b) => (probability[i * k + b] as number) - (probability[i * k + a] as number) || a - b,
             );
             const found = rows[firstRow + i] ?? [];
             expect(found.map(({ id }) => id)).toEqual(order.slice(0, 3));
             for (const { id, ...best } of found) {
-              expect(best.utility).toBe(utility[i * k + id]);
-              expect(best.probability).toBeCloseTo(probability[i * k + id] as number, 12);
+              expect(best.utility).toBeCloseTo(utility[i * k + id] as number, 12);
+              expect(best.probability).toBe(probability[i * k + id]);
               expect(best.deviation).toBeCloseTo(Math.sqrt(variance[i * k + id] as number), 10);
             }
           }

@@ -4,9 +4,11 @@ import { describe, expect, test } from "vitest";
 import { WasmBackend } from "../../src/backend/wasm.ts";
 import { createCore, type Precision } from "../../src/core/index.ts";
 import type { SparseRows } from "../../src/data/dataset.ts";
-import type { TrainedModel } from "../../src/predict/model.ts";
-import { Predictor, type Scores } from "../../src/predict/predictor.ts";
+import type { TrainedModel } from "../../src/model/model.ts";
+import { uploadModel } from "../../src/model/numbers.ts";
+import { Predictor, type Scores } from "../../src/model/predictor.ts";
 import { expectation, inverse, sigmoid } from "../support/fullgp.ts";
+import { covarianceOf } from "../support/kernels.ts";
 import { type ModelForm, modelSizes, randomModel } from "../support/models.ts";
 import { topicData } from "../support/problems.ts";
 import { at, dense, worst } from "../support/reference.ts";
@@ -42,7 +44,7 @@ async function scores(
   const core = await createCore({ threads: 1 });
   const backend = new WasmBackend(core, precision);
   const before = core.arena.used;
-  const predictor = new Predictor(backend, model);
+  const predictor = new Predictor(backend, uploadModel(backend, model));
   const parts: Scores[] = [];
   for await (const part of predictor.score(features, { probability: true, variance: true })) parts.push(part);
   predictor.free();
@@ -54,16 +56,15 @@ async function scores(
   return { utility: all("utility"), variance: all("variance"), probability: all("probability") };
 }
 
-/** k(x, z) = a x.z + v exp(-|x - z|^2 / 2 l^2) */
+/** k(x, z) */
 function covariance(model: TrainedModel, x: number[], z: number[]): number {
-  const [a, v, l] = Array.from(model.hyper, Math.exp) as [number, number, number];
+  const hyper = Array.from(model.hyper, Math.exp);
   let [inner, distance] = [0, 0];
   x.forEach((value, j) => {
     inner += value * (z[j] as number);
     distance += (value - (z[j] as number)) * (value - (z[j] as number));
   });
-  const linear = model.kernel === "se" ? 0 : a * inner;
-  return linear + (model.kernel === "linear" ? 0 : v * Math.exp(-distance / (2 * l * l)));
+  return covarianceOf(model.kernel, hyper, inner, distance);
 }
 
 /** Everything by its definition; x as rows. */
@@ -77,7 +78,7 @@ function reference(model: TrainedModel, x: number[][]): Wanted {
       inverse(
         z.map((zi, i) =>
           z.map((zj, j) => {
-            const sigma = at(model.sigma, m, model.groups === 1 ? 0 : factor, i);
+            const sigma = at(model.sigma, m, model.posterior === "shared" ? 0 : factor, i);
             return covariance(model, zi, zj) + (i === j ? sigma : 0);
           }),
         ),
@@ -174,7 +175,10 @@ describe("the predictor", () => {
     const core = await createCore({ threads: 1 });
     const backend = new WasmBackend(core, "f64");
     const before = core.arena.used;
-    const predictor = new Predictor(backend, randomModel({ kernel: "se", groups: "shared" }));
+    const predictor = new Predictor(
+      backend,
+      uploadModel(backend, randomModel({ kernel: "se", groups: "shared" })),
+    );
     for await (const { rows } of predictor.score(points)) {
       expect(rows).toBe(256);
       break;

@@ -3,8 +3,9 @@
 import { WasmBackend } from "../../src/backend/wasm.ts";
 import { createCore } from "../../src/core/core.ts";
 import { type Dataset, labelFrequencies } from "../../src/data/dataset.ts";
-import type { TrainedModel } from "../../src/predict/model.ts";
-import { Predictor } from "../../src/predict/predictor.ts";
+import type { TrainedModel } from "../../src/model/model.ts";
+import { uploadModel } from "../../src/model/numbers.ts";
+import { Predictor } from "../../src/model/predictor.ts";
 import {
   collectReport,
   type HistoryRecorder,
@@ -29,13 +30,14 @@ export function madeUpModel(data: Dataset, names?: readonly string[]): TrainedMo
   const scaled = (count: number, seed: number, by: number): Float32Array =>
     Float32Array.from(randomNumbers(count, seed), (value) => by * value);
   return {
+    likelihood: "bernoulli",
     kernel: "linear",
+    posterior: "shared",
     mean: "features",
     features: d,
     labels: k,
     factors: p,
-    inducing: m,
-    groups: 1,
+    inducingPoints: m,
     inducingInputs: scaled(d * m, 1, 1),
     mu: scaled(d * p, 2, 2),
     sigma: Float32Array.from({ length: m }, () => 1),
@@ -90,7 +92,7 @@ export async function example(
   const model = madeUpModel(data, names);
   const core = await createCore({ threads: 1 });
   const backend = new WasmBackend(core, "f32");
-  const predictor = new Predictor(backend, model);
+  const predictor = new Predictor(backend, uploadModel(backend, model));
   const watched = madeUpHistory();
   const utility: number[] = [];
   const probability: number[] = [];

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import process from "node:process";
 import { describe, expect, test } from "vitest";
-import { modelToBytes } from "../../src/io/modelfile.ts";
+import { modelToBytes } from "../../src/model/file.ts";
 import { loadModel } from "../../src/predict/load.ts";
 import { QUESTION, smallTagger, subjects } from "../examples/support.ts";
 import { tinyData, tinyTraining } from "../support/training.ts";

@@ -111,7 +111,12 @@ function denseOutputs(core: Core, precision: Precision): Output[] {
     }
     const hyper = make(1, 3).set([0.1, -0.2, 0.3]);
     const squares = { rowSquares: given(1, 150, 9), columnSquares: given(1, 150, 10) };
-    const inputs = { kernel: "linear+se", products: square, ...squares, hyper } as const;
+    const inputs = {
+      terms: { linear: true, stationary: "se" },
+      products: square,
+      ...squares,
+      hyper,
+    } as const;
     const k = put(covariance(inputs, make(150, 150)));
     const sums = make(150, 3);
     const part = make(150, 150);

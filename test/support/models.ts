@@ -1,10 +1,10 @@
 // Models with made-up parameters, to predict with.
 
-import type { ModelKernel, TrainedModel } from "../../src/predict/model.ts";
+import type { TrainedModel } from "../../src/model/model.ts";
 import { randomNumbers } from "./numbers.ts";
 
 export interface ModelForm {
-  kernel: ModelKernel;
+  kernel: TrainedModel["kernel"];
   groups: "shared" | "perFactor";
   mean?: TrainedModel["mean"];
   precision?: "f32" | "f64";
@@ -23,13 +23,14 @@ export function randomModel(
     return precision === "f64" ? values : Float32Array.from(values);
   };
   return {
+    likelihood: "bernoulli",
     kernel,
+    posterior: form,
     mean,
     features: d,
     labels: k,
     factors: p,
-    inducing: m,
-    groups,
+    inducingPoints: m,
     inducingInputs: numbers(d * m, 10),
     mu: numbers((mean === "features" ? d : m) * p, 20),
     sigma: numbers(groups * m, 30).map((value) => 0.6 + value / 2),

@@ -1,8 +1,8 @@
 // A training that is small enough to be repeated many times, and its model's digest.
 
 import type { Dataset } from "../../src/data/dataset.ts";
-import { modelToBytes } from "../../src/io/modelfile.ts";
-import type { TrainedModel } from "../../src/predict/model.ts";
+import { modelToBytes } from "../../src/model/file.ts";
+import type { TrainedModel } from "../../src/model/model.ts";
 import type { TrainOptions } from "../../src/train/options.ts";
 import { type RunOptions, train } from "../../src/train/train.ts";
 import { topicData } from "./problems.ts";
@@ -29,10 +29,26 @@ export function tinyTraining(options: TrainOptions & RunOptions = {}): Promise<T
   return train(tinyData, { threads: 1, ...tinyOptions, ...options });
 }
 
-/** SHA-256 of the model file, in hexadecimal. */
-export async function modelDigest(model: TrainedModel): Promise<string> {
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", modelToBytes(model)));
+async function sha256(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
   return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** SHA-256 of the model file, in hexadecimal. */
+export const modelDigest = (model: TrainedModel): Promise<string> => sha256(modelToBytes(model));
+
+/** The same of what was learned alone, whatever the file says around it. */
+export async function numbersDigest(model: TrainedModel): Promise<string> {
+  const { inducingInputs, mu, sigma, phi, bias, hyper } = model;
+  const parts = [inducingInputs, mu, sigma, phi, bias, hyper].map(
+    ({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer, byteOffset, byteLength),
+  );
+  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  parts.reduce((at, part) => {
+    bytes.set(part, at);
+    return at + part.length;
+  }, 0);
+  return await sha256(bytes);
 }
 
 /** Runs the body with a clock on which a second passes between any two looks: a training then reports every step. */

@@ -5,9 +5,10 @@ import { describe, expect, test } from "vitest";
 import { type OpenDevice, openDevice } from "../../src/backend/devices.ts";
 import { WasmBackend } from "../../src/backend/wasm.ts";
 import { type Core, createCore } from "../../src/core/index.ts";
+import type { TrainedModel } from "../../src/model/model.ts";
+import { uploadModel } from "../../src/model/numbers.ts";
+import { Predictor } from "../../src/model/predictor.ts";
 import { evaluate } from "../../src/predict/evaluate.ts";
-import type { TrainedModel } from "../../src/predict/model.ts";
-import { Predictor } from "../../src/predict/predictor.ts";
 import { checkpointFromBytes } from "../../src/train/checkpoint.ts";
 import { runSteps } from "../../src/train/loop.ts";
 import { completeOptions, type TrainOptions } from "../../src/train/options.ts";
@@ -80,7 +81,8 @@ const watched: typeof trained = (...args) => withFastClock(() => trained(...args
 
 async function figures(model: TrainedModel): Promise<Record<string, number>> {
   const { core } = await shared();
-  const predictor = new Predictor(new WasmBackend(core, "f32"), model);
+  const backend = new WasmBackend(core, "f32");
+  const predictor = new Predictor(backend, uploadModel(backend, model));
   const { ranking } = await evaluate(predictor, tinyData);
   predictor.free();
   return ranking.metrics;

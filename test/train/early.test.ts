@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import type { Dataset } from "../../src/data/dataset.ts";
 import { readSafetensors } from "../../src/io/safetensors.ts";
-import type { TrainedModel } from "../../src/predict/model.ts";
+import type { TrainedModel } from "../../src/model/model.ts";
 import { EarlyStopping } from "../../src/train/early.ts";
 import type { TrainOptions } from "../../src/train/options.ts";
 import type { StepProgress, TrainProgress } from "../../src/train/progress.ts";

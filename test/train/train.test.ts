@@ -4,9 +4,10 @@ import { describe, expect, test } from "vitest";
 import { WasmBackend } from "../../src/backend/wasm.ts";
 import { createCore } from "../../src/core/index.ts";
 import type { Dataset } from "../../src/data/dataset.ts";
+import type { TrainedModel } from "../../src/model/model.ts";
+import { uploadModel } from "../../src/model/numbers.ts";
+import { Predictor } from "../../src/model/predictor.ts";
 import { evaluate } from "../../src/predict/evaluate.ts";
-import type { TrainedModel } from "../../src/predict/model.ts";
-import { Predictor } from "../../src/predict/predictor.ts";
 import type { TrainOptions } from "../../src/train/options.ts";
 import type { NoteProgress, StepProgress, TrainProgress } from "../../src/train/progress.ts";
 import { type RunOptions, train } from "../../src/train/train.ts";
@@ -18,7 +19,7 @@ import { modelDigest, tinyData, tinyOptions, tinyTraining, withFastClock } from 
 async function figures(model: TrainedModel, data: Dataset): Promise<Record<string, number>> {
   const core = await createCore({ threads: 1 });
   const backend = new WasmBackend(core, model.phi instanceof Float32Array ? "f32" : "f64");
-  const predictor = new Predictor(backend, model);
+  const predictor = new Predictor(backend, uploadModel(backend, model));
   const { ranking } = await evaluate(predictor, data);
   core.dispose();
   return ranking.metrics;
@@ -247,7 +248,8 @@ describe("the options", () => {
               models.push(await train(data, { ...common, inducing: "free", mean: "inducing" }));
             for (const model of models) {
               expect(allFinite(model)).toBe(true);
-              expect(model.groups).toBe(covariance === "shared" ? 1 : 3);
+              expect(model.posterior).toBe(covariance);
+              expect(model.sigma.length).toBe((covariance === "shared" ? 1 : 3) * model.inducingPoints);
               expect(model.summary.steps).toBe(3);
             }
           }

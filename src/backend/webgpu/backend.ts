@@ -44,6 +44,7 @@ const floats = (values: ArrayLike<number>): Float32Array =>
 
 export class WebGpuBackend implements Backend {
   readonly name = "webgpu";
+  readonly onCore = false;
   readonly precision = "f32";
   readonly device: GPUDevice;
   readonly statistics: WebGpuStatistics;
@@ -181,11 +182,11 @@ export class WebGpuBackend implements Backend {
   }
 
   covariance(inputs: CovarianceInputs, out: Tensor): void {
-    likelihood.covariance(this.#recorder, inputs.kernel, covarianceTensors(inputs), t(out));
+    likelihood.covariance(this.#recorder, inputs.terms, covarianceTensors(inputs), t(out));
   }
-  covarianceGradient(inputs: CovarianceInputs, d: Tensor, squaredPart: Tensor, sums: Tensor): void {
-    const gradients = { d: t(d), squaredPart: t(squaredPart), sums: t(sums) };
-    likelihood.covarianceGradient(this.#recorder, inputs.kernel, covarianceTensors(inputs), gradients);
+  covarianceGradient(inputs: CovarianceInputs, d: Tensor, stationaryPart: Tensor, sums: Tensor): void {
+    const gradients = { d: t(d), stationaryPart: t(stationaryPart), sums: t(sums) };
+    likelihood.covarianceGradient(this.#recorder, inputs.terms, covarianceTensors(inputs), gradients);
   }
   expectedLogLikelihood(inputs: LikelihoodInputs, out: LikelihoodOutputs): void {
     const { mean, variance } = inputs;

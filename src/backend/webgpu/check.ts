@@ -195,7 +195,7 @@ const factors: Check[] = [
 
 function covarianceInputs({ make }: Scratch) {
   return {
-    kernel: "linear+se" as const,
+    terms: { linear: true, stationary: "matern52" as const },
     products: make(ROWS, COLUMNS),
     rowSquares: make(1, ROWS, positives(ROWS, 1)),
     columnSquares: make(1, COLUMNS, positives(COLUMNS, 2)),

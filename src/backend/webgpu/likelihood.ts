@@ -2,14 +2,13 @@
 
 import { wholeNumber } from "../../core/check.ts";
 import { ArgumentError } from "../../core/errors.ts";
-import type { CovarianceInputs, LabelLists, TopScores } from "../backend.ts";
+import { type CovarianceTerms, termsCode } from "../../core/stationary.ts";
+import type { LabelLists, TopScores } from "../backend.ts";
 import { hermiteRule } from "./hermite.ts";
 import type { Block } from "./memory.ts";
 import type { Recorder } from "./recorder.ts";
 import { hasShape, isVector } from "./shapes.ts";
 import type { GpuTensor, Operand } from "./tensors.ts";
-
-const KINDS = { linear: 1, se: 2, "linear+se": 3 } as const;
 
 export interface CovarianceTensors {
   products: GpuTensor;
@@ -18,23 +17,20 @@ export interface CovarianceTensors {
   hyper: GpuTensor;
 }
 
-function kindOf(
-  kernel: CovarianceInputs["kernel"],
-  { products, rowSquares, columnSquares, hyper }: CovarianceTensors,
-) {
+function kindOf(terms: CovarianceTerms, { products, rowSquares, columnSquares, hyper }: CovarianceTensors) {
   isVector("rowSquares", rowSquares, products.rows);
   isVector("columnSquares", columnSquares, products.columns);
   isVector("hyper", hyper, 3);
-  return { rows: products.rows, columns: products.columns, kind: KINDS[kernel] };
+  return { rows: products.rows, columns: products.columns, kind: termsCode(terms) };
 }
 
 export function covariance(
   recorder: Recorder,
-  kernel: CovarianceInputs["kernel"],
+  terms: CovarianceTerms,
   tensors: CovarianceTensors,
   out: GpuTensor,
 ): void {
-  const sizes = kindOf(kernel, tensors);
+  const sizes = kindOf(terms, tensors);
   hasShape("out", out, sizes.rows, sizes.columns);
   const grid = recorder.grid(out.length, recorder.constant("covariance", "SIZE"));
   recorder.run("covariance", grid, { ...tensors, out }, sizes);
@@ -42,13 +38,13 @@ export function covariance(
 
 export function covarianceGradient(
   recorder: Recorder,
-  kernel: CovarianceInputs["kernel"],
+  terms: CovarianceTerms,
   tensors: CovarianceTensors,
-  gradients: { d: GpuTensor; squaredPart: GpuTensor; sums: GpuTensor },
+  gradients: { d: GpuTensor; stationaryPart: GpuTensor; sums: GpuTensor },
 ): void {
-  const sizes = kindOf(kernel, tensors);
+  const sizes = kindOf(terms, tensors);
   hasShape("d", gradients.d, sizes.rows, sizes.columns);
-  hasShape("squaredPart", gradients.squaredPart, sizes.rows, sizes.columns);
+  hasShape("stationaryPart", gradients.stationaryPart, sizes.rows, sizes.columns);
   hasShape("sums", gradients.sums, sizes.rows, 3);
   recorder.run("covarianceGradient", recorder.grid(sizes.rows), { ...tensors, ...gradients }, sizes);
 }

@@ -6,7 +6,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { MOST_CODE } from "../../../site/tools/build.ts";
 import { readDataset, selectRows, splitRows } from "../../../src/data/index.ts";
-import { modelFromBytes, modelToBytes } from "../../../src/io/modelfile.ts";
+import { modelFromBytes, modelToBytes } from "../../../src/model/file.ts";
 import { loadModel } from "../../../src/predict/load.ts";
 import { train } from "../../../src/train/train.ts";
 import { ask, chooseFile, openSite, type Site, savedModel, smallTexts, statusIs } from "./support.ts";

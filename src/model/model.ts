@@ -1,9 +1,9 @@
 // A trained model as plain data: what predicting needs, and what a reader of the file wants to know.
 
+import type { RealArray } from "../core/matrix.ts";
 import type { TfidfState } from "../data/tfidf.ts";
-import type { FeatureTransform } from "../train/features.ts";
-
-export type ModelKernel = "linear" | "se" | "linear+se";
+import type { FeatureTransform } from "../data/transform.ts";
+import type { KernelName, LikelihoodName, MeanName, PosteriorName } from "./names.ts";
 
 /** How a model was trained. */
 export interface TrainingSummary {
@@ -32,34 +32,45 @@ export interface TrainingSummary {
   };
 }
 
-/** A trained model as plain arrays: what a model file holds. */
-export interface TrainedModel {
-  kernel: ModelKernel;
-  /** What the mean goes through: Kx mu, or X mu. */
-  mean: "inducing" | "features";
-  /** D, K, P, M */
+/** What a model knows of its features and labels, whatever computes its scores. */
+export interface ModelFrame {
+  /** D, K */
   features: number;
   labels: number;
-  factors: number;
-  inducing: number;
-  /** Z' [D,M], whichever form Z was learned in. */
-  inducingInputs: Float32Array | Float64Array;
-  /** mu [M,P], or [D,P] where the mean goes through the features */
-  mu: Float32Array | Float64Array;
-  /** sigma [groups,M]; one group where the factors share it, else P */
-  sigma: Float32Array | Float64Array;
-  groups: number;
-  /** Phi [K,P], b [K] */
-  phi: Float32Array | Float64Array;
-  bias: Float32Array | Float64Array;
-  /** log a, log v, log l of the kernel */
-  hyper: Float32Array | Float64Array;
+  /** N: how many points it was trained on. */
+  points: number;
   transform: FeatureTransform;
   /** How many training points have each label. */
   labelCounts: Int32Array;
   labelNames?: readonly string[];
+}
+
+/** A trained model as plain arrays: what a model file holds. */
+export interface TrainedModel extends Omit<ModelFrame, "points"> {
+  likelihood: LikelihoodName;
+  kernel: KernelName;
+  posterior: PosteriorName;
+  /** What the mean goes through: Kx mu, or X mu. */
+  mean: MeanName;
+  /** P, M */
+  factors: number;
+  inducingPoints: number;
+  /** Z' [D,M], whichever form Z was learned in. */
+  inducingInputs: RealArray;
+  /** mu [M,P], or [D,P] where the mean goes through the features */
+  mu: RealArray;
+  /** sigma [G,M], G groups of factors that share one */
+  sigma: RealArray;
+  /** Phi [K,P], b [K] */
+  phi: RealArray;
+  bias: RealArray;
+  /** log a, log v, log l of the kernel */
+  hyper: RealArray;
   featureNames?: readonly string[];
   /** Makes features from texts. */
   vectoriser?: TfidfState;
   summary: TrainingSummary;
 }
+
+/** What is known of the model's features and labels. */
+export const frameOf = (model: TrainedModel): ModelFrame => ({ ...model, points: model.summary.points });

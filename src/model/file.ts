@@ -1,12 +1,17 @@
 // A trained model as one safetensors file: tensors by name, everything else as JSON in the metadata.
 
 import { TfidfVectoriser } from "../data/tfidf.ts";
-import type { ModelKernel, TrainedModel, TrainingSummary } from "../predict/model.ts";
-import { FormatError } from "./errors.ts";
-import { readSafetensors, type Tensor, type TensorFile, writeSafetensors } from "./safetensors.ts";
+import { FormatError } from "../io/errors.ts";
+import { readSafetensors, type Tensor, type TensorFile, writeSafetensors } from "../io/safetensors.ts";
+import { means } from "./means/index.ts";
+import type { TrainedModel, TrainingSummary } from "./model.ts";
+import { kernelNames, likelihoodNames, meanNames, type PosteriorName, posteriorNames } from "./names.ts";
+import { groupsOf, posteriors } from "./posteriors/index.ts";
 
 export const MODEL_FORMAT = "mlgpf-model";
-export const MODEL_VERSION = "1";
+export const MODEL_VERSION = "2";
+/** Versions that can be read: 1 is that of mlgpf 0.1. */
+const READABLE = ["1", MODEL_VERSION];
 /** Logarithms beyond it have no exponential in single precision. */
 const MOST_HYPER = 80;
 
@@ -17,11 +22,11 @@ const real = (data: Real, shape: number[]): Tensor =>
 
 /** The bytes of a model's file (safetensors). */
 export function modelToBytes(model: TrainedModel): Uint8Array<ArrayBuffer> {
-  const { features: d, labels: k, factors: p, inducing: m, groups, transform } = model;
+  const { features: d, labels: k, factors: p, inducingPoints: m, transform } = model;
   const tensors = new Map<string, Tensor>([
     ["inducingInputs", real(model.inducingInputs, [d, m])],
-    ["mu", real(model.mu, [model.mean === "features" ? d : m, p])],
-    ["sigma", real(model.sigma, [groups, m])],
+    ["mu", real(model.mu, [means[model.mean].rows(model), p])],
+    ["sigma", real(model.sigma, [groupsOf(model), m])],
     ["phi", real(model.phi, [k, p])],
     ["bias", real(model.bias, [k])],
     ["hyper", real(model.hyper, [3])],
@@ -31,7 +36,9 @@ export function modelToBytes(model: TrainedModel): Uint8Array<ArrayBuffer> {
   const metadata: Record<string, string> = {
     format: MODEL_FORMAT,
     version: MODEL_VERSION,
+    likelihood: model.likelihood,
     kernel: model.kernel,
+    posterior: model.posterior,
     mean: model.mean,
     normalise: String(transform.normalise),
     summary: JSON.stringify(model.summary),
@@ -56,15 +63,16 @@ export function modelFromTensors({ tensors, metadata }: TensorFile, file = "the 
     refuse("a compact model", "the one it was made from: a compact model is for mlgpf serve and mlgpf/edge");
   if (metadata.format !== MODEL_FORMAT)
     refuse(`format ${JSON.stringify(metadata.format)}`, `a model made by mlgpf`);
-  if (metadata.version !== MODEL_VERSION)
-    refuse(`model version ${metadata.version}`, `version ${MODEL_VERSION}`);
-  const kernel = metadata.kernel as ModelKernel;
-  if (!["linear", "se", "linear+se"].includes(kernel))
-    refuse(`kernel ${JSON.stringify(kernel)}`, "linear, se or linear+se");
-
-  const mean = metadata.mean as TrainedModel["mean"];
-  if (!["inducing", "features"].includes(mean))
-    refuse(`mean ${JSON.stringify(mean)}`, "inducing or features");
+  if (!READABLE.includes(metadata.version as string))
+    refuse(`model version ${metadata.version}`, `version ${READABLE.join(" or ")}`);
+  const named = <Name extends string>(what: string, names: readonly Name[], standard?: Name): Name => {
+    const value = metadata[what] ?? standard;
+    return (
+      names.find((name) => name === value) ?? refuse(`${what} ${JSON.stringify(value)}`, names.join(" or "))
+    );
+  };
+  const kernel = named("kernel", kernelNames);
+  const mean = named("mean", meanNames);
   const shapeOf = (name: string, dimensions: number): number[] => {
     const shape = tensors.get(name)?.shape;
     if (shape?.length !== dimensions)
@@ -74,7 +82,14 @@ export function modelFromTensors({ tensors, metadata }: TensorFile, file = "the 
   const [d, m] = shapeOf("inducingInputs", 2) as [number, number];
   const [k, p] = shapeOf("phi", 2) as [number, number];
   const [groups] = shapeOf("sigma", 2) as [number, number];
-  if (groups !== 1 && groups !== p) refuse(`${groups} rows of sigma`, `1 or ${p}`);
+  // Files of version 1 do not name the posterior: the rows of sigma tell.
+  const guess = posteriorNames.find((name) => posteriors[name].groups(p) === groups);
+  const posterior: PosteriorName = named("posterior", posteriorNames, guess);
+  if (posteriors[posterior].groups(p) !== groups)
+    refuse(
+      `${groups} rows of sigma`,
+      `${posteriors[posterior].groups(p)}, as the posterior ${posterior} has`,
+    );
 
   /** A tensor of floating point numbers of that shape, all of them finite. */
   const reals = (name: string, shape: number[]): Real => {
@@ -113,15 +128,16 @@ export function modelFromTensors({ tensors, metadata }: TensorFile, file = "the 
       : refuse("a summary without the number of training points", "a training summary");
   };
   const model: TrainedModel = {
+    likelihood: named("likelihood", likelihoodNames, "bernoulli"),
     kernel,
+    posterior,
     mean,
     features: d,
     labels: k,
     factors: p,
-    inducing: m,
-    groups: groups as number,
+    inducingPoints: m,
     inducingInputs: reals("inducingInputs", [d, m]),
-    mu: reals("mu", [mean === "features" ? d : m, p]),
+    mu: reals("mu", [means[mean].rows({ features: d, inducingPoints: m }), p]),
     sigma: reals("sigma", [groups, m]),
     phi: reals("phi", [k, p]),
     bias: reals("bias", [k]),

@@ -1,0 +1,72 @@
+// What is done to features before the model sees them: inverse document frequencies, unit rows. Saved with the model.
+
+import { documentFrequencies, type SparseRows } from "./dataset.ts";
+import { deterministicLog } from "./elementary.ts";
+
+export interface FeatureTransform {
+  /** Factor of each column, or undefined where none is applied. */
+  columnWeights?: Float32Array;
+  normalise: boolean;
+}
+
+/** Chooses the transform for training features. */
+export function fitTransform(
+  features: SparseRows,
+  idf: boolean | "auto",
+  normalise: boolean,
+): FeatureTransform {
+  const binary = features.values.every((value) => value === 1);
+  if (idf === false || (idf === "auto" && !binary)) return { normalise };
+  const frequencies = documentFrequencies(features);
+  const columnWeights = Float32Array.from(
+    frequencies,
+    (count) => deterministicLog((1 + features.rows) / (1 + count)) + 1,
+  );
+  return { columnWeights, normalise };
+}
+
+/** Rows as a core or a device takes them: entries of row i from rowStart[i] to rowStart[i + 1]. */
+export interface RowEntries {
+  readonly rowStart: ArrayLike<number>;
+  readonly columnIndex: ArrayLike<number>;
+  readonly values: Float32Array | Float64Array;
+}
+
+/** Applies the transform to the values in place; single precision, whatever holds them. */
+export function transformInPlace(
+  { rowStart, columnIndex, values }: RowEntries,
+  { columnWeights, normalise }: FeatureTransform,
+): void {
+  const { fround } = Math;
+  for (let i = 0; i + 1 < rowStart.length; i++) {
+    const begin = rowStart[i] as number;
+    const end = rowStart[i + 1] as number;
+    let squares = 0;
+    for (let e = begin; e < end; e++) {
+      const value = (values[e] as number) * (columnWeights?.[columnIndex[e] as number] ?? 1);
+      values[e] = fround(value);
+      squares += value * value;
+    }
+    const factor = normalise && squares > 0 ? 1 / Math.sqrt(squares) : 1;
+    for (let e = begin; e < end; e++) values[e] = fround((values[e] as number) * factor);
+  }
+}
+
+/** Some rows, with the transform applied. */
+export function transformedRows(
+  { rowStart, columnIndex, values, columns }: SparseRows,
+  transform: FeatureTransform,
+  first: number,
+  count: number,
+): SparseRows {
+  const [begin, end] = [rowStart[first] as number, rowStart[first + count] as number];
+  const rows: SparseRows = {
+    rows: count,
+    columns,
+    rowStart: rowStart.slice(first, first + count + 1).map((start) => start - begin),
+    columnIndex: columnIndex.slice(begin, end),
+    values: values.slice(begin, end),
+  };
+  transformInPlace(rows, transform);
+  return rows;
+}

@@ -1,0 +1,59 @@
+// The most probable labels of a text. Probabilities cost some exponentials each; few labels need theirs:
+// E sigmoid(f) <= E e^f = e^(mean + variance / 2) says of most that they cannot be among the best.
+
+import { deterministicLog } from "../data/elementary.ts";
+import { topLabels } from "../metrics/top.ts";
+import { labelProbability } from "./probability.ts";
+
+/** Room for rounding beside a bound. */
+const SLACK = 1e-6;
+
+export interface Utilities {
+  /** Mean utilities [K] and the variance of each. */
+  utilities: ArrayLike<number>;
+  variance(label: number): number;
+}
+
+export interface RankedLabel {
+  label: number;
+  probability: number;
+}
+
+/** The best `most` labels of those allowed, of at least this probability, most probable first; equals by label. */
+export function mostProbable(
+  { utilities, variance }: Utilities,
+  most: number,
+  threshold: number,
+  allowed: Uint8Array | undefined,
+): RankedLabel[] {
+  const probabilityOf = (label: number): number =>
+    labelProbability(utilities[label] as number, variance(label));
+  const candidates = listed(utilities.length, (label) => allowed?.[label] !== 0);
+  const wanted = Math.min(most, candidates.length);
+  if (wanted === 0) return [];
+  let least = threshold;
+  if (wanted < candidates.length) {
+    // The labels of the greatest mean are good enough to rule others out.
+    const means = Float64Array.from(candidates, (label) => utilities[label] as number);
+    let lowest = 1;
+    for (const place of topLabels(means, 1, means.length, wanted))
+      lowest = Math.min(lowest, probabilityOf(candidates[place] as number));
+    least = Math.max(least, lowest);
+  }
+  const floor = least > 0 ? deterministicLog(least) - SLACK : Number.NEGATIVE_INFINITY;
+  const kept = candidates.filter((label) => (utilities[label] as number) + variance(label) / 2 >= floor);
+  const probabilities = Float64Array.from(kept, probabilityOf);
+  const ranked: RankedLabel[] = [];
+  for (const place of topLabels(probabilities, 1, kept.length, Math.min(wanted, kept.length))) {
+    const probability = probabilities[place] as number;
+    if (probability >= threshold) ranked.push({ label: kept[place] as number, probability });
+  }
+  return ranked;
+}
+
+function listed(count: number, has: (i: number) => boolean): Int32Array {
+  const found = new Int32Array(count);
+  let length = 0;
+  for (let i = 0; i < count; i++) if (has(i)) found[length++] = i;
+  return found.subarray(0, length);
+}

@@ -1,0 +1,201 @@
+// The labels: their utilities from the latent functions, the data term, and the gradients by Phi, b, m and s.
+//
+//   fbar = m Phi' + b      v = s' c'                  c [K,G] from Phi*Phi (posteriors/)
+//   g = d bound / d fbar,  h = d bound / d v          dPhi = g' m + 2 Phi * (h' s')       db = column sums of g
+//   G = d bound / d m = g Phi                         H = d bound / d s
+//
+// Either over all labels of every point, or over the present ones and a sample of the absent ones.
+
+import type { Backend, LabelLists, Tensor } from "../backend/backend.ts";
+import type { ListedLabels } from "./batch.ts";
+import { likelihoods } from "./likelihoods/index.ts";
+import type { Likelihood } from "./likelihoods/likelihood.ts";
+import type { PosteriorForm } from "./posteriors/form.ts";
+import { groupsOf, posteriors } from "./posteriors/index.ts";
+import type { ModelShape } from "./shape.ts";
+
+export interface LabelParameters {
+  /** Phi [K,P], b [1,K] */
+  phi: Tensor;
+  bias: Tensor;
+}
+
+export type LabelShape = Pick<ModelShape, "labels" | "factors" | "posterior" | "likelihood">;
+
+/** m [n,P] and s [G,n] of some points. */
+export interface LatentPoints {
+  mean: Tensor;
+  variance: Tensor;
+}
+
+/** Utilities of the labels at some points. */
+export class LabelLayer {
+  readonly likelihood: Likelihood;
+  readonly form: PosteriorForm;
+  /** Phi*Phi [K,P] */
+  readonly phiSquare: Tensor;
+  /** c [K,G] */
+  scale: Tensor;
+  #scaleRoom: Tensor | undefined;
+  readonly #backend: Backend;
+  readonly #shape: LabelShape;
+
+  constructor(backend: Backend, shape: LabelShape) {
+    this.#backend = backend;
+    this.#shape = shape;
+    this.likelihood = likelihoods[shape.likelihood];
+    this.form = posteriors[shape.posterior];
+    this.phiSquare = backend.tensor(shape.labels, shape.factors);
+    this.scale = this.phiSquare;
+  }
+
+  /** What is needed of Phi. */
+  prepare(phi: Tensor): void {
+    const backend = this.#backend;
+    backend.map("square", phi, this.phiSquare);
+    this.scale = this.form.labelScale(backend, this.phiSquare, () => {
+      this.#scaleRoom ??= backend.tensor(this.#shape.labels, groupsOf(this.#shape));
+      return this.#scaleRoom;
+    });
+  }
+
+  /** out = fbar [n,K] */
+  utilities({ phi, bias }: LabelParameters, mean: Tensor, out: Tensor): void {
+    this.#backend.gemm(mean, phi, out, { transposeB: true });
+    this.#backend.combine("add", out, bias, out);
+  }
+
+  /** out = v [n,K]; after prepare(). */
+  variance(s: Tensor, out: Tensor): void {
+    this.#backend.gemm(s, this.scale, out, { transposeA: true, transposeB: true });
+  }
+
+  free(): void {
+    this.#backend.free(this.phiSquare, ...(this.#scaleRoom ? [this.#scaleRoom] : []));
+  }
+}
+
+/** The data term of a batch. */
+export class DataTerm {
+  /** G [B,P] */
+  readonly dMean: Tensor;
+  /** H [groups,B] */
+  readonly dVariance: Tensor;
+  /** 1 x B: each point's expected loss over its labels */
+  readonly pointLoss: Tensor;
+  readonly #layer: LabelLayer;
+  readonly #backend: Backend;
+  readonly #shape: ModelShape;
+  #allLabels: { utility: Tensor; slope: Tensor; byLabel: Tensor } | undefined;
+  #variance: Tensor | undefined;
+
+  constructor(backend: Backend, shape: ModelShape) {
+    const { batch: b, factors: p } = shape;
+    this.#backend = backend;
+    this.#shape = shape;
+    this.#layer = new LabelLayer(backend, shape);
+    this.dMean = backend.tensor(b, p);
+    this.dVariance = backend.tensor(groupsOf(shape), b);
+    this.pointLoss = backend.tensor(1, b);
+  }
+
+  /** Loss and gradients over all labels; `scale` is the factor -N/B of the data term. */
+  overAllLabels(
+    positives: LabelLists,
+    { mean, variance: s }: LatentPoints,
+    parameters: LabelParameters,
+    gradient: LabelParameters,
+    scale: number,
+  ): void {
+    const backend = this.#backend;
+    const layer = this.#layer;
+    const { batch: b, labels: k, quadrature } = this.#shape;
+    this.#allLabels ??= {
+      utility: backend.tensor(b, k),
+      slope: backend.tensor(b, k),
+      byLabel: backend.tensor(k, groupsOf(this.#shape)),
+    };
+    const { utility, slope, byLabel } = this.#allLabels;
+    layer.prepare(parameters.phi);
+    layer.utilities(parameters, mean, utility);
+    const variance = layer.form.spread(backend, s, layer.scale, () => {
+      this.#variance ??= backend.tensor(b, k);
+      return this.#variance;
+    });
+    // g takes the place of fbar
+    layer.likelihood.expectation(
+      backend,
+      { mean: utility, variance, positives, scale, quadrature },
+      { rowValue: this.pointLoss, dMean: utility, dVariance: slope },
+    );
+    backend.gemm(utility, mean, gradient.phi, { transposeA: true });
+    backend.columnSums(utility, gradient.bias);
+    backend.gemm(utility, parameters.phi, this.dMean);
+    layer.form.backward(backend, slope, s, layer.scale, this.dVariance, byLabel);
+    this.#addVariancePart(parameters.phi, byLabel, gradient.phi);
+  }
+
+  /** The same over the listed labels, with their weights. */
+  overListedLabels(
+    { pattern, signedWeight }: ListedLabels,
+    { mean: latentMean, variance: s }: LatentPoints,
+    parameters: LabelParameters,
+    gradient: LabelParameters,
+    scale: number,
+  ): void {
+    const backend = this.#backend;
+    const layer = this.#layer;
+    const { batch: b, labels: k, quadrature } = this.#shape;
+    const groups = groupsOf(this.#shape);
+    const row = (): Tensor => backend.tensor(1, pattern.entries);
+    const [mean, variance, value] = [row(), row(), row()] as const;
+    const ones = { ofPoint: backend.tensor(b, 1), ofLabel: backend.tensor(k, 1) };
+    backend.fill(ones.ofPoint, 1);
+    backend.fill(ones.ofLabel, 1);
+    const [sByPoint, hByPoint] = [backend.tensor(b, groups), backend.tensor(b, groups)] as const;
+    const byLabel = backend.tensor(k, groups);
+    backend.transpose(s, sByPoint);
+    layer.prepare(parameters.phi);
+
+    backend.sampledProducts(pattern, latentMean, parameters.phi, mean);
+    backend.sampledProducts(pattern, ones.ofPoint, backend.reshape(parameters.bias, k, 1), variance);
+    backend.combine("add", mean, variance, mean);
+    backend.sampledProducts(pattern, sByPoint, layer.scale, variance);
+    layer.likelihood.listedExpectation(
+      backend,
+      { mean, variance, signedWeight, scale, quadrature },
+      { value, dMean: mean, dVariance: variance },
+    );
+    backend.patternTimes(pattern, value, ones.ofLabel, backend.reshape(this.pointLoss, b, 1));
+    backend.fill(gradient.phi, 0);
+    backend.patternTransposeTimes(pattern, mean, latentMean, gradient.phi);
+    backend.fill(gradient.bias, 0);
+    backend.patternTransposeTimes(pattern, mean, ones.ofPoint, backend.reshape(gradient.bias, k, 1));
+    backend.patternTimes(pattern, mean, parameters.phi, this.dMean);
+    backend.patternTimes(pattern, variance, layer.scale, hByPoint);
+    backend.transpose(hByPoint, this.dVariance);
+    backend.patternTransposeTimes(pattern, variance, sByPoint, byLabel);
+    this.#addVariancePart(parameters.phi, byLabel, gradient.phi);
+    backend.free(mean, variance, value, ones.ofPoint, ones.ofLabel, sByPoint, hByPoint, byLabel);
+  }
+
+  /** dPhi += 2 Phi * (h' s'); one column stands for all factors where they share s. */
+  #addVariancePart(phi: Tensor, byLabel: Tensor, dPhi: Tensor): void {
+    const backend = this.#backend;
+    // Phi*Phi is made anew in the next step: its memory is free now.
+    const { phiSquare: product } = this.#layer;
+    backend.combine("multiply", phi, byLabel, product);
+    backend.blend(1, dPhi, 2, product, dPhi);
+  }
+
+  free(): void {
+    this.#layer.free();
+    this.#backend.free(
+      this.dMean,
+      this.dVariance,
+      this.pointLoss,
+      ...Object.values(this.#allLabels ?? {}),
+      ...(this.#variance ? [this.#variance] : []),
+    );
+  }
+}
