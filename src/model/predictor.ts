@@ -23,6 +23,7 @@ export interface Scores {
 
 /** What labels are ranked by: their probability or, as in the paper, their mean utility. */
 export const rankNames = ["probability", "utility"] as const;
+/** What labels are ranked by. */
 export type RankName = (typeof rankNames)[number];
 
 export interface BestOptions {

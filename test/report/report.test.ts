@@ -40,7 +40,7 @@ function wellFormed(report: string): Element {
 
 describe("the report's figures", () => {
   test("are those of the definitions", async () => {
-    const { model, data, input, utility, probability } = await example();
+    const { model, data, input, probability } = await example();
     const root = wellFormed(htmlReport(input));
     const k = model.labels;
     const truth = (row: number): number[] => [
@@ -51,7 +51,7 @@ describe("the report's figures", () => {
     );
     const best = (row: number): number[] =>
       Array.from({ length: k }, (_, label) => label).sort(
-        (a, b) => (utility[row * k + b] as number) - (utility[row * k + a] as number) || a - b,
+        (a, b) => (probability[row * k + b] as number) - (probability[row * k + a] as number) || a - b,
       );
     const precision = (depth: number): string => {
       const hits = rows.map(

@@ -20,7 +20,6 @@ export interface Example {
   data: Dataset;
   input: ReportInput;
   /** Mean utilities and probabilities of all points. */
-  utility: number[];
   probability: number[];
 }
 
@@ -94,10 +93,8 @@ export async function example(
   const backend = new WasmBackend(core, "f32");
   const predictor = new Predictor(backend, uploadModel(backend, model));
   const watched = madeUpHistory();
-  const utility: number[] = [];
   const probability: number[] = [];
   for await (const scores of predictor.score(data.features, { probability: true })) {
-    for (const value of scores.utility) utility.push(value);
     for (const value of scores.probability ?? []) probability.push(value);
   }
   const input = await collectReport({
@@ -110,7 +107,7 @@ export async function example(
   });
   backend.dispose();
   core.dispose();
-  return { model, data, input, utility, probability };
+  return { model, data, input, probability };
 }
 
 export interface Element {
