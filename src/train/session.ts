@@ -118,12 +118,12 @@ export class Session {
   async outcome(): Promise<TrainedModel> {
     const { trainer, early, device } = this;
     const lastStep = trainer.step;
-    let value = await trainer.value();
-    if (early?.best && early.parameters) {
+    const best = early?.parameters && early.best;
+    const value = best?.value ?? (await trainer.value());
+    if (best && early?.parameters) {
       trainer.setParameters(early.parameters, BEST);
-      trainer.step = early.best.step;
-      trainer.raised = early.best.raised;
-      value = early.best.value;
+      trainer.step = best.step;
+      trainer.raised = best.raised;
     }
     const model = await modelOf(device.backend, trainer, this.#prepared, value);
     device.check();

@@ -98,8 +98,8 @@ export class PosteriorCovariance {
 
   /** The terms that were computed last. */
   async terms(): Promise<KlTerms> {
-    const { terms } = this.#forGradients ?? {};
-    if (terms === undefined) throw new Error("the KL: found no terms, expected divergence() before");
+    this.#forGradients ??= gradientRoom(this.#backend, this.#shape, this.#groups);
+    const { terms } = this.#forGradients;
     const read = async (tensor: Tensor): Promise<number[]> => [...(await this.#backend.read(tensor))];
     const [sigmaTrace, logDeterminant, logSigma] = await Promise.all([
       read(terms.sigmaTrace),
