@@ -75,8 +75,7 @@ async function buildDist(): Promise<void> {
     platform: "neutral",
     target: "es2022",
     external: ["node:*"],
-    minifySyntax: true,
-    minifyWhitespace: true,
+    // Not minified: an error that nobody catches shows the line it was thrown in. Bundlers minify what they take.
     chunkNames: "chunks/[name]-[hash]",
     loader: { ".wgsl": "text" },
     logLevel: "warning",
