@@ -1,5 +1,6 @@
 // Any source of data as a run of byte chunks, unpacked when it is gzip.
 
+import { fromUtf16 } from "./encoding.ts";
 import { DataError } from "./errors.ts";
 
 /** A stream of bytes (a file, `response.body`), or data already in memory. */
@@ -15,15 +16,28 @@ export interface ByteOptions {
 
 const PIECE = 1 << 18; // of data in memory: small enough for progress and cancelling
 
-/** Other packed and binary formats people try, by their first bytes. */
+/** What a source is, by its first bytes. */
+export type ByteKind = "text" | "numpy" | "zip" | "parquet";
+
+/** A source opened: unpacked, and told apart. Text is UTF-8 now, but for lines of another encoding. */
+export interface OpenBytes {
+  readonly kind: ByteKind;
+  readonly chunks: AsyncGenerator<Uint8Array>;
+}
+
+const GZIP = [0x1f, 0x8b];
+const UTF_16_LITTLE = [0xff, 0xfe];
+const UTF_16_BIG = [0xfe, 0xff];
+const BINARY: readonly [kind: ByteKind, magic: readonly number[]][] = [
+  ["numpy", [0x93, 0x4e, 0x55, 0x4d]],
+  ["zip", [0x50, 0x4b, 0x03, 0x04]],
+  ["parquet", [0x50, 0x41, 0x52, 0x31]],
+];
+/** Other packed and binary formats people try. */
 const FOREIGN: readonly [name: string, magic: readonly number[]][] = [
-  ["a zip archive", [0x50, 0x4b, 0x03, 0x04]],
   ["zstandard data", [0x28, 0xb5, 0x2f, 0xfd]],
   ["bzip2 data", [0x42, 0x5a, 0x68]],
   ["xz data", [0xfd, 0x37, 0x7a, 0x58]],
-  ["a Parquet file", [0x50, 0x41, 0x52, 0x31]],
-  ["UTF-16 text", [0xff, 0xfe]],
-  ["UTF-16 text", [0xfe, 0xff]],
 ];
 const LONGEST_MAGIC = 4;
 
@@ -36,7 +50,7 @@ async function* memoryChunks(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 }
 
 /** Unlike `for await` over the stream itself, this also runs where streams are not async iterable. */
-async function* streamChunks(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+export async function* streamChunks(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
   const reader = stream.getReader();
   try {
     for (;;) {
@@ -135,25 +149,53 @@ async function* rejoined(first: Uint8Array, rest: AsyncGenerator<Uint8Array>): A
   }
 }
 
-/** The bytes of a source in order; gzip is recognised by its first bytes, not by the file's name. */
-export async function* byteChunks(source: ByteSource, options: ByteOptions): AsyncGenerator<Uint8Array> {
-  const chunks = withLongStart(watched(rawChunks(source), options));
-  const first = await chunks.next();
-  if (first.done) return;
-  const whole = rejoined(first.value, chunks);
-  if (startsWith(first.value, [0x1f, 0x8b])) {
-    yield* gunzip(whole, options.file);
-    return;
-  }
-  const foreign = FOREIGN.find(([, magic]) => startsWith(first.value, magic));
+/** The first chunk of several, and all of them again. */
+async function peek(
+  chunks: AsyncGenerator<Uint8Array>,
+): Promise<{ first: Uint8Array; whole: AsyncGenerator<Uint8Array> }> {
+  const long = withLongStart(chunks);
+  const first = await long.next();
+  return first.done
+    ? { first: new Uint8Array(0), whole: long }
+    : { first: first.value, whole: rejoined(first.value, long) };
+}
+
+/** Opens a source. Gzip and other formats are recognised by their first bytes, not by the file's name. */
+export async function openBytes(source: ByteSource, options: ByteOptions): Promise<OpenBytes> {
+  let { first, whole } = await peek(watched(rawChunks(source), options));
+  if (startsWith(first, GZIP)) ({ first, whole } = await peek(gunzip(whole, options.file)));
+  const foreign = FOREIGN.find(([, magic]) => startsWith(first, magic));
   if (foreign) {
-    await chunks.return(undefined);
-    throw new DataError({
-      file: options.file,
-      line: 1,
-      found: foreign[0],
-      expected: "UTF-8 text, plain or gzip",
-    });
+    await whole.return(undefined);
+    const expected = "UTF-8 text, plain or gzip";
+    throw new DataError({ file: options.file, line: 1, found: foreign[0], expected });
   }
-  yield* whole;
+  const binary = BINARY.find(([, magic]) => startsWith(first, magic));
+  if (binary) return { kind: binary[0], chunks: whole };
+  const bigEndian = startsWith(first, UTF_16_BIG);
+  if (bigEndian || startsWith(first, UTF_16_LITTLE))
+    return { kind: "text", chunks: fromUtf16(whole, bigEndian) };
+  return { kind: "text", chunks: whole };
+}
+
+/** All the chunks as one, or undefined when they have more than `most` bytes. */
+export async function joined(
+  chunks: AsyncGenerator<Uint8Array>,
+  most: number,
+): Promise<Uint8Array | undefined> {
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of chunks) {
+    pieces.push(chunk);
+    length += chunk.length;
+    if (length > most) return undefined;
+  }
+  if (pieces.length === 1) return pieces[0] as Uint8Array;
+  const whole = new Uint8Array(length);
+  let at = 0;
+  for (const piece of pieces) {
+    whole.set(piece, at);
+    at += piece.length;
+  }
+  return whole;
 }

@@ -1,6 +1,6 @@
 // Typed arrays that grow while a file of unknown size is read.
 
-type Numbers = Int32Array | Float32Array;
+type Numbers = Int32Array | Float32Array | Uint8Array;
 
 /** Entries per array: row starts are kept as int32. */
 const MOST_ENTRIES = 2 ** 31 - 1;

@@ -3,10 +3,12 @@
 import { LabelSetsBuilder, SparseRowsBuilder } from "./builders.ts";
 import { IdIndex, mapFeatures } from "./columns.ts";
 import type { Dataset, SparseRows } from "./dataset.ts";
+import { utf8, windows1252 } from "./encoding.ts";
 import { DataError, excerpt } from "./errors.ts";
 import { type Growable, growableIntegers } from "./growable.ts";
 import { NameIndex } from "./names.ts";
-import type { DataFormat, ReadOptions } from "./options.ts";
+import type { DataFormat, ReadOptions, SkippedRow } from "./options.ts";
+import { SkipLog } from "./skiplog.ts";
 import { TfidfFitter, type TfidfVectoriser } from "./tfidf.ts";
 
 /** Bounds for ids when none are given: one stray id must not ask for gigabytes. */
@@ -21,8 +23,12 @@ export function show(token: string): string {
 export class Intake {
   readonly file: string;
   readonly options: ReadOptions;
-  readonly unit: "line" | "row";
+  /** What is counted. */
+  unit: "line" | "row" = "line";
   readonly notes: string[] = [];
+  readonly skipped: SkipLog = new SkipLog();
+  /** Told of every row that is skipped. */
+  onSkip: ((row: SkippedRow) => void) | undefined;
   /** D and K once they are fixed, by a header or by the caller. */
   columns: number | undefined;
   labelCount: number | undefined;
@@ -33,6 +39,8 @@ export class Intake {
   rows = 0; // likewise
   emptyRows = 0;
   #firstEmpty = 0; // its line
+  #foreignLines = 0; // that are not UTF-8
+  #firstForeign = 0;
   #features = new SparseRowsBuilder();
   #labels = new LabelSetsBuilder();
   readonly #columnNumbers: IdIndex | undefined; // of the ids that a model has
@@ -46,9 +54,8 @@ export class Intake {
   #featureNamesBefore = 0;
   #unknownBefore = 0;
 
-  constructor(file: string, options: ReadOptions, unit: "line" | "row" = "line") {
+  constructor(file: string, options: ReadOptions) {
     this.file = file;
-    this.unit = unit;
     this.options = options;
     this.columns = options.columns;
     this.labelCount = options.labelCount;
@@ -77,6 +84,28 @@ export class Intake {
   /** Refuses the file. */
   refuse(line: number, found: string, expected: string): never {
     throw new DataError({ file: this.file, line, found, expected, unit: this.unit });
+  }
+
+  /** Parses a row. Read leniently, a broken one is given up and counted. */
+  attempt(line: number, parse: () => void): void {
+    try {
+      parse();
+    } catch (error) {
+      if (!(error instanceof DataError) || error.reason === undefined || !this.options.lenient) throw error;
+      this.abandonRow();
+      const { reason, message } = error;
+      const row = { line: error.line || line, reason, message, rowsBefore: this.rows };
+      this.skipped.add(row);
+      this.onSkip?.(row);
+    }
+  }
+
+  /** Bytes as text: Windows-1252 where they are not UTF-8, which is counted and said. */
+  decode(bytes: Uint8Array, start: number, end: number, line: number): string {
+    const text = utf8(bytes, start, end);
+    if (text !== undefined) return text;
+    if (this.#foreignLines++ === 0) this.#firstForeign = line;
+    return windows1252(bytes, start, end);
   }
 
   /** An option as the caller knows it, for a message. */
@@ -114,6 +143,23 @@ export class Intake {
     const id = this.labelNames.findOrAdd(name);
     if (id >= MOST_LABELS) this.refuse(line, `more than ${MOST_LABELS} different labels`, "fewer");
     this.#labels.add(id);
+  }
+
+  /** Labels that may occur, once before the first row, so that they are numbered in this order. */
+  declareLabels(names: readonly string[]): void {
+    this.labelNames ??= new NameIndex();
+    for (const name of names) this.labelNames.findOrAdd(name.trim());
+    this.#remember();
+  }
+
+  /** D or K as the file says it, which must agree with what the caller knows. */
+  declareSize(what: "features" | "labels", found: number, line: number): void {
+    const known = what === "features" ? this.columns : this.labelCount;
+    const most = what === "features" ? MOST_COLUMNS : MOST_LABELS;
+    if (known !== undefined && found !== known) this.refuse(line, `${found} ${what}`, `${known} ${what}`);
+    if (found > most) this.refuse(line, `${found} ${what}`, `at most ${most}`);
+    if (what === "features") this.columns = found;
+    else this.labelCount = found;
   }
 
   /** A feature by its id as written in the file; `token` is what stands there if it is no number. */
@@ -247,11 +293,15 @@ export class Intake {
 
   /** Says what is known only after the last row. */
   closingNotes(): void {
-    if (this.emptyRows === 0) return;
-    const what = this.#hasText ? "no text" : "no features";
-    const rows = this.emptyRows === 1 ? "1 row has" : `${this.emptyRows} rows have`;
-    const first = this.emptyRows === 1 ? "" : "the first in ";
-    this.notes.push(`${this.file}: ${rows} ${what} (${first}${this.unit} ${this.#firstEmpty})`);
+    const say = (count: number, one: string, many: string, what: string, line: number): void => {
+      if (count === 0) return;
+      const place = count === 1 ? `${this.unit} ${line}` : `the first in ${this.unit} ${line}`;
+      this.notes.push(`${this.file}: ${count === 1 ? `1 ${one}` : `${count} ${many}`} ${what} (${place})`);
+    };
+    const missing = this.#hasText ? "no text" : "no features";
+    say(this.emptyRows, "row has", "rows have", missing, this.#firstEmpty);
+    const encoding = "not UTF-8, read as Windows-1252";
+    say(this.#foreignLines, "line is", "lines are", encoding, this.#firstForeign);
   }
 
   /** Learning a vocabulary, which needs all rows. */

@@ -1,7 +1,6 @@
 // Lines of a source, block by block: each block is a run of whole lines in one buffer that is used again for
 // the next, so that a file of any size is read in little memory and without a promise for every line.
 
-import { type ByteOptions, type ByteSource, byteChunks } from "./bytes.ts";
 import { DataError } from "./errors.ts";
 
 const NEWLINE = 10;
@@ -49,8 +48,11 @@ function checkText(bytes: Uint8Array, firstLine: number, file: string): void {
   throw new DataError({ file, line, found: "binary data (a zero byte)", expected: "UTF-8 text" });
 }
 
-/** Whole lines of a source. A block is valid until the next one is asked for. */
-export async function* lineBlocks(source: ByteSource, options: ByteOptions): AsyncGenerator<LineBlock> {
+/** Whole lines of UTF-8 text. A block is valid until the next one is asked for. */
+export async function* lineBlocks(
+  chunks: AsyncGenerator<Uint8Array>,
+  file: string,
+): AsyncGenerator<LineBlock> {
   let buffer = new Uint8Array(1 << 16);
   let filled = 0;
   let line = 1;
@@ -59,10 +61,10 @@ export async function* lineBlocks(source: ByteSource, options: ByteOptions): Asy
     const hasMark = atStart && buffer[0] === 0xef && buffer[1] === 0xbb && buffer[2] === 0xbf && end >= 3;
     atStart = false;
     const bytes = buffer.subarray(hasMark ? 3 : 0, end);
-    checkText(bytes, line, options.file);
+    checkText(bytes, line, file);
     return new LineBlock(bytes, line);
   };
-  for await (const chunk of byteChunks(source, options)) {
+  for await (const chunk of chunks) {
     if (filled + chunk.length > buffer.length) {
       const wider = new Uint8Array(2 * (filled + chunk.length));
       wider.set(buffer.subarray(0, filled));
@@ -75,7 +77,7 @@ export async function* lineBlocks(source: ByteSource, options: ByteOptions): Asy
     if (filled - end > LONGEST_LINE) {
       const at = line + countNewlines(buffer, end);
       throw new DataError({
-        file: options.file,
+        file,
         line: at,
         found: `a line of more than ${LONGEST_LINE} bytes`,
         expected: "shorter lines",
@@ -89,22 +91,4 @@ export async function* lineBlocks(source: ByteSource, options: ByteOptions): Asy
     filled -= end;
   }
   if (filled > 0) yield blockOf(filled);
-}
-
-const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-
-/** A line as text; bytes that are not UTF-8 make it a broken row. */
-export function decodeLine(
-  bytes: Uint8Array,
-  start: number,
-  end: number,
-  file: string,
-  line: number,
-): string {
-  try {
-    return decoder.decode(bytes.subarray(start, end));
-  } catch {
-    const reason = "invalid UTF-8";
-    throw new DataError({ file, line, found: "bytes that are not UTF-8", expected: "UTF-8 text", reason });
-  }
 }

@@ -1,10 +1,28 @@
 // Options of the readers and what they give back.
 
+import type { ByteSource } from "./bytes.ts";
 import type { Dataset } from "./dataset.ts";
 import type { TfidfOptions, TfidfVectoriser } from "./tfidf.ts";
 
-/** Formats of data files. */
-export type DataFormat = "xc" | "svmlight" | "jsonl" | "csv";
+/** Formats that are text: "json" is one list of records, "annif" short texts with URIs. */
+export type TextFormat = "xc" | "svmlight" | "jsonl" | "json" | "csv" | "annif";
+
+/** Formats of data files: "numpy" is .npy and .npz, "rows" are objects in memory. */
+export type DataFormat = TextFormat | "numpy" | "parquet" | "rows";
+
+/** A row in memory. Other keys mean nothing, or what the options say. */
+export interface DataRow {
+  readonly text?: string | null;
+  /** In place of a text: values by name, by column, or of all columns. */
+  readonly features?:
+    | Readonly<Record<string, number>>
+    | readonly number[]
+    | readonly (readonly [column: number, value: number])[]
+    | { readonly indices: readonly number[]; readonly values: readonly number[] };
+  readonly labels?: string | number | readonly (string | number)[] | null;
+  readonly id?: string | number;
+  readonly [key: string]: unknown;
+}
 
 /** How far a reader is. */
 export interface ReadProgress {
@@ -66,9 +84,16 @@ export interface ReadOptions {
    * "label".
    */
   readonly labels?: string | readonly string[];
+  /**
+   * JSON and CSV: keys or columns that are labels themselves, with 1 or 0 (true or false) in them; `*` stands for
+   * anything.
+   */
+  readonly oneHot?: string | readonly string[];
   /** JSONL and CSV: key or column that holds the id of a row. Default "id", where there is one. */
   readonly id?: string;
-  /** CSV: columns that are no features. Default ["id"]. */
+  /** numpy: the file with the labels, where they are not beside the features. */
+  readonly labelsFrom?: ByteSource;
+  /** CSV and Parquet: columns that are no features. Default ["id"]. */
   readonly ignore?: readonly string[];
   /** CSV: default a tab, semicolon or comma, the one the first line has most of. */
   readonly delimiter?: string;

@@ -1,49 +1,48 @@
 // Reads a data set from any source and any of the formats, streaming; broken rows are refused or, leniently,
 // skipped.
 
-import type { ByteSource } from "./bytes.ts";
-import { CsvParser } from "./csv.ts";
-import { detectFormat } from "./detect.ts";
-import { DataError } from "./errors.ts";
+import { type ByteSource, joined, type OpenBytes, openBytes } from "./bytes.ts";
+import { AnnifParser } from "./formats/annif.ts";
+import { CsvParser } from "./formats/csv.ts";
+import { detectFormat } from "./formats/detect.ts";
+import { JsonlParser } from "./formats/jsonl.ts";
+import { JsonListParser } from "./formats/jsonlist.ts";
+import { describe, isObject, Records } from "./formats/records.ts";
+import type { BlankRun, RowParser } from "./formats/rowparser.ts";
+import { SvmlightParser } from "./formats/svmlight.ts";
+import { XcParser } from "./formats/xc.ts";
 import { Intake } from "./intake.ts";
-import { JsonlParser } from "./jsonl.ts";
 import { type LineBlock, lineBlocks } from "./lines.ts";
 import { isSpace } from "./numbers.ts";
 import type {
   Batch,
   Batches,
   DataFormat,
+  DataRow,
   ReadOptions,
   ReadResult,
   SkippedRow,
-  SkippedRows,
+  TextFormat,
 } from "./options.ts";
-import type { BlankRun, RowParser } from "./rowparser.ts";
-import { SvmlightParser } from "./svmlight.ts";
-import { XcParser } from "./xc.ts";
 
-const PARSERS: Readonly<Record<DataFormat, new (intake: Intake) => RowParser>> = {
+/** What a data set can be read from: bytes, or rows in memory. */
+export type DataSource = ByteSource | Iterable<DataRow> | AsyncIterable<DataRow>;
+
+const PARSERS: Readonly<Record<TextFormat, new (intake: Intake) => RowParser>> = {
   xc: XcParser,
   svmlight: SvmlightParser,
   jsonl: JsonlParser,
+  json: JsonListParser,
   csv: CsvParser,
+  annif: AnnifParser,
 };
 
-const MOST_LISTED = 100;
 /** A few bytes of gzip can hold any number of blank lines. */
 const MOST_BLANK_LINES = 2 ** 20;
-
-class SkipLog implements SkippedRows {
-  total = 0;
-  readonly byReason: Record<string, number> = {};
-  readonly rows: SkippedRow[] = [];
-
-  add(row: SkippedRow): void {
-    this.total++;
-    this.byReason[row.reason] = (this.byReason[row.reason] ?? 0) + 1;
-    if (this.rows.length < MOST_LISTED) this.rows.push(row);
-  }
-}
+/** Binary formats are read as a whole. */
+const MOST_BINARY_BYTES = 2 ** 32;
+/** Rows between two moments at which reading may be stopped. */
+const ROWS_AT_ONCE = 1000;
 
 function isBlank(block: LineBlock): boolean {
   let at = block.start;
@@ -51,37 +50,67 @@ function isBlank(block: LineBlock): boolean {
   return at === block.end;
 }
 
+function isBytes(source: DataSource): source is ByteSource {
+  if (typeof source === "string" || source instanceof Uint8Array || source instanceof Blob) return true;
+  return source instanceof ReadableStream;
+}
+
+/** Bytes of a source that is all there. */
+function sizeOf(source: ByteSource): number | undefined {
+  if (source instanceof Blob) return source.size;
+  return source instanceof Uint8Array ? source.length : undefined;
+}
+
 /** One pass over a source. */
 class Reading {
   readonly intake: Intake;
-  readonly skipped = new SkipLog();
-  /** Skipped since the batch before, in a reading by batches. */
-  readonly onSkip: ((row: SkippedRow) => void) | undefined;
   format: DataFormat | undefined;
   #parser: RowParser | undefined;
   #blankLine = 0; // first of the blank lines just passed
   #blankLines = 0;
+  #bytes = 0; // taken from the source so far
+  #total: number | undefined;
 
-  constructor(options: ReadOptions, onSkip?: (row: SkippedRow) => void) {
+  constructor(options: ReadOptions) {
     this.intake = new Intake(options.file ?? "data", options);
-    this.onSkip = onSkip;
   }
 
-  /** Parses the source block by block, pausing after each. */
-  async *blocks(source: ByteSource): AsyncGenerator<void> {
-    const { options, file } = this.intake;
-    const total = options.size ?? sizeOf(source);
-    let bytes = 0;
-    const onBytes = (read: number): void => {
-      bytes = read;
-    };
-    for await (const block of lineBlocks(source, { file, signal: options.signal, onBytes })) {
-      while (block.next()) this.#line(block);
-      options.onProgress?.({ bytes, ...(total !== undefined && { total }), rows: this.intake.rows });
-      options.signal?.throwIfAborted();
-      yield;
+  /** Reads the source block by block, pausing after each. */
+  async *blocks(source: DataSource): AsyncGenerator<void> {
+    if (!isBytes(source)) yield* this.#rows(source, "rows");
+    else {
+      this.#total = this.intake.options.size ?? sizeOf(source);
+      const opened = await this.#openBytes(source);
+      if (opened.kind === "text") yield* this.#lines(opened.chunks);
+      else yield* this.#binary(opened);
     }
     this.#finish();
+  }
+
+  #openBytes(source: ByteSource): Promise<OpenBytes> {
+    const onBytes = (read: number): void => {
+      this.#bytes = read;
+    };
+    return openBytes(source, { file: this.intake.file, signal: this.intake.options.signal, onBytes });
+  }
+
+  /** Between two blocks: how far it is, and whether to go on. */
+  #pause(): void {
+    const { onProgress, signal } = this.intake.options;
+    const total = this.#total;
+    onProgress?.({ bytes: this.#bytes, ...(total !== undefined && { total }), rows: this.intake.rows });
+    signal?.throwIfAborted();
+  }
+
+  async *#lines(chunks: AsyncGenerator<Uint8Array>): AsyncGenerator<void> {
+    for await (const block of lineBlocks(chunks, this.intake.file)) {
+      while (block.next()) this.#line(block);
+      this.#pause();
+      yield;
+    }
+    const parser = this.#parser;
+    if (!parser) this.intake.refuse(0, "an empty file", "rows of data");
+    this.intake.attempt(0, () => parser.finish(this.intake.skipped.total, this.#takeBlank()));
   }
 
   #line(block: LineBlock): void {
@@ -91,23 +120,28 @@ class Reading {
         this.intake.refuse(this.#blankLine, `more than ${MOST_BLANK_LINES} empty lines`, "rows of data");
       return;
     }
-    this.#attempt(block.number, () => {
-      this.#parser ??= this.#open(block);
+    this.intake.attempt(block.number, () => {
+      this.#parser ??= this.#openParser(block);
       if (this.#blankLines > 0) this.#blankRows(this.#parser);
       this.#parser.line(block.bytes, block.start, block.end, block.number);
     });
   }
 
-  #open(block: LineBlock): RowParser {
+  #openParser(block: LineBlock): RowParser {
     const start = block.bytes.slice(block.start, Math.min(block.end, block.start + 4096));
-    this.format = detectFormat(this.intake, new TextDecoder().decode(start), block.number);
-    if (this.intake.kind() === "text" && (this.format === "xc" || this.format === "svmlight"))
-      this.intake.refuse(
-        block.number,
-        `features (format ${this.format})`,
-        "texts, as the model was trained on",
-      );
-    return new PARSERS[this.format](this.intake);
+    const format = detectFormat(this.intake, new TextDecoder().decode(start), block.number);
+    this.#setFormat(format, block.number);
+    return new PARSERS[format](this.intake);
+  }
+
+  #setFormat(format: DataFormat, line: number): void {
+    this.format = format;
+    if (this.intake.kind() === "text" && ["xc", "svmlight", "numpy"].includes(format))
+      this.intake.refuse(line, `features (format ${format})`, "texts, as the model was trained on");
+    if (this.intake.options.labelsFrom && format !== "numpy") {
+      const option = this.intake.option("labelsFrom");
+      this.intake.refuse(line, `labels from another file (${option}) for format ${format}`, "format numpy");
+    }
   }
 
   #takeBlank(): BlankRun {
@@ -123,31 +157,62 @@ class Reading {
     for (let line = first; line < first + count; line++) parser.blank?.(line);
   }
 
-  #attempt(line: number, parse: () => void): void {
-    try {
-      parse();
-    } catch (error) {
-      if (!(error instanceof DataError) || error.reason === undefined || !this.intake.options.lenient)
-        throw error;
-      this.intake.abandonRow();
-      const row = {
-        line: error.line || line,
-        reason: error.reason,
-        message: error.message,
-        rowsBefore: this.intake.rows,
-      };
-      this.skipped.add(row);
-      this.onSkip?.(row);
+  /** Rows as objects. */
+  async *#rows(rows: Iterable<DataRow> | AsyncIterable<DataRow>, format: DataFormat): AsyncGenerator<void> {
+    const { intake } = this;
+    intake.unit = "row";
+    this.#setFormat(format, 0);
+    const records = new Records(intake);
+    let number = 0;
+    for await (const row of rows) {
+      const place = ++number;
+      intake.attempt(place, () => {
+        if (!isObject(row))
+          intake.fail(place, "not an object", describe(row), '{ text: "...", labels: ["..."] }');
+        records.add(row, place);
+      });
+      if (number % ROWS_AT_ONCE > 0) continue;
+      this.#pause();
+      yield;
     }
   }
 
+  async *#binary({ kind, chunks }: OpenBytes): AsyncGenerator<void> {
+    const { intake } = this;
+    const { format = "auto", labelsFrom } = intake.options;
+    const found = kind === "parquet" ? "parquet" : "numpy";
+    if (format !== "auto" && format !== found) {
+      await chunks.return(undefined);
+      intake.refuse(0, `a file of format ${found}`, `format ${format}`);
+    }
+    intake.unit = "row";
+    this.#setFormat(found, 0);
+    const bytes = await this.#whole(chunks);
+    this.#pause();
+    if (kind === "parquet") {
+      const { parquetRows } = await import("./formats/parquet.ts");
+      yield* this.#rows(parquetRows(bytes, intake), "parquet");
+      return;
+    }
+    const { numpyArrays, readNumpy } = await import("./formats/numpy.ts");
+    const labels =
+      labelsFrom === undefined
+        ? undefined
+        : await numpyArrays(await this.#whole((await this.#openBytes(labelsFrom)).chunks), "the labels");
+    readNumpy(await numpyArrays(bytes, intake.file), labels, intake);
+    this.#pause();
+    yield;
+  }
+
+  async #whole(chunks: AsyncGenerator<Uint8Array>): Promise<Uint8Array> {
+    const bytes = await joined(chunks, MOST_BINARY_BYTES);
+    return bytes ?? this.intake.refuse(0, `more than ${MOST_BINARY_BYTES} bytes`, "fewer");
+  }
+
   #finish(): void {
-    const intake: Intake = this.intake;
-    const parser = this.#parser;
-    if (!parser) intake.refuse(0, "an empty file", "rows of data");
-    this.#attempt(0, () => parser.finish(this.skipped.total, this.#takeBlank()));
+    const { intake } = this;
     if (intake.rows === 0)
-      intake.refuse(0, this.skipped.total > 0 ? "no row that is right" : "no rows", "at least one");
+      intake.refuse(0, intake.skipped.total > 0 ? "no row that is right" : "no rows", "at least one");
     if (intake.requireLabels && intake.labelEntries === 0) {
       intake.refuse(0, `no label in any of its ${intake.rows} rows`, "at least one row with labels");
     }
@@ -155,25 +220,19 @@ class Reading {
   }
 }
 
-/** Bytes of a source that is all there. */
-function sizeOf(source: ByteSource): number | undefined {
-  if (source instanceof Blob) return source.size;
-  return source instanceof Uint8Array ? source.length : undefined;
-}
-
 /**
- * Reads a whole data set. Refuses a broken file with a `DataError`, or skips and counts broken rows when
- * `lenient`.
+ * Reads a whole data set: bytes in any of the formats, or rows such as `{ text: "...", labels: ["..."] }`. Refuses
+ * a broken file with a `DataError`, or skips and counts broken rows when `lenient`.
  */
-export async function readDataset(source: ByteSource, options: ReadOptions = {}): Promise<ReadResult> {
+export async function readDataset(source: DataSource, options: ReadOptions = {}): Promise<ReadResult> {
   const reading = new Reading(options);
   for await (const _ of reading.blocks(source)) {
     // parsing happens in the generator
   }
-  const { intake, skipped } = reading;
+  const { intake } = reading;
   const format = reading.format as DataFormat;
   const dataset = intake.take(format);
-  const { emptyRows, unknownFeatures, notes } = intake;
+  const { skipped, emptyRows, unknownFeatures, notes } = intake;
   return { dataset, format, skipped, emptyRows, unknownFeatures, notes };
 }
 
@@ -182,10 +241,11 @@ export async function readDataset(source: ByteSource, options: ReadOptions = {})
  * between them the rows that a lenient reader skipped. Texts need a `vectoriser`. Labels are not required unless
  * asked for.
  */
-export function readBatches(source: ByteSource, options: ReadOptions = {}): Batches {
+export function readBatches(source: DataSource, options: ReadOptions = {}): Batches {
   const pending: SkippedRow[] = [];
-  const reading = new Reading({ requireLabels: false, ...options }, (row) => pending.push(row));
-  const { intake, skipped } = reading;
+  const reading = new Reading({ requireLabels: false, ...options });
+  const { intake } = reading;
+  intake.onSkip = (row) => pending.push(row);
   async function* batches(): AsyncGenerator<Batch> {
     let taken = 0;
     const take = (): Batch => {
@@ -200,7 +260,7 @@ export function readBatches(source: ByteSource, options: ReadOptions = {}): Batc
   }
   return {
     [Symbol.asyncIterator]: batches,
-    skipped,
+    skipped: intake.skipped,
     notes: intake.notes,
     get emptyRows() {
       return intake.emptyRows;

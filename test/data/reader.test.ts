@@ -197,6 +197,50 @@ describe("progress and cancelling", () => {
   });
 });
 
+describe("rows in memory", () => {
+  const rows = [
+    { text: "Red wine", labels: ["food", "drink"], id: 7 },
+    { text: "white wine", labels: "drink", price: 3 },
+    { text: null, labels: [] },
+  ];
+
+  test("are read as lines of JSON are", async () => {
+    const options = { tfidf: { minDocuments: 1 } };
+    const lines = rows.map((row) => JSON.stringify(row)).join("\n");
+    const written = await readDataset(lines, options);
+    async function* later(): AsyncGenerator<(typeof rows)[number]> {
+      yield* rows;
+    }
+    for (const source of [rows, new Set(rows), later()]) {
+      const read = await readDataset(source, options);
+      expect(read.format).toBe("rows");
+      expect(read.dataset.features).toEqual(written.dataset.features);
+      expect(read.dataset.labels).toEqual(written.dataset.labels);
+      expect(read.dataset.ids).toEqual(["7", "", ""]);
+      expect(Array.from(read.dataset.lines ?? [])).toEqual([1, 2, 3]);
+      expect(read.notes).toEqual(["data: 1 row has no text (row 3)"]);
+    }
+  });
+  test("that are broken are named by their place", async () => {
+    const broken = [...rows, { text: "a", labels: [true] as never }];
+    await expect(readDataset(broken, { file: "my rows" })).rejects.toThrow(
+      "my rows, row 4: found label true, expected a name or a number",
+    );
+    await expect(readDataset(["a text" as never])).rejects.toThrow('data, row 1: found "a text", expected {');
+    const { skipped } = await readDataset(broken, { lenient: true });
+    expect(skipped.total).toBe(1);
+  });
+});
+
+describe("another encoding", () => {
+  test("of lines is said", async () => {
+    const bytes = Uint8Array.from("text,labels\nun caf\xe9,a\ncaf\xe9,b\n", (each) => each.charCodeAt(0));
+    const { dataset, notes } = await readDataset(bytes, { file: "f.csv" });
+    expect(dataset.vectoriser?.terms).toEqual(["café"]);
+    expect(notes).toEqual(["f.csv: 2 lines are not UTF-8, read as Windows-1252 (the first in line 2)"]);
+  });
+});
+
 describe("batches", () => {
   test("hold all rows in order, without labels too", async () => {
     const { vectoriser } = TfidfVectoriser.fit(["alpha beta", "beta gamma"], { minDocuments: 1 });

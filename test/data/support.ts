@@ -92,11 +92,17 @@ export async function refusal(source: string | Uint8Array, options: ReadOptions 
   return "read without an error";
 }
 
-/** One or a few bytes of a text changed, removed, doubled or put elsewhere. */
-export function mutated(source: fc.Arbitrary<string>): fc.Arbitrary<Uint8Array> {
+/** One or a few bytes of a text (or of bytes as characters) changed, removed, doubled or put elsewhere. */
+export function mutated(
+  source: fc.Arbitrary<string>,
+  form: "text" | "binary" = "text",
+): fc.Arbitrary<Uint8Array> {
   const change = fc.record({ at: fc.nat(), kind: fc.nat(4), byte: fc.nat(255), other: fc.nat() });
   return fc.tuple(source, fc.array(change, { minLength: 1, maxLength: 4 })).map(([text, changes]) => {
-    let bytes = Array.from(new TextEncoder().encode(text));
+    let bytes =
+      form === "text"
+        ? Array.from(new TextEncoder().encode(text))
+        : text.split("").map((character) => character.charCodeAt(0));
     for (const { at, kind, byte, other } of changes) {
       const place = at % (bytes.length + 1);
       if (kind === 0) bytes[place] = byte;

@@ -3,8 +3,8 @@
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
+import { openBytes } from "../../src/data/bytes.ts";
 import { type LabelSets, labelFrequencies, rowsWithLabels } from "../../src/data/dataset.ts";
-import { decodeLine, lineBlocks } from "../../src/data/lines.ts";
 import { readDataset } from "../../src/data/reader.ts";
 import { openInput } from "../../src/io/files.ts";
 import { inversePropensities } from "../../src/metrics/propensity.ts";
@@ -18,11 +18,11 @@ const withData = present ? test : () => {};
 if (!present) test(`there are no data sets in ${folder} to read`, () => expect(present).toBe(false));
 
 async function linesOf(name: string): Promise<string[]> {
-  const lines: string[] = [];
-  for await (const block of lineBlocks((await openInput(folder + name)).stream, { file: name })) {
-    while (block.next()) lines.push(decodeLine(block.bytes, block.start, block.end, name, block.number));
-  }
-  return lines;
+  const { chunks } = await openBytes((await openInput(folder + name)).stream, { file: name });
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const chunk of chunks) text += decoder.decode(chunk, { stream: true });
+  return text.trimEnd().split("\n");
 }
 
 describe("data sets", () => {

@@ -1,7 +1,7 @@
 // Labels written in one text: `a|b`, or Annif's `<uri> <uri>`. The first text that has a separator decides for the
 // file, and it is said.
 
-import type { Intake } from "./intake.ts";
+import type { Intake } from "../intake.ts";
 
 const SEPARATORS = ["|", ";", ","];
 const URIS = /^<[^<>\s]+>(?:\s+<[^<>\s]+>)*$/;

@@ -2,12 +2,12 @@
 // text column, every other column a numeric feature (an empty cell is a zero). Several labels in one cell are separated
 // by "|", ";" or ",". Excel may put a line `sep=;` before the names.
 
+import { excerpt } from "../errors.ts";
+import type { Intake } from "../intake.ts";
 import { CsvError, CsvRecords } from "./csvrecord.ts";
-import { excerpt } from "./errors.ts";
-import type { Intake } from "./intake.ts";
+import { alternatives, ID_KEYS, LABEL_KEYS, listOf, URI_KEY } from "./keys.ts";
 import { LabelCells } from "./labelcells.ts";
-import { decodeLine } from "./lines.ts";
-import { alternatives, ID_KEYS, LABEL_KEYS, listOf, URI_KEY } from "./records.ts";
+import { OneHot } from "./onehot.ts";
 
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 const DELIMITERS = ["\t", ";", ","];
@@ -24,6 +24,7 @@ interface Columns {
   readonly id: number; // -1 without one
   readonly texts: readonly number[];
   readonly labels: readonly number[];
+  readonly oneHot: readonly number[];
   readonly features: readonly number[];
   /** Of each feature as the intake numbers it. */
   readonly featureColumns: Int32Array;
@@ -32,6 +33,7 @@ interface Columns {
 export class CsvParser {
   readonly #intake: Intake;
   readonly #cells: LabelCells;
+  readonly #oneHot: OneHot;
   #delimiter: string | undefined;
   #records: CsvRecords | undefined;
   #columns: Columns | undefined;
@@ -40,6 +42,7 @@ export class CsvParser {
   constructor(intake: Intake) {
     this.#intake = intake;
     this.#cells = new LabelCells(intake);
+    this.#oneHot = new OneHot(intake);
     this.#delimiter = intake.options.delimiter;
   }
 
@@ -52,7 +55,7 @@ export class CsvParser {
     const at = this.#recordLine;
     let fields: string[] | undefined;
     try {
-      const text = decodeLine(bytes, start, end, this.#intake.file, line);
+      const text = this.#intake.decode(bytes, start, end, line);
       if (this.#records === undefined && this.#isDelimiterLine(text)) return;
       this.#records ??= new CsvRecords(this.#delimiter ?? guessDelimiter(text));
       fields = this.#records.push(text);
@@ -111,34 +114,40 @@ export class CsvParser {
     if (texts.length === 0 && intake.kind() === "text") this.#missing(names, ["text"], "text", line);
     const labels =
       options.labels === undefined
-        ? LABEL_KEYS.map(find)
-            .filter((at) => at >= 0)
-            .slice(0, 1)
+        ? (this.#oneHot.wanted ? [] : LABEL_KEYS.map(find)).filter((at) => at >= 0).slice(0, 1)
         : listOf(options.labels).map((name) => demand(name, "labels"));
-    if (labels.length === 0 && intake.requireLabels) this.#missing(names, ["labels"], "labels", line);
     const id =
-      options.id === undefined
-        ? Math.max(
-            -1,
-            ...ID_KEYS.map(find)
-              .filter((at) => at >= 0)
-              .slice(0, 1),
-          )
-        : demand(options.id, "id");
+      options.id === undefined ? (ID_KEYS.map(find).find((at) => at >= 0) ?? -1) : demand(options.id, "id");
+    const taken = new Set([...texts, ...labels, id]);
+    const oneHot = this.#oneHotOf(names, taken, line);
+    if (labels.length + oneHot.length === 0 && intake.requireLabels)
+      this.#missing(names, ["labels"], "labels", line);
     const useText = texts.length > 0 && intake.kind() !== "features";
-    const features = useText ? [] : this.#featuresOf(names, new Set([...texts, ...labels, id]), line);
+    const features = useText ? [] : this.#featuresOf(names, new Set([...taken, ...oneHot]), line);
     const featureColumns = intake.columnsByName(
       features.map((at) => names[at] as string),
       line,
     );
-    return { names, id, texts: useText ? texts : [], labels, features, featureColumns };
+    return { names, id, texts: useText ? texts : [], labels, oneHot, features, featureColumns };
+  }
+
+  /** Columns that are labels. */
+  #oneHotOf(names: readonly string[], taken: ReadonlySet<number>, line: number): number[] {
+    if (!this.#oneHot.wanted) return [];
+    const found = this.#free(names, taken).filter((i) => this.#oneHot.has(names[i] as string));
+    if (found.length === 0) this.#missing(names, listOf(this.#intake.options.oneHot ?? []), "oneHot", line);
+    this.#intake.declareLabels(found.map((i) => names[i] as string));
+    return found;
+  }
+
+  /** Columns that are neither taken nor to be ignored. */
+  #free(names: readonly string[], taken: ReadonlySet<number>): number[] {
+    const ignored = new Set((this.#intake.options.ignore ?? ["id"]).map((name) => name.toLowerCase()));
+    return [...names.keys()].filter((i) => !taken.has(i) && !ignored.has((names[i] as string).toLowerCase()));
   }
 
   #featuresOf(names: readonly string[], taken: ReadonlySet<number>, line: number): number[] {
-    const ignored = new Set((this.#intake.options.ignore ?? ["id"]).map((name) => name.toLowerCase()));
-    const features = [...names.keys()].filter(
-      (i) => !taken.has(i) && !ignored.has((names[i] as string).toLowerCase()),
-    );
+    const features = this.#free(names, taken);
     if (features.length === 0) this.#missing(names, ["text"], "text", line, " or columns of numbers");
     return features;
   }
@@ -156,7 +165,7 @@ export class CsvParser {
 
   #row(fields: readonly string[], columns: Columns, line: number): void {
     const intake: Intake = this.#intake;
-    const { names, id, texts, labels, features, featureColumns } = columns;
+    const { names, id, texts, labels, oneHot, features, featureColumns } = columns;
     if (fields.length !== names.length) {
       intake.fail(line, "wrong number of fields", `${fields.length} fields`, `${names.length} fields`);
     }
@@ -165,6 +174,7 @@ export class CsvParser {
       if (names[column]?.toLowerCase() === URI_KEY) this.#cells.addUris(fields[column] as string, line);
       else this.#cells.add(fields[column] as string, line);
     }
+    for (const column of oneHot) this.#oneHot.add(names[column] as string, fields[column], line);
     if (texts.length > 0) intake.text(texts.map((column) => fields[column] as string).join("\n"));
     for (const [i, column] of features.entries()) {
       const cell = (fields[column] as string).trim();

@@ -1,7 +1,7 @@
 // One row `l1,l2 f:v f:v ...`, which XC text and svmlight share.
 
-import { type Intake, show } from "./intake.ts";
-import type { Scanner } from "./numbers.ts";
+import { type Intake, show } from "../intake.ts";
+import type { Scanner } from "../numbers.ts";
 
 const COLON = 58;
 const COMMA = 44;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { readDataset } from "../../src/data/reader.ts";
+import { readDataset } from "../../../src/data/reader.ts";
 import {
   asXc,
   dataWithEmptyRows,
@@ -11,7 +11,7 @@ import {
   plainData,
   refusal,
   sparseLine,
-} from "./support.ts";
+} from "../support.ts";
 
 const options = { file: "train.txt" } as const;
 

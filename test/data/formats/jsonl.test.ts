@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { duplicateKey } from "../../src/data/jsonkeys.ts";
-import { readDataset } from "../../src/data/reader.ts";
-import type { TfidfVectoriser } from "../../src/data/tfidf.ts";
+import { duplicateKey } from "../../../src/data/jsonkeys.ts";
+import { readDataset } from "../../../src/data/reader.ts";
+import type { TfidfVectoriser } from "../../../src/data/tfidf.ts";
 import {
   mutated,
   neverCrashes,
@@ -11,7 +11,7 @@ import {
   plain,
   plainData,
   refusal,
-} from "./support.ts";
+} from "../support.ts";
 
 const options = { file: "train.jsonl" } as const;
 
@@ -181,7 +181,7 @@ describe("labels in one text", () => {
 describe("a broken JSONL file is refused in one sentence:", () => {
   const cases: readonly [line: string, message: string][] = [
     ["{nope", 'found "{nope", expected a JSON object on one line'],
-    ["[1]", "found a list, expected a JSON object such as"],
+    ['"red"', 'found "red", expected a JSON object such as'],
     ["null", "found null, expected a JSON object"],
     ['{"features":{"a":NaN},"labels":["x"]}', "found NaN, expected a finite number"],
     [

@@ -5,19 +5,15 @@
 // Labels are names, or ids when they are numbers, or objects with a "uri" or a "label", as Annif has them; they may be
 // one label alone, or several in one text. Other keys mean nothing.
 
-import { DataError, excerpt } from "./errors.ts";
-import type { Intake } from "./intake.ts";
+import { DataError, excerpt } from "../errors.ts";
+import type { Intake } from "../intake.ts";
+import { alternatives, ID_KEYS, LABEL_KEYS, listOf, URI_KEY } from "./keys.ts";
 import { LabelCells } from "./labelcells.ts";
+import { OneHot } from "./onehot.ts";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 const COLUMN_NUMBER = /^(?:0|[1-9]\d*)$/;
-
-/** Where labels and ids are looked for, in this order, when no key is named. */
-export const LABEL_KEYS: readonly string[] = ["labels", "label", "subjects", "subject_uris"];
-export const ID_KEYS: readonly string[] = ["id", "document_id"];
-/** A column or key of this name holds URIs with blanks between them. */
-export const URI_KEY = "subject_uris";
 
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
@@ -31,17 +27,6 @@ export function describe(value: unknown): string {
   return typeof value === "string" ? excerpt(value) : String(value);
 }
 
-/** One name or several as a list. */
-export function listOf(names: string | readonly string[]): readonly string[] {
-  return typeof names === "string" ? [names] : names;
-}
-
-/** Names for a sentence: `"a", "b" or "c"`. */
-export function alternatives(names: readonly string[]): string {
-  const quoted = names.map((name) => excerpt(name));
-  return quoted.length < 2 ? quoted.join("") : `${quoted.slice(0, -1).join(", ")} or ${quoted.at(-1)}`;
-}
-
 /** What stands under a key, or under `a.b` in the object within; undefined where there is nothing. */
 function fieldOf(row: JsonObject, key: string): unknown {
   if (Object.hasOwn(row, key)) return row[key];
@@ -53,6 +38,7 @@ function fieldOf(row: JsonObject, key: string): unknown {
 export class Records {
   readonly #intake: Intake;
   readonly #cells: LabelCells;
+  readonly #oneHot: OneHot;
   readonly #textKeys: readonly string[];
   #kind: "text" | "features" | undefined;
   #labelKind: "string" | "number" | undefined;
@@ -61,6 +47,7 @@ export class Records {
   constructor(intake: Intake) {
     this.#intake = intake;
     this.#cells = new LabelCells(intake);
+    this.#oneHot = new OneHot(intake);
     this.#textKeys = listOf(intake.options.text ?? "text");
     const { featureKeys, featureNames } = intake.options;
     if (featureKeys === "names" || featureKeys === "ids") this.#keys = featureKeys;
@@ -96,22 +83,33 @@ export class Records {
 
   #labels(row: JsonObject, line: number): void {
     const intake: Intake = this.#intake;
-    const { labels: wanted } = intake.options;
-    const first = LABEL_KEYS.find((each) => Object.hasOwn(row, each)) ?? "labels";
-    let found = false;
-    for (const key of wanted === undefined ? [first] : listOf(wanted)) {
+    const { labels, oneHot } = intake.options;
+    const usual = oneHot === undefined ? (LABEL_KEYS.find((key) => Object.hasOwn(row, key)) ?? "labels") : [];
+    const wanted = listOf(labels ?? usual);
+    let found = oneHot !== undefined && this.#addOneHot(row, line);
+    for (const key of wanted) {
       const value = fieldOf(row, key);
-      if (value === undefined || value === null) continue;
+      if (value === undefined) continue;
       found = true;
+      if (value === null) continue;
       if (typeof value !== "string") {
         for (const label of Array.isArray(value) ? (value as unknown[]) : [value]) this.#label(label, line);
       } else if (key === URI_KEY) this.#cells.addUris(value, line);
       else this.#cell(value, line);
     }
     if (found || !intake.requireLabels) return;
-    const expected = alternatives(listOf(wanted ?? "labels"));
+    const expected = alternatives([...wanted, ...listOf(oneHot ?? [])]);
     const note = `with a list of labels (${intake.option("labels")} names another key)`;
     intake.fail(line, "no labels", keysOf(row), `${expected} ${note}`);
+  }
+
+  /** Whether the row has any key that is a label. */
+  #addOneHot(row: JsonObject, line: number): boolean {
+    const { text = "text", id = "id", labels = [] } = this.#intake.options;
+    const others = new Set([...listOf(text), ...listOf(labels), id, "features"]);
+    const keys = Object.keys(row).filter((key) => !others.has(key) && this.#oneHot.has(key));
+    for (const key of keys) this.#oneHot.add(key, row[key], line);
+    return keys.length > 0;
   }
 
   /** Several labels in one text. */

@@ -1,9 +1,9 @@
 // The text format of the Extreme Classification repository: a header `N D K` (rows, features, labels), then N
 // rows `l1,l2 f:v f:v ...` with ids from 0; a row without labels begins with a blank.
 
-import { excerpt } from "./errors.ts";
-import { type Intake, MOST_COLUMNS, MOST_LABELS } from "./intake.ts";
-import { Scanner } from "./numbers.ts";
+import { excerpt } from "../errors.ts";
+import type { Intake } from "../intake.ts";
+import { Scanner } from "../numbers.ts";
 import type { BlankRun } from "./rowparser.ts";
 import { scanRow } from "./sparserow.ts";
 
@@ -56,16 +56,8 @@ export class XcParser {
       const text = new TextDecoder().decode(scanner.bytes.slice(start, Math.min(scanner.end, start + 200)));
       intake.refuse(line, excerpt(text), HEADER);
     }
-    intake.columns = this.#size(columns as number, intake.columns, MOST_COLUMNS, "features", line);
-    intake.labelCount = this.#size(labels as number, intake.labelCount, MOST_LABELS, "labels", line);
+    intake.declareSize("features", columns as number, line);
+    intake.declareSize("labels", labels as number, line);
     this.#rows = rows as number;
-  }
-
-  /** A size from the header, which must agree with what the caller knows. */
-  #size(found: number, known: number | undefined, most: number, what: string, line: number): number {
-    if (known !== undefined && found !== known)
-      this.#intake.refuse(line, `${found} ${what}`, `${known} ${what}`);
-    if (found > most) this.#intake.refuse(line, `${found} ${what}`, `at most ${most}`);
-    return found;
   }
 }

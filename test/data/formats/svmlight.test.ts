@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { readDataset } from "../../src/data/reader.ts";
-import { mutated, neverCrashes, type PlainData, plain, plainData, refusal, sparseLine } from "./support.ts";
+import { readDataset } from "../../../src/data/reader.ts";
+import { mutated, neverCrashes, type PlainData, plain, plainData, refusal, sparseLine } from "../support.ts";
 
 const options = { file: "train.svm" } as const;
 

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { guessDelimiter } from "../../src/data/csv.ts";
-import { CsvRecords } from "../../src/data/csvrecord.ts";
-import { readDataset } from "../../src/data/reader.ts";
-import { mutated, neverCrashes, type PlainData, plain, plainData, refusal } from "./support.ts";
+import { guessDelimiter } from "../../../src/data/formats/csv.ts";
+import { CsvRecords } from "../../../src/data/formats/csvrecord.ts";
+import { readDataset } from "../../../src/data/reader.ts";
+import { mutated, neverCrashes, type PlainData, plain, plainData, refusal } from "../support.ts";
 
 const options = { file: "train.csv" } as const;
 

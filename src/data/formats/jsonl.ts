@@ -1,9 +1,8 @@
 // One JSON object a line: `{"text": "...", "labels": ["a", "b"]}`; records.ts says what may be in it.
 
-import { excerpt } from "./errors.ts";
-import type { Intake } from "./intake.ts";
-import { duplicateKey } from "./jsonkeys.ts";
-import { decodeLine } from "./lines.ts";
+import { excerpt } from "../errors.ts";
+import type { Intake } from "../intake.ts";
+import { duplicateKey } from "../jsonkeys.ts";
 import { describe, isObject, type JsonObject, Records } from "./records.ts";
 
 /** A record from its JSON text; what is no object, or has a key twice, is a broken row. */
@@ -36,7 +35,7 @@ export class JsonlParser {
   }
 
   line(bytes: Uint8Array, start: number, end: number, line: number): void {
-    const text = decodeLine(bytes, start, end, this.#intake.file, line);
+    const text = this.#intake.decode(bytes, start, end, line);
     this.#records.add(parseRecord(text, this.#intake, line), line);
   }
 

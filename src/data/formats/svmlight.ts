@@ -1,8 +1,8 @@
 // svmlight with several labels: `l1,l2 id:value id:value ... # comment`, no header. The numbers of features
 // and labels are the largest ids seen, unless they are given.
 
-import type { Intake } from "./intake.ts";
-import { Scanner } from "./numbers.ts";
+import type { Intake } from "../intake.ts";
+import { Scanner } from "../numbers.ts";
 import { scanRow } from "./sparserow.ts";
 
 const HASH = 35;
