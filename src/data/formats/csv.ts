@@ -2,9 +2,9 @@
 // text column, every other column a numeric feature (an empty cell is a zero). Several labels in one cell are separated
 // by "|", ";" or ",". Excel may put a line `sep=;` before the names.
 
+import { CsvError, CsvRecords } from "../csvrecord.ts";
 import { excerpt } from "../errors.ts";
 import type { Intake } from "../intake.ts";
-import { CsvError, CsvRecords } from "./csvrecord.ts";
 import { alternatives, ID_KEYS, LABEL_KEYS, listOf, URI_KEY } from "./keys.ts";
 import { LabelCells } from "./labelcells.ts";
 import { OneHot } from "./onehot.ts";

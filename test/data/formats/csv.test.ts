@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { CsvRecords } from "../../../src/data/csvrecord.ts";
 import { guessDelimiter } from "../../../src/data/formats/csv.ts";
-import { CsvRecords } from "../../../src/data/formats/csvrecord.ts";
 import { readDataset } from "../../../src/data/reader.ts";
 import { mutated, neverCrashes, type PlainData, plain, plainData, refusal } from "../support.ts";
 
