@@ -12,6 +12,8 @@ class SumsFrame {
   start: usize;
   column: usize;
   value: usize;
+  /** The columns in work. */
+  first: i32;
   columns: i32;
   /** The other operand: dense (b) or a second list of entries. */
   b: usize;
@@ -50,13 +52,14 @@ function addTo(p: usize, term: f64): void {
   store<f64>(p, load<f64>(p) + term);
 }
 
-/** out (double) += sign X'X, in the lower triangle. A task owns a block of rows of out. @kernel */
+/** out (double) += rows `first` to first + columns - 1 of sign X'X, up to the diagonal. A task owns a block of them. @kernel */
 export function addSparseGram<T extends number>(
-  sign: f64, rows: i32, start: usize, column: usize, value: usize, columns: i32, out: usize, outRow: i32,
+  sign: f64, rows: i32, start: usize, column: usize, value: usize, first: i32, columns: i32, out: usize, outRow: i32,
 ): void {
   const frame = pushFrame(offsetof<SumsFrame>());
   const f = changetype<SumsFrame>(frame);
-  f.sign = sign; f.rows = rows; f.start = start; f.column = column; f.value = value; f.columns = columns; f.out = out; f.outRow = outRow;
+  f.sign = sign; f.rows = rows; f.start = start; f.column = column; f.value = value;
+  f.first = first; f.columns = columns; f.out = out; f.outRow = outRow;
   const task: (frame: usize, task: i32) => void = sizeof<T>() == 4 ? gramTaskF32 : gramTaskF64;
   parallel(task.index, frame, (columns + ROWS_A_TASK - 1) / ROWS_A_TASK);
   popFrame(frame);
@@ -65,15 +68,15 @@ function gramTaskF32(frame: usize, task: i32): void { gramTask<f32>(frame, task)
 function gramTaskF64(frame: usize, task: i32): void { gramTask<f64>(frame, task); }
 function gramTask<T extends number>(frame: usize, task: i32): void {
   const f = changetype<SumsFrame>(frame);
-  const first = task * ROWS_A_TASK;
-  const last = min(f.columns, first + ROWS_A_TASK);
+  const first = f.first + task * ROWS_A_TASK;
+  const last = min(f.first + f.columns, first + ROWS_A_TASK);
   for (let i = 0; i < f.rows; i++) {
     const begin = whole(f.start, i), end = whole(f.start, i + 1);
     for (let e = firstFrom(f.column, begin, end, first); e < end; e++) {
       const j = whole(f.column, e);
       if (j >= last) break;
       const x = f.sign * <f64>load<T>(at<T>(f.value, e));
-      const to = at<f64>(f.out, j * f.outRow);
+      const to = at<f64>(f.out, (j - f.first) * f.outRow);
       for (let g = begin; g <= e; g++) addTo(at<f64>(to, whole(f.column, g)), x * <f64>load<T>(at<T>(f.value, g)));
     }
   }

@@ -4,15 +4,20 @@ import type { Precision } from "../core/core.ts";
 import type { Pattern } from "../core/pattern.ts";
 import { type Criterion, climb, judge, precisionCriterion } from "./criterion.ts";
 import { someOf, type WalkOptions } from "./leaveoneout.ts";
-import { type RidgeChoice, type RidgeSolution, solveRidge } from "./ridge.ts";
+import {
+  type RidgeChoice,
+  type RidgeOptions,
+  type RidgeSolution,
+  type RidgeSums,
+  solveRidge,
+} from "./ridge.ts";
 import { type FeatureWalk, leaveOneOutOf } from "./sparse.ts";
-import type { Statistics } from "./statistics.ts";
 
 /** Values of lam that are looked at, in steps of about 3. */
 export const NOISES: readonly number[] = [0.03, 0.1, 0.3, 1, 3];
 
 /** How the best of several choices is found. */
-export interface ChooseOptions extends WalkOptions {
+export interface ChooseOptions extends WalkOptions, Pick<RidgeOptions, "working"> {
   /** Rising in the noise, or in whatever else is chosen: the search goes uphill along it. */
   readonly choices?: readonly RidgeChoice[];
   /** Where it begins; the middle if not given. */
@@ -32,7 +37,7 @@ export interface ChosenRidge {
 
 /** Solves for one choice after another, uphill; at most two solutions are in memory at a time. */
 export async function chooseRidge(
-  statistics: Statistics,
+  sums: RidgeSums,
   features: FeatureWalk,
   labels: Pattern,
   precision: Precision,
@@ -45,7 +50,7 @@ export async function chooseRidge(
   let held: { place: number; figure: number; solution: RidgeSolution } | undefined;
   try {
     const { best, figures } = await climb(choices.length, start, async (place) => {
-      const solution = await solveRidge(statistics, choices[place] as RidgeChoice, precision, options);
+      const solution = await solveRidge(sums, choices[place] as RidgeChoice, precision, options);
       let figure = Number.NaN;
       try {
         figure = await judge(leaveOneOutOf(solution, features, labels), labels, criterion(), {

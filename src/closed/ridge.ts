@@ -3,16 +3,34 @@
 //     W = inverse(F'F + lam I) F'(Y - mu)      is, for f itself,      W = C (B - m mu'),   C = inverse(A + lam / w)
 //
 // where lam / w stands on the diagonal: lam / w_kernel for the kernel's features, lam / w_linear for the linear ones.
-// Everything here is in double precision; what blocks of points are multiplied with is rounded to theirs.
+// By default all of it is in double precision, and what blocks of points are multiplied with is rounded to theirs.
+// Wide linear parts (condition about N / lam, no kernel that makes it worse) are solved in single precision for room.
 
 import { finiteNumber } from "../core/check.ts";
-import type { Precision } from "../core/core.ts";
-import { addDiagonal, convert, gemm, scale } from "../core/dense.ts";
+import type { Core, Precision } from "../core/core.ts";
+import { addDiagonal, convert, gemm, transpose } from "../core/dense.ts";
 import { ArgumentError } from "../core/errors.ts";
-import { inverseInPlace } from "../core/inverse.ts";
+import { solveTriangular } from "../core/factor.ts";
+import { factorInPlace, inverseInPlace } from "../core/inverse.ts";
 import { type Matrix, matrix, matrixFrom, Scope } from "../core/matrix.ts";
 import { pause, type WorkOptions } from "../core/progress.ts";
-import type { Statistics } from "./statistics.ts";
+
+/** Sums over points, wherever they come from. */
+export interface RidgeSums {
+  readonly core: Core;
+  /** M and D, features of the kernel part and of the linear one; K. */
+  readonly kernel: number;
+  readonly linear: number;
+  readonly labels: number;
+  /** m [1, M+D], in double precision. */
+  readonly sums: Matrix;
+  /** mu [K] */
+  mean(): Float64Array;
+  /** out [M+D, M+D] = A, in its lower triangle; out may be of either precision. */
+  writeGram(out: Matrix, options: WorkOptions): Promise<void>;
+  /** out [labels, M+D], in double precision: B' for some labels. */
+  writeCross(firstLabel: number, out: Matrix): void;
+}
 
 /** The noise, and how much of the covariance comes from each part. */
 export interface RidgeChoice {
@@ -26,58 +44,70 @@ export interface RidgeChoice {
   readonly mean?: ArrayLike<number>;
 }
 
+/** How it is solved. */
+export interface RidgeOptions extends WorkOptions {
+  /** Precision that A is inverted in. */
+  readonly working?: Precision;
+  /** Without C there are no left-out scores and no variances, but two thirds of the work and no second matrix. */
+  readonly inverse?: boolean;
+}
+
 /** Weights of the features for every label, and what the variance is made from. */
 export interface RidgeSolution {
   /** mu [1,K] */
   readonly mean: Matrix;
   /** W [M+D, K] */
   readonly weights: Matrix;
-  /** C [M+D, M+D], both triangles. */
-  readonly inverse: Matrix;
+  /** C [M+D, M+D], both triangles, where it was asked for. */
+  readonly inverse?: Matrix | undefined;
   free(): void;
 }
 
 /** Labels solved for together. */
 const LABELS_AT_ONCE = 256;
 
-/** lam / w of each part, checked. */
-export function ridgeOf(statistics: Statistics, choice: RidgeChoice): { kernel: number; linear: number } {
-  const both = statistics.kernel > 0 && statistics.linear > 0;
-  const part = (name: "kernelWeight" | "linearWeight"): number => {
-    const weight = finiteNumber(name, choice[name] ?? (both ? 0.5 : 1));
-    if (!(weight > 0)) throw new ArgumentError(name, `found ${weight}, expected a number above 0`);
-    return finiteNumber("noise", choice.noise) / weight;
+/** lam / w of each feature, checked. */
+function ridgeOf(sums: RidgeSums, choice: RidgeChoice): Float64Array {
+  const both = sums.kernel > 0 && sums.linear > 0;
+  const positive = (name: "noise" | "kernelWeight" | "linearWeight", value: number): number => {
+    if (finiteNumber(name, value) > 0) return value;
+    throw new ArgumentError(name, `found ${value}, expected a number above 0`);
   };
-  if (!(choice.noise > 0))
-    throw new ArgumentError("noise", `found ${choice.noise}, expected a number above 0`);
-  return { kernel: part("kernelWeight"), linear: part("linearWeight") };
+  const noise = positive("noise", choice.noise);
+  const kernel = noise / positive("kernelWeight", choice.kernelWeight ?? (both ? 0.5 : 1));
+  const linear = noise / positive("linearWeight", choice.linearWeight ?? (both ? 0.5 : 1));
+  return new Float64Array(sums.kernel + sums.linear).fill(linear).fill(kernel, 0, sums.kernel);
 }
 
 /** C and W for one choice of noise and weights. */
 export async function solveRidge(
-  statistics: Statistics,
+  sums: RidgeSums,
   choice: RidgeChoice,
   precision: Precision,
-  options: WorkOptions = {},
+  options: RidgeOptions = {},
 ): Promise<RidgeSolution> {
-  const { core, features, labels, kernel } = statistics;
-  const ridge = ridgeOf(statistics, choice);
+  const { core, labels } = sums;
+  const { working = "f64", inverse: wanted = true } = options;
+  const ridge = ridgeOf(sums, choice);
+  const features = ridge.length;
   const kept = new Scope();
   const scope = new Scope();
   try {
-    const c = scope.keep(matrix(core, features, features, "f64"));
-    scale(1, statistics.gram, c);
-    const diagonal = Float64Array.from({ length: features }, (_, i) =>
-      i < kernel ? ridge.kernel : ridge.linear,
+    const square = (wanted && working === precision ? kept : scope).keep(
+      matrix(core, features, features, working),
     );
-    addDiagonal(c, scope.keep(matrixFrom(core, 1, features, diagonal, "f64")));
-    await inverseInPlace(c, options);
+    await sums.writeGram(square, options);
+    addDiagonal(square, scope.keep(matrixFrom(core, 1, features, ridge, working)));
+    await (wanted ? inverseInPlace : factorInPlace)(square, options);
     const weights = kept.keep(matrix(core, features, labels, precision));
-    const mu = Float64Array.from(choice.mean ?? statistics.mean());
+    const mu = Float64Array.from(choice.mean ?? sums.mean());
     const mean = kept.keep(matrixFrom(core, 1, labels, mu, precision));
-    await solveLabels(statistics, mu, c, weights, options);
-    const inverse = kept.keep(matrix(core, features, features, precision));
-    convert(c, inverse);
+    await solveLabels(sums, mu, square, wanted, weights, options);
+    const inverse = wanted
+      ? working === precision
+        ? square
+        : convert(square, kept.keep(matrix(core, features, features, precision)))
+      : undefined;
     return { mean, weights, inverse, free: () => kept.free() };
   } catch (error) {
     kept.free();
@@ -87,27 +117,34 @@ export async function solveRidge(
   }
 }
 
-/** W = C (B - m mu'), some labels at a time. */
+/** W = C (B - m mu'), some labels at a time; `square` is C, or the factor of A + ridge. */
 async function solveLabels(
-  statistics: Statistics,
+  sums: RidgeSums,
   mean: Float64Array,
-  c: Matrix,
+  square: Matrix,
+  isInverse: boolean,
   weights: Matrix,
   options: WorkOptions,
 ): Promise<void> {
-  const { core, features, labels, cross, sums } = statistics;
+  const { core, labels } = sums;
+  const features = square.rows;
   for (let k = 0; k < labels; k += LABELS_AT_ONCE) {
     await pause(options, "weights", k / labels);
     const count = Math.min(LABELS_AT_ONCE, labels - k);
     const scope = new Scope();
     try {
-      const centred = scope.keep(matrix(core, count, features, "f64"));
-      scale(1, cross.rowRange(k, k + count), centred);
-      const mu = scope.keep(matrixFrom(core, count, 1, mean.subarray(k, k + count), "f64"));
-      gemm(mu, sums, centred, { alpha: -1, beta: 1 });
-      const solved = scope.keep(matrix(core, features, count, "f64"));
-      gemm(c, centred, solved, { transposeB: true });
-      convert(solved, weights.block(0, k, features, count));
+      const make = (m: number, n: number, precision: Precision): Matrix =>
+        scope.keep(matrix(core, m, n, precision));
+      const cross = make(count, features, "f64");
+      sums.writeCross(k, cross);
+      const mu = make(count, 1, "f64").set(mean.subarray(k, k + count));
+      gemm(mu, sums.sums, cross, { alpha: -1, beta: 1 });
+      const centred = transpose(cross, make(features, count, "f64"));
+      const right = square.precision === "f64" ? centred : convert(centred, make(features, count, "f32"));
+      const solution = isInverse
+        ? gemm(square, right, make(features, count, square.precision))
+        : solveTriangular(square, solveTriangular(square, right), { transpose: true });
+      convert(solution, weights.block(0, k, features, count));
     } finally {
       scope.free();
     }

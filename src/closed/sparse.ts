@@ -9,6 +9,7 @@
 
 import { sparseTimes } from "../core/csr.ts";
 import { combine, gemm, rowSums } from "../core/dense.ts";
+import { ArgumentError } from "../core/errors.ts";
 import { type Matrix, matrix, matrixFrom, type RealArray, Scope } from "../core/matrix.ts";
 import type { Pattern } from "../core/pattern.ts";
 import { pause } from "../core/progress.ts";
@@ -80,33 +81,28 @@ export async function learnPoints(
   await features.forBlocks("sums", (block) => statistics.add(block, labels, sign), walk);
 }
 
-/** The views of a solution that the two parts are multiplied with. */
-function partsOf({ weights, inverse }: RidgeSolution, kernel: number) {
-  const linear = weights.rows - kernel;
-  return {
-    linear,
-    kernelWeights: weights.rowRange(0, kernel),
-    linearWeights: weights.rowRange(kernel, kernel + linear),
-    kernelInverse: inverse.block(0, 0, kernel, kernel),
-    mixedInverse: inverse.block(kernel, 0, linear, kernel),
-    linearInverse: inverse.block(kernel, kernel, linear, linear),
-  };
-}
-
 /** out = s [to - from, K] of a block. */
 export function blockScores(solution: RidgeSolution, block: FeatureBlock, out: Matrix): Matrix {
   const { from, to, phi, points } = block;
-  const { kernelWeights, linearWeights } = partsOf(solution, phi?.columns ?? 0);
-  if (phi) gemm(phi, kernelWeights, out);
-  if (points) sparseTimes(points.x, linearWeights, out, { from, to, accumulate: phi !== undefined });
-  return combine("add", out, solution.mean, out);
+  const { mean, weights } = solution;
+  const kernel = phi?.columns ?? 0;
+  if (phi) gemm(phi, weights.rowRange(0, kernel), out);
+  if (points) {
+    const linear = weights.rowRange(kernel, weights.rows);
+    sparseTimes(points.x, linear, out, { from, to, accumulate: phi !== undefined });
+  }
+  return combine("add", out, mean, out);
 }
 
 /** h of each point of a block: phi C phi' + 2 x C phi' + x C x'. */
 export function blockLeverages(solution: RidgeSolution, block: FeatureBlock): Float64Array {
   const { from, to, phi, points } = block;
-  const { core, precision } = solution.weights;
-  const { kernelInverse, mixedInverse, linearInverse } = partsOf(solution, phi?.columns ?? 0);
+  const { weights, inverse } = solution;
+  if (inverse === undefined)
+    throw new ArgumentError("solution", "found one without its inverse, expected it for variances");
+  const { core, precision } = weights;
+  const kernel = phi?.columns ?? 0;
+  const linear = weights.rows - kernel;
   const leverages = new Float64Array(to - from);
   const addAll = (values: RealArray, factor: number): void => {
     for (let i = 0; i < leverages.length; i++) (leverages[i] as number) += factor * (values[i] as number);
@@ -116,13 +112,22 @@ export function blockLeverages(solution: RidgeSolution, block: FeatureBlock): Fl
     const sums = scope.keep(matrix(core, 1, to - from, precision));
     if (phi) {
       // phi C phi' / 2 + x C phi', doubled.
-      const half = gemm(phi, kernelInverse, scope.keep(matrix(core, to - from, phi.columns, precision)), {
-        alpha: 0.5,
-      });
-      if (points) sparseTimes(points.x, mixedInverse, half, { from, to, accumulate: true });
+      const half = gemm(
+        phi,
+        inverse.block(0, 0, kernel, kernel),
+        scope.keep(matrix(core, to - from, phi.columns, precision)),
+        {
+          alpha: 0.5,
+        },
+      );
+      if (points)
+        sparseTimes(points.x, inverse.block(kernel, 0, linear, kernel), half, { from, to, accumulate: true });
       addAll(rowSums(half, sums, phi).view(), 2);
     }
-    if (points) addAll(sparseQuadratic(points.x, linearInverse, sums, { from, to }).view(), 1);
+    if (points) {
+      const c = inverse.block(kernel, kernel, linear, linear);
+      addAll(sparseQuadratic(points.x, c, sums, { from, to }).view(), 1);
+    }
     return leverages;
   } finally {
     scope.free();

@@ -9,7 +9,7 @@
 // the order of the points.
 
 import type { Core } from "../core/core.ts";
-import { scale, syrk } from "../core/dense.ts";
+import { convert, scale, syrk } from "../core/dense.ts";
 import { ArgumentError } from "../core/errors.ts";
 import { type Matrix, matrix, Scope } from "../core/matrix.ts";
 import type { Pattern } from "../core/pattern.ts";
@@ -22,6 +22,7 @@ import {
   type Sign,
 } from "../core/sums.ts";
 import type { Points } from "./points.ts";
+import type { RidgeSums } from "./ridge.ts";
 
 /** How many features and labels there are. */
 export interface StatisticsShape {
@@ -43,7 +44,7 @@ export interface FeatureBlock {
 }
 
 /** Sums over points, in the memory of a core. */
-export class Statistics {
+export class Statistics implements RidgeSums {
   readonly core: Core;
   readonly kernel: number;
   readonly linear: number;
@@ -92,6 +93,15 @@ export class Statistics {
   /** mu_k = n_k / N */
   mean(): Float64Array {
     return this.labelCounts.map((count) => (this.points > 0 ? count / this.points : 0));
+  }
+
+  writeGram(out: Matrix): Promise<void> {
+    convert(this.gram, out);
+    return Promise.resolve();
+  }
+
+  writeCross(firstLabel: number, out: Matrix): void {
+    scale(1, this.#cross.rowRange(firstLabel, firstLabel + out.rows), out);
   }
 
   /** Learns the points of a block (or forgets them, with sign -1). The labels have a row for every point of the set. */

@@ -1,7 +1,7 @@
 // Sums over points in double precision, whatever the precision of the points: what is added for a point is also
 // taken away again with sign -1. Lower triangles where a sum is symmetric.
 
-import { sameSize } from "./check.ts";
+import { sameSize, wholeNumber } from "./check.ts";
 import { type Csr, type RowRange, rowRange } from "./csr.ts";
 import { ArgumentError } from "./errors.ts";
 import type { Matrix } from "./matrix.ts";
@@ -24,18 +24,27 @@ function isDouble(argument: string, value: Matrix): void {
 /** Where the row starts of a range begin. */
 const startOf = (x: { start: { address: number } }, from: number): number => x.start.address + 4 * from;
 
-/** out += sign X'X over a range of rows, in the lower triangle; X's columns rise within a row. */
-export function addSparseGram(x: Csr, out: Matrix, options: SumOptions = {}): Matrix {
+/** Of X'X. */
+export interface GramOptions extends SumOptions {
+  /** The row of X'X that the first row of out stands for; out has as many rows as are wanted from there on. */
+  firstColumn?: number;
+}
+
+/** out += sign X'X over a range of rows, up to the diagonal: all rows of X'X, or as many as out has. */
+export function addSparseGram(x: Csr, out: Matrix, options: GramOptions = {}): Matrix {
   const { from, to } = rowRange(x.rows, options);
+  const first = wholeNumber("firstColumn", options.firstColumn ?? 0, 0, x.columns);
   isDouble("out", out);
-  hasShape("out", out, x.columns, x.columns);
+  const wanted = options.firstColumn === undefined ? x.columns : Math.min(out.rows, x.columns - first);
+  hasShape("out", out, wanted, x.columns);
   x.core.kernels[x.precision].addSparseGram(
     options.sign ?? 1,
     to - from,
     startOf(x, from),
     x.column.address,
     x.value.address,
-    x.columns,
+    first,
+    out.rows,
     out.address,
     out.stride,
   );

@@ -7,6 +7,7 @@ import { inducingFeatures } from "../../src/closed/inducing.ts";
 import { Kernel } from "../../src/closed/kernel.ts";
 import type { LeaveOneOut } from "../../src/closed/leaveoneout.ts";
 import { Points, toUnitRows } from "../../src/closed/points.ts";
+import { sumsOfPoints } from "../../src/closed/pointsums.ts";
 import { solveRidge } from "../../src/closed/ridge.ts";
 import {
   blockLeverages,
@@ -166,6 +167,16 @@ async function sparseErrors(
       turned(rowsOf(solution.weights.toArray(), k)),
       turned(expected.weights).map((row) => reordered(row, m, Math.SQRT1_2)),
     );
+    const fromPoints = scope.keep(await sumsOfPoints(training, labels, { kernel: { features, count: m } }));
+    for (const inverse of [true, false]) {
+      const again = scope.keep(
+        await solveRidge(fromPoints, { noise: problem.lam }, precision, { working: precision, inverse }),
+      );
+      errors[`weights from points, inverse ${inverse}`] = difference(
+        rowsOf(again.weights.toArray(), k),
+        rowsOf(solution.weights.toArray(), k),
+      );
+    }
     const leftOut = { scores: [] as Rows, variances: [] as number[] };
     await leaveOneOutOf(solution, features, labels).forBlocks("", ({ scores, variances }) => {
       leftOut.scores.push(...rowsOf(scores.toArray(), k));

@@ -159,8 +159,11 @@ function sums(core: Core, precision: Precision, size: Sizes, scope: Scope): void
   const c = scope.keep(matrixFrom(core, columns, columns, cs, precision));
   const symmetric = fill(columns, columns, (i, j) => at(cs, columns, Math.max(i, j), Math.min(i, j)));
   const range = { from };
+  const cut = columns >> 1;
   const found = {
     gram: (sign: 1 | -1) => addSparseGram(x, double(columns, columns), { ...range, sign }),
+    someOfGram: (sign: 1 | -1) =>
+      addSparseGram(x, double(columns - cut, columns), { ...range, sign, firstColumn: cut }),
     sparse: (sign: 1 | -1) => addTransposeTimes(x, b, double(columns, width), { ...range, sign }),
     labels: (sign: 1 | -1) => addTransposeTimes(y, b, double(labels, width), { ...range, sign }),
     both: (sign: 1 | -1) => addLabelSums(y, x, double(labels, columns), { ...range, sign }),
@@ -171,6 +174,7 @@ function sums(core: Core, precision: Precision, size: Sizes, scope: Scope): void
   };
   const expected: Record<keyof typeof found, Float64Array> = {
     gram: lowerOnly(columns, product(columns, columns, count, xTurned, xFull)),
+    someOfGram: tail(lowerOnly(columns, product(columns, columns, count, xTurned, xFull)), columns, cut),
     sparse: product(columns, width, count, xTurned, bs),
     labels: product(labels, width, count, yTurned, bs),
     both: product(labels, columns, count, yTurned, xFull),
