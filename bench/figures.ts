@@ -1,7 +1,7 @@
 // Training on a data set of ../shared and measuring on its test part.
 
 import { existsSync } from "node:fs";
-import { withPredictor } from "../src/cli/predict.ts";
+import { withPredictor } from "../src/cli/models.ts";
 import { type Dataset, readDataset } from "../src/data/index.ts";
 import { openInput } from "../src/io/files.ts";
 import { evaluate } from "../src/predict/evaluate.ts";

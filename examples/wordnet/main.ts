@@ -2,7 +2,7 @@
 
 import { mkdirSync } from "node:fs";
 import { calibrationLines, evaluationAsJson, expectationLines, rankingLines } from "../../src/cli/figures.ts";
-import { withPredictor } from "../../src/cli/predict.ts";
+import { withPredictor } from "../../src/cli/models.ts";
 import { showProgress } from "../../src/cli/progress.ts";
 import { machine, writeReport } from "../../src/cli/report.ts";
 import { duration, terminal } from "../../src/cli/terminal.ts";

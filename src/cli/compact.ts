@@ -23,7 +23,7 @@ import { evaluate } from "../predict/evaluate.ts";
 import type { Command } from "./command.ts";
 import { dataFlags, readData } from "./data.ts";
 import { type Flags, given, type Parsed, quietFlag, UsageError } from "./flags.ts";
-import { withPredictor } from "./predict.ts";
+import { withPredictor } from "./models.ts";
 import { type Terminal, terminal } from "./terminal.ts";
 
 const flags: Flags = {

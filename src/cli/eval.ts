@@ -19,7 +19,7 @@ import {
   threadsFlag,
   UsageError,
 } from "./flags.ts";
-import { openModel, withHost } from "./predict.ts";
+import { openModel, withHost } from "./models.ts";
 import { machine, writeReport } from "./report.ts";
 import { type Terminal, terminal } from "./terminal.ts";
 
@@ -60,7 +60,7 @@ async function evaluateCommand(parsed: Parsed): Promise<void> {
   const [report, perLabel] = [parsed.text("report"), parsed.text("per-label")];
   for (const output of [report, perLabel]) if (output !== undefined) await checkWritable(output);
   const screen = terminal(parsed.on("quiet"));
-  const model = await openModel(path);
+  const model = await openModel(path, file);
   const { dataset } = await readData(file, parsed, screen, model);
   const evaluation = await withHost(model, device, threads, screen, (host) =>
     host.use(async (predictor) => {

@@ -10,7 +10,7 @@ import { selfcheckCases } from "../model/cases.ts";
 import { type SelfcheckCase, type SelfcheckErrors, worstErrors } from "../model/selfcheck.ts";
 import type { Command } from "./command.ts";
 import { deviceFlag, deviceOf, type Parsed, UsageError } from "./flags.ts";
-import { openModel } from "./predict.ts";
+import { openModel } from "./models.ts";
 
 async function inspect(parsed: Parsed): Promise<void> {
   const [path, ...more] = parsed.positional;

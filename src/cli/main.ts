@@ -2,6 +2,8 @@
 // The mlgpf command, the same under Node, Deno and Bun.
 
 import process from "node:process";
+import { FileError } from "../io/errors.ts";
+import { fileError } from "../io/files.ts";
 import { listed } from "../options/kinds.ts";
 import { didYouMean } from "../options/nearest.ts";
 import { version } from "../version.ts";
@@ -58,13 +60,20 @@ async function main(args: string[]): Promise<number> {
   return Number(process.exitCode ?? 0);
 }
 
-/** A reader that goes away early (| head) is no error. */
-process.stdout.on("error", (error: { code?: string }) => process.exit(error.code === "EPIPE" ? 0 : 1));
+/** A reader that goes away early (| head) is no error; a full disk is one. */
+process.stdout.on("error", (error: { code?: string }) => {
+  if (error.code === "EPIPE") process.exit(0);
+  console.error(`mlgpf: ${fileError("write", "standard output", error).message}`);
+  process.exit(1);
+});
 
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
-  const message = error instanceof Error ? error.message : String(error);
+  // Where standard output has no events (Deno) a failed write is thrown.
+  const known = (error as { code?: string }).code === "ENOSPC" && !(error instanceof FileError);
+  const said = known ? fileError("write", "standard output", error) : error;
+  const message = said instanceof Error ? said.message : String(said);
   console.error(process.env.MLGPF_DEBUG && error instanceof Error ? error.stack : `mlgpf: ${message}`);
   process.exitCode = error instanceof UsageError ? 2 : error instanceof Stopped ? error.exitCode : 1;
 }

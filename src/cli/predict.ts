@@ -1,13 +1,8 @@
 // mlgpf predict MODEL [FILE|-]
 
 import process from "node:process";
-import { type CoreOptions, createCore } from "../core/core.ts";
 import { readBatches } from "../data/reader.ts";
-import { openInput, readSafetensorsFile } from "../io/files.ts";
-import { modelFromTensors } from "../model/file.ts";
-import type { TrainedModel } from "../model/model.ts";
-import type { Predictor } from "../model/predictor.ts";
-import { ModelHost } from "../predict/host.ts";
+import { openInput } from "../io/files.ts";
 import { predictRows } from "../predict/load.ts";
 import type { Command } from "./command.ts";
 import { dataFlags, fromModel, readOptions } from "./data.ts";
@@ -15,48 +10,13 @@ import {
   deviceFlag,
   deviceOf,
   type Flags,
-  given,
   type Parsed,
   quietFlag,
   threadsFlag,
   UsageError,
 } from "./flags.ts";
-import { type Terminal, terminal } from "./terminal.ts";
-
-export async function openModel(path: string): Promise<TrainedModel> {
-  return modelFromTensors(await readSafetensorsFile(path), path);
-}
-
-/** Runs `work` with the model on WASM. */
-export async function withPredictor<T>(
-  model: TrainedModel,
-  threads: CoreOptions["threads"],
-  work: (predictor: Predictor) => Promise<T>,
-): Promise<T> {
-  return await withHost(model, "wasm", threads, undefined, (host) => host.use(work));
-}
-
-/** Runs `work` with the model on the device that was asked for, and says which it is where that is open. */
-export async function withHost<T>(
-  model: TrainedModel,
-  choice: ReturnType<typeof deviceOf>,
-  threads: CoreOptions["threads"],
-  screen: Terminal | undefined,
-  work: (host: ModelHost) => Promise<T>,
-): Promise<T> {
-  const core = await createCore(given({ threads }));
-  try {
-    const host = await ModelHost.open(core, model, choice);
-    if (choice !== "wasm") screen?.say(`predicting on ${host.about}`);
-    try {
-      return await work(host);
-    } finally {
-      host.dispose();
-    }
-  } finally {
-    core.dispose();
-  }
-}
+import { openModel, withHost } from "./models.ts";
+import { terminal } from "./terminal.ts";
 
 const predictFlags: Flags = {
   top: { kind: "whole", from: 1, help: "labels for each point", default: "5" },
@@ -75,7 +35,7 @@ async function predict(parsed: Parsed): Promise<void> {
   const threshold = parsed.number("threshold") ?? 0;
   const reading = readOptions(parsed);
   const [device, threads] = [deviceOf(parsed), parsed.number("threads")];
-  const model = await openModel(path);
+  const model = await openModel(path, file);
   const { stream, name } = await openInput(file);
   const depth = Math.min(top, model.labels);
   await withHost(model, device, threads, terminal(parsed.on("quiet")), async (host) => {

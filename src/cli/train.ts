@@ -12,9 +12,9 @@ import { CheckpointFile } from "./checkpoint.ts";
 import type { Command } from "./command.ts";
 import { dataFlags, readData, textFlags } from "./data.ts";
 import { type Flags, given, type Parsed, quietFlag, UsageError } from "./flags.ts";
+import { isModel, withPredictor } from "./models.ts";
 import { asTyped, flagsOf, optionsGiven } from "./options.ts";
 import { writeSomewhere } from "./outputs.ts";
-import { withPredictor } from "./predict.ts";
 import { closingLine, showProgress } from "./progress.ts";
 import { machine, writeReport } from "./report.ts";
 import { Stopped, watchSignals } from "./signals.ts";
@@ -59,14 +59,20 @@ async function run(parsed: Parsed): Promise<void> {
 async function trainFile(parsed: Parsed): Promise<void> {
   const [file, ...more] = parsed.positional;
   const out = parsed.text("out");
-  if (file === undefined || more.length > 0) throw new UsageError("mlgpf train takes one data file");
+  if (file === undefined) throw new UsageError("mlgpf train takes one data file");
+  if (more.length > 0)
+    throw new UsageError(
+      `mlgpf train takes one data file, found ${[file, ...more].join(" ")}: the model goes to --out MODEL`,
+    );
   if (out === undefined) throw new UsageError("mlgpf train needs --out MODEL");
   const report = parsed.text("report");
   for (const path of [out, report]) if (path !== undefined) await checkWritable(path);
   const options = optionsOf(parsed);
   const screen = terminal(parsed.on("quiet"));
   const begin = performance.now();
-  const { dataset } = await readData(file, parsed, screen);
+  const { dataset } = await readData(file, parsed, screen).catch(async (error) => {
+    throw (await isModel(file)) ? new UsageError(`${file}: found a model, expected data to train on`) : error;
+  });
   const valid = parsed.text("valid");
   const validation =
     valid === undefined ? undefined : (await readData(valid, parsed, screen, sameAs(dataset))).dataset;

@@ -28,7 +28,8 @@ const REASONS: Readonly<Record<string, string>> = {
   EEXIST: "it exists already",
 };
 
-function fileError(action: "read" | "write", path: string, error: unknown): FileError {
+/** What the system says of a file, as a sentence. */
+export function fileError(action: "read" | "write", path: string, error: unknown): FileError {
   if (error instanceof FileError) return error;
   const { code, name, message } = error as { code?: unknown; name?: string; message?: string };
   if (name === "NotCapable" || name === "PermissionDenied") {

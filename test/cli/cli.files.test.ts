@@ -4,7 +4,17 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { selfcheckCases } from "../../src/model/cases.ts";
 import { topicData } from "../support/problems.ts";
-import { data, expectSentence, inFolder, mlgpf, outcome, small, start, xcText } from "./support.ts";
+import {
+  data,
+  expectSentence,
+  inFolder,
+  mlgpf,
+  onFullDisk,
+  outcome,
+  small,
+  start,
+  xcText,
+} from "./support.ts";
 
 interface Prediction {
   labels: { label: number | string; probability: number; utility: number; deviation: number }[];
@@ -278,6 +288,61 @@ describe("what is wrong is said in one sentence", () => {
         expect(result.err).toContain(message);
       }
       expect(readdirSync(path("."))).toEqual(["data.txt"]);
+    });
+  });
+
+  test("arguments that were changed round, a model of texts with other data, a model as data", async () => {
+    await inFolder(async (path) => {
+      const rows = ["a purring cat", "a barking dog"].map((text, i) =>
+        JSON.stringify({ text, labels: [`l${i}`] }),
+      );
+      writeFileSync(path("docs.jsonl"), `${[...rows, ...rows].join("\n")}\n`);
+      writeFileSync(path("data.txt"), xcText(data));
+      const trained = await mlgpf([
+        "train",
+        path("docs.jsonl"),
+        "--out",
+        path("model"),
+        "--epochs",
+        "1",
+        "--quiet",
+      ]);
+      expect(trained.code, trained.err).toBe(0);
+      const cases: [string[], code: number, string][] = [
+        ...["predict", "eval"].flatMap((name): [string[], number, string][] => [
+          [[name, path("docs.jsonl"), path("model")], 2, "expected the model first"],
+          [[name, path("docs.jsonl"), path("data.txt")], 1, "docs.jsonl: found text, expected a model file"],
+          [[name, path("model"), path("data.txt")], 1, "expected texts, as the model was trained on"],
+        ]),
+        [
+          ["train", path("model"), "--out", path("other")],
+          2,
+          "model: found a model, expected data to train on",
+        ],
+        [["train", path("docs.jsonl"), path("other")], 2, "the model goes to --out MODEL"],
+      ];
+      for (const [args, code, message] of cases) {
+        const result = await mlgpf(args);
+        expect(result.code, result.err).toBe(code);
+        expectSentence(result);
+        expect(result.err).toContain(message);
+      }
+    });
+  });
+
+  test.runIf(existsSync("/dev/full"))("a disk that is full", async () => {
+    await inFolder(async (path) => {
+      writeFileSync(path("data.txt"), xcText(data));
+      expect((await mlgpf(["train", path("data.txt"), "--out", path("model"), ...small])).code).toBe(0);
+      for (const args of [
+        ["predict", path("model"), path("data.txt")],
+        ["inspect", path("model")],
+        ["--help"],
+      ]) {
+        const result = await onFullDisk(args);
+        expect(result.err).toBe("mlgpf: cannot write standard output: the disk is full\n");
+        expect(result.code).toBe(1);
+      }
     });
   });
 

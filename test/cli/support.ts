@@ -1,7 +1,7 @@
 // The built command, run as a program of its own by whatever runtime runs the test, in a folder of its own.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { closeSync, mkdtempSync, openSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import process from "node:process";
@@ -25,7 +25,7 @@ export interface Outcome {
 export function start(
   args: string[],
   runtime: keyof typeof runtimes = own,
-  options: { cwd?: string; env?: Record<string, string> } = {},
+  options: { cwd?: string; env?: Record<string, string>; stdio?: ("pipe" | number)[] } = {},
 ): ChildProcess {
   const [program, ...before] = runtimes[runtime] as [string, ...string[]];
   return spawn(program, [...before, ...args], {
@@ -56,6 +56,16 @@ export async function mlgpf(
   child.stdin?.on("error", () => {});
   child.stdin?.end(input);
   return await ended;
+}
+
+/** The command with its output on a device where nothing can be written. */
+export async function onFullDisk(args: string[]): Promise<Outcome> {
+  const full = openSync("/dev/full", "w");
+  try {
+    return await outcome(start(args, own, { stdio: ["pipe", full, "pipe"] }));
+  } finally {
+    closeSync(full);
+  }
 }
 
 /** Runs the body in a folder of its own; nothing temporary may be left in it. */

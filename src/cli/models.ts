@@ -1,0 +1,77 @@
+// Models as the commands use them: opened by their path, on a device.
+
+import { type CoreOptions, createCore } from "../core/core.ts";
+import { FormatError } from "../io/errors.ts";
+import { openInput, readSafetensorsFile } from "../io/files.ts";
+import { modelFromTensors } from "../model/file.ts";
+import type { TrainedModel } from "../model/model.ts";
+import type { Predictor } from "../model/predictor.ts";
+import { ModelHost } from "../predict/host.ts";
+import { type DeviceName, given, UsageError } from "./flags.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** Opens a model. `beside` is the other file that the command was given: people change the two round. */
+export async function openModel(path: string, beside?: string): Promise<TrainedModel> {
+  try {
+    return modelFromTensors(await readSafetensorsFile(path), path);
+  } catch (error) {
+    if (!(error instanceof FormatError)) throw error;
+    if (beside !== undefined && (await isModel(beside)))
+      throw new UsageError(`found the data ${path} before the model ${beside}, expected the model first`);
+    throw (await isText(path)) ? new FormatError(path, "text", "a model file") : error;
+  }
+}
+
+/** Whether a file is one that mlgpf made: a model, a compact model or a checkpoint. */
+export async function isModel(path: string): Promise<boolean> {
+  if (path === "-") return false;
+  return await readSafetensorsFile(path).then(
+    ({ metadata }) => metadata.format?.startsWith("mlgpf") ?? false,
+    () => false,
+  );
+}
+
+const TEXT_BYTES = 64;
+
+/** Whether a file begins with printable characters, which the length of a header never does. */
+async function isText(path: string): Promise<boolean> {
+  const { stream } = await openInput(path);
+  const reader = stream.getReader();
+  const { value = new Uint8Array() } = await reader.read();
+  await reader.cancel();
+  return (
+    value.length > 0 &&
+    value.subarray(0, TEXT_BYTES).every((byte) => byte >= 32 || byte === 9 || byte === 10 || byte === 13)
+  );
+}
+
+/** Runs `work` with the model on WASM. */
+export async function withPredictor<T>(
+  model: TrainedModel,
+  threads: CoreOptions["threads"],
+  work: (predictor: Predictor) => Promise<T>,
+): Promise<T> {
+  return await withHost(model, "wasm", threads, undefined, (host) => host.use(work));
+}
+
+/** Runs `work` with the model on the device that was asked for, and says which it is where that is open. */
+export async function withHost<T>(
+  model: TrainedModel,
+  choice: DeviceName,
+  threads: CoreOptions["threads"],
+  screen: Terminal | undefined,
+  work: (host: ModelHost) => Promise<T>,
+): Promise<T> {
+  const core = await createCore(given({ threads }));
+  try {
+    const host = await ModelHost.open(core, model, choice);
+    if (choice !== "wasm") screen?.say(`predicting on ${host.about}`);
+    try {
+      return await work(host);
+    } finally {
+      host.dispose();
+    }
+  } finally {
+    core.dispose();
+  }
+}
