@@ -8,7 +8,6 @@ import type { RankingReport } from "../metrics/ranking.ts";
 import type { Reliability } from "../metrics/reliability.ts";
 import type { ThresholdReport } from "../metrics/thresholds.ts";
 import { countRange, grouped } from "../plots/numbers.ts";
-import { given } from "./flags.ts";
 
 const INDENT = "  ";
 const percent = (part: number, digits = 1): string => `${(100 * part).toFixed(digits)} %`;
@@ -211,7 +210,7 @@ export function evaluationLines({
   return parts.flatMap((lines, i) => (i === 0 ? lines : ["", ...lines]));
 }
 
-/** The rankings lie flat, in percent; all else is as in the API, in parts of one. */
+/** The rankings lie flat, in percent; all else is as in the API, in parts of one. What was not measured is undefined. */
 export function evaluationAsJson({
   ranking,
   calibration,
@@ -220,11 +219,5 @@ export function evaluationAsJson({
 }: Evaluation): Record<string, unknown> {
   const { metrics, ...counts } = ranking;
   const { logLoss, brier, byFrequency } = calibration ?? {};
-  return {
-    ...metrics,
-    ...counts,
-    ...given({ logLoss, brier }),
-    ...rest,
-    ...given({ calibration, byFrequency }),
-  };
+  return { ...metrics, ...counts, logLoss, brier, ...rest, calibration, byFrequency };
 }

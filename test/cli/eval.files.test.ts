@@ -5,12 +5,11 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import process from "node:process";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import type { Evaluation } from "../../src/metrics/evaluation.ts";
 import { generator } from "../support/numbers.ts";
 
 const LABELS = 8;
-const folder = mkdtempSync(join(tmpdir(), "mlgpf-eval-"));
-const path = (name: string): string => join(folder, name);
 const program = "Deno" in globalThis ? "node" : process.execPath;
 
 function mlgpf(...args: string[]): { status: number | null; stdout: string; stderr: string } {
@@ -37,140 +36,165 @@ function points(count: number, seed: number): Point[] {
   });
 }
 
-const test80 = points(160, 2);
+const tested = points(160, 2);
 const jsonl = (list: readonly Point[]): string => list.map((each) => JSON.stringify(each)).join("\n");
 
-/** What predict says of every label of every test point. */
-let said: Map<string, number>[] = [];
+type PathOf = (name: string) => string;
 
-beforeAll(() => {
-  writeFileSync(path("train.jsonl"), jsonl(points(400, 1)));
-  writeFileSync(path("test.jsonl"), jsonl(test80));
-  const trained = mlgpf(
-    "train",
-    path("train.jsonl"),
-    "--out",
-    path("model"),
-    "--factors",
-    "4",
-    "--epochs",
-    "20",
-  );
-  expect(trained.status, trained.stderr).toBe(0);
-  const predicted = mlgpf("predict", path("model"), path("test.jsonl"), "--top", String(LABELS), "--quiet");
-  said = predicted.stdout
-    .trimEnd()
-    .split("\n")
-    .map((line) => {
+function inFolder<T>(body: (path: PathOf) => T): T {
+  const folder = mkdtempSync(join(tmpdir(), "mlgpf-eval-"));
+  try {
+    writeFileSync(join(folder, "test.jsonl"), jsonl(tested));
+    return body((name) => join(folder, name));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** What was said of a label of a point that has labels, and whether it is so. */
+interface Pair {
+  label: string;
+  p: number;
+  yes: boolean;
+}
+
+interface Made {
+  model: Uint8Array;
+  pairs: Pair[];
+}
+
+/** A model, and what predict says of every label of every test point. */
+function make(): Made {
+  return inFolder((path) => {
+    writeFileSync(path("train.jsonl"), jsonl(points(400, 1)));
+    const options = ["--factors", "4", "--epochs", "20"];
+    const trained = mlgpf("train", path("train.jsonl"), "--out", path("model"), ...options);
+    expect(trained.status, trained.stderr).toBe(0);
+    const all = ["--top", String(LABELS), "--quiet"];
+    const lines = mlgpf("predict", path("model"), path("test.jsonl"), ...all)
+      .stdout.trimEnd()
+      .split("\n");
+    const pairs = lines.flatMap((line, row) => {
+      const truth = tested[row]?.labels ?? [];
       const { labels } = JSON.parse(line) as { labels: { label: string; probability: number }[] };
-      return new Map(labels.map(({ label, probability }) => [label, probability]));
+      if (truth.length === 0) return [];
+      return labels.map(({ label, probability }) => ({ label, p: probability, yes: truth.includes(label) }));
     });
-});
-afterAll(() => rmSync(folder, { recursive: true }));
+    return { model: readFileSync(path("model")), pairs };
+  });
+}
 
-const measured = (...args: string[]) =>
-  JSON.parse(mlgpf("eval", path("model"), path("test.jsonl"), "--json", "--quiet", ...args).stdout);
+let made: Made | undefined;
 
-/** All pairs of a point that has labels and a label: what was said, and whether it is so. */
-function pairs(): { row: number; label: string; p: number; yes: boolean }[] {
-  return said.flatMap((own, row) =>
-    test80[row]?.labels.length === 0
-      ? []
-      : [...own].map(([label, p]) => ({ row, label, p, yes: test80[row]?.labels.includes(label) === true })),
-  );
+type Printed = Required<Omit<Evaluation, "ranking" | "perLabel">> &
+  Record<"points" | "pointsWithoutLabels" | "logLoss" | "brier", number>;
+
+interface World extends Made {
+  path: PathOf;
+  /** Runs eval on the test points. */
+  run(...args: string[]): ReturnType<typeof mlgpf>;
+  /** Its JSON. */
+  measured(...args: string[]): Printed;
+}
+
+/** Runs the body beside a model that is made once. */
+function withModel(body: (world: World) => void): void {
+  made ??= make();
+  const { model, pairs } = made;
+  inFolder((path) => {
+    writeFileSync(path("model"), model);
+    const run = (...args: string[]) => mlgpf("eval", path("model"), path("test.jsonl"), ...args);
+    const measured = (...args: string[]) => JSON.parse(run("--json", "--quiet", ...args).stdout);
+    body({ model, pairs, path, run, measured });
+  });
 }
 
 describe("mlgpf eval", () => {
   test("--calibration gives log loss and Brier score a point, and the bias of what is likely", () => {
-    const found = measured("--calibration");
-    const labelled = test80.filter(({ labels }) => labels.length > 0).length;
-    expect([found.points, found.pointsWithoutLabels]).toEqual([labelled, test80.length - labelled]);
-    const sum = (of: (pair: { p: number; yes: boolean }) => number): number =>
-      pairs().reduce((total, pair) => total + of(pair), 0);
-    expect(found.logLoss).toBeCloseTo(sum(({ p, yes }) => -Math.log(yes ? p : 1 - p)) / labelled, 4);
-    expect(found.brier).toBeCloseTo(sum(({ p, yes }) => (p - (yes ? 1 : 0)) ** 2) / labelled, 4);
-    const likely = pairs().filter(({ p }) => p >= 0.05);
-    const bias = likely.reduce((total, { p, yes }) => total + p - (yes ? 1 : 0), 0) / likely.length;
-    expect(found.calibration.overFivePercent.predictions).toBe(likely.length);
-    expect(found.calibration.overFivePercent.bias).toBeCloseTo(bias, 5);
-    expect(found.calibration.bestFive.predictions).toBe(5 * labelled);
+    withModel(({ pairs, measured }) => {
+      const found = measured("--calibration");
+      const labelled = tested.filter(({ labels }) => labels.length > 0).length;
+      expect([found.points, found.pointsWithoutLabels]).toEqual([labelled, tested.length - labelled]);
+      const sum = (of: (pair: { p: number; yes: boolean }) => number): number =>
+        pairs.reduce((total, pair) => total + of(pair), 0);
+      expect(found.logLoss).toBeCloseTo(sum(({ p, yes }) => -Math.log(yes ? p : 1 - p)) / labelled, 4);
+      expect(found.brier).toBeCloseTo(sum(({ p, yes }) => (p - (yes ? 1 : 0)) ** 2) / labelled, 4);
+      const likely = pairs.filter(({ p }) => p >= 0.05);
+      const bias = likely.reduce((total, { p, yes }) => total + p - (yes ? 1 : 0), 0) / likely.length;
+      expect(found.calibration.overFivePercent.predictions).toBe(likely.length);
+      expect(found.calibration.overFivePercent.bias).toBeCloseTo(bias, 5);
+      expect(found.calibration.bestFive.predictions).toBe(5 * labelled);
+    });
   });
 
   test("--threshold keeps all labels above it, --limit at most so many", () => {
-    const { kept } = measured("--threshold", "0.2");
-    const over = pairs().filter(({ p }) => p >= 0.2);
-    expect(kept.truePositives).toBe(over.filter(({ yes }) => yes).length);
-    expect(kept.falsePositives).toBe(over.filter(({ yes }) => !yes).length);
-    expect(kept.falseNegatives).toBe(pairs().filter(({ p, yes }) => yes && p < 0.2).length);
-    expect(measured("--limit", "2").kept.labelsPerPoint).toBe(2);
-    expect(measured().kept.limit).toBe(5);
+    withModel(({ pairs, measured }) => {
+      const { kept } = measured("--threshold", "0.2");
+      const over = pairs.filter(({ p }) => p >= 0.2);
+      expect(kept.truePositives).toBe(over.filter(({ yes }) => yes).length);
+      expect(kept.falsePositives).toBe(over.filter(({ yes }) => !yes).length);
+      expect(kept.falseNegatives).toBe(pairs.filter(({ p, yes }) => yes && p < 0.2).length);
+      expect(measured("--limit", "2").kept.labelsPerPoint).toBe(2);
+      expect(measured().kept.limit).toBe(5);
+    });
   });
 
   test("--thresholds has a row for each, and --per-label a line for each label", () => {
-    const { thresholds } = measured("--thresholds");
-    const at = thresholds.thresholds.find(({ threshold }: { threshold: number }) => threshold === 0.2);
-    const over = pairs().filter(({ p }) => p >= 0.2);
-    expect(at.overall.precision).toBeCloseTo(over.filter(({ yes }) => yes).length / over.length, 10);
+    withModel(({ pairs, path, run, measured }) => {
+      const { thresholds } = measured("--thresholds");
+      const at = thresholds.thresholds.find(({ threshold }) => threshold === 0.2);
+      const over = pairs.filter(({ p }) => p >= 0.2);
+      expect(at?.overall.precision).toBeCloseTo(over.filter(({ yes }) => yes).length / over.length, 10);
 
-    for (const name of ["labels.csv", "labels.json"]) {
-      const { status, stderr } = mlgpf(
-        "eval",
-        path("model"),
-        path("test.jsonl"),
-        "--per-label",
-        path(name),
-        "--threshold",
-        "0.2",
-      );
-      expect(status, stderr).toBe(0);
-      expect(stderr).toContain(`${name} written: ${LABELS} labels`);
-    }
-    const [head, ...lines] = readFileSync(path("labels.csv"), "utf8")
-      .trimEnd()
-      .split("\n")
-      .map((line) => line.split(","));
-    const list = JSON.parse(readFileSync(path("labels.json"), "utf8"));
-    expect(lines.length).toBe(LABELS);
-    lines.forEach((cells, i) => {
-      const cell = (name: string): string => cells[(head as string[]).indexOf(name)] as string;
-      const own = pairs().filter(({ label }) => label === cell("name"));
-      const [right, kept, having] = [
-        own.filter(({ p, yes }) => yes && p >= 0.2).length,
-        own.filter(({ p }) => p >= 0.2).length,
-        own.filter(({ yes }) => yes).length,
-      ];
-      expect([cell("right"), cell("kept"), cell("points")]).toEqual([right, kept, having].map(String));
-      expect(cell("precision")).toBe(kept === 0 ? "" : String(Number((right / kept).toPrecision(6))));
-      expect(list[i].recall ?? "").toBe(cell("recall") === "" ? "" : Number(cell("recall")));
+      for (const name of ["labels.csv", "labels.json"]) {
+        const { status, stderr } = run("--per-label", path(name), "--threshold", "0.2");
+        expect(status, stderr).toBe(0);
+        expect(stderr).toContain(`${name} written: ${LABELS} labels`);
+      }
+      const [head, ...lines] = readFileSync(path("labels.csv"), "utf8")
+        .trimEnd()
+        .split("\n")
+        .map((line) => line.split(","));
+      const list = JSON.parse(readFileSync(path("labels.json"), "utf8"));
+      expect(lines.length).toBe(LABELS);
+      lines.forEach((cells, i) => {
+        const cell = (name: string): string => cells[(head as string[]).indexOf(name)] as string;
+        const own = pairs.filter(({ label }) => label === cell("name"));
+        const [right, kept, having] = [
+          own.filter(({ p, yes }) => yes && p >= 0.2).length,
+          own.filter(({ p }) => p >= 0.2).length,
+          own.filter(({ yes }) => yes).length,
+        ];
+        expect([cell("right"), cell("kept"), cell("points")]).toEqual([right, kept, having].map(String));
+        expect(cell("precision")).toBe(kept === 0 ? "" : String(Number((right / kept).toPrecision(6))));
+        expect(list[i].recall ?? "").toBe(cell("recall") === "" ? "" : Number(cell("recall")));
+      });
     });
   });
 
   test("prints all of it within 80 columns", () => {
-    const { stdout } = mlgpf(
-      "eval",
-      path("model"),
-      path("test.jsonl"),
-      "--calibration",
-      "--thresholds",
-      "--quiet",
-    );
-    expect(stdout).toContain("log loss");
-    expect(stdout).toContain("best five of each point");
-    for (const line of stdout.split("\n")) expect(line.length, line).toBeLessThanOrEqual(80);
+    withModel(({ run }) => {
+      const { stdout } = run("--calibration", "--thresholds", "--quiet");
+      expect(stdout).toContain("log loss");
+      expect(stdout).toContain("best five of each point");
+      for (const line of stdout.split("\n")) expect(line.length, line).toBeLessThanOrEqual(80);
+    });
   });
 
   test("refuses what makes no sense before it reads anything", () => {
-    const wrong: [string[], string][] = [
-      [["--limit", "0"], "--limit: found 0, expected a whole number of at least 1"],
-      [["--threshold", "30"], "--threshold: found 30, expected a number from 0 to 1"],
-      [["--per-label", path("nowhere/labels.csv")], "there is no such folder"],
-    ];
-    for (const [args, message] of wrong) {
-      const { status, stderr } = mlgpf("eval", path("model"), path("test.jsonl"), ...args);
-      expect(stderr).toContain(message);
-      expect(stderr.trimEnd().split("\n").length).toBe(1);
-      expect(status).toBeGreaterThan(0);
-    }
-    expect(existsSync(path("nowhere"))).toBe(false);
+    withModel(({ path, run }) => {
+      const wrong: [string[], string][] = [
+        [["--limit", "0"], "--limit: found 0, expected a whole number of at least 1"],
+        [["--threshold", "30"], "--threshold: found 30, expected a number from 0 to 1"],
+        [["--per-label", path("nowhere/labels.csv")], "there is no such folder"],
+      ];
+      for (const [args, message] of wrong) {
+        const { status, stderr } = run(...args);
+        expect(stderr).toContain(message);
+        expect(stderr.trimEnd().split("\n").length).toBe(1);
+        expect(status).toBeGreaterThan(0);
+      }
+      expect(existsSync(path("nowhere"))).toBe(false);
+    });
   });
 });

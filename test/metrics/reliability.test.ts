@@ -82,6 +82,8 @@ describe("groups of equal size", () => {
         expect(counts.reduce((sum, count) => sum + count, 0)).toBe(predictions.length);
         const positives = predictions.filter(([, positive]) => positive).length;
         expect(report.positives).toBe(positives);
+        const shared = report.groups.reduce((sum, group) => sum + group.count * group.frequency, 0);
+        expect(shared).toBeCloseTo(positives, 10);
         expect(report.bias).toBeCloseTo(
           meanOf(predictions.map(([p]) => p)) - positives / predictions.length,
           12,
