@@ -1,9 +1,12 @@
-// Chooses noise and weights of the sparse form by the left-out scores of its own points.
+// Chooses noise, weights and covariance by the left-out scores of the points themselves.
 
 import type { Precision } from "../core/core.ts";
 import type { Pattern } from "../core/pattern.ts";
+import type { WorkOptions } from "../core/progress.ts";
 import { type Criterion, climb, judge, precisionCriterion } from "./criterion.ts";
-import { someOf, type WalkOptions } from "./leaveoneout.ts";
+import { type ExactOptions, fitExact } from "./exact.ts";
+import { allPoints, someOf, type WalkOptions } from "./leaveoneout.ts";
+import type { Points } from "./points.ts";
 import {
   type RidgeChoice,
   type RidgeOptions,
@@ -12,6 +15,7 @@ import {
   solveRidge,
 } from "./ridge.ts";
 import { type FeatureWalk, leaveOneOutOf } from "./sparse.ts";
+import { spreadOver, subsetOf } from "./subset.ts";
 
 /** Values of lam that are looked at, in steps of about 3. */
 export const NOISES: readonly number[] = [0.03, 0.1, 0.3, 1, 3];
@@ -46,7 +50,7 @@ export async function chooseRidge(
   const choices = options.choices ?? NOISES.map((noise) => ({ noise }));
   const start = options.start ?? choices.length >> 1;
   const criterion = options.criterion ?? precisionCriterion;
-  const ranges = someOf(options.ranges ?? [{ from: 0, to: features.points }], options.judged ?? 10_000);
+  const ranges = someOf(options.ranges ?? allPoints(features.points), options.judged ?? 10_000);
   let held: { place: number; figure: number; solution: RidgeSolution } | undefined;
   try {
     const { best, figures } = await climb(choices.length, start, async (place) => {
@@ -74,4 +78,44 @@ export async function chooseRidge(
     held?.solution.free();
     throw error;
   }
+}
+
+/** Covariance and noise that go together, for unit rows. */
+export const EXACT_CHOICES: readonly ExactChoice[] = [
+  { noise: 0.2, kernel: { name: "se", lengthScale: 1 } },
+  { noise: 0.1, kernel: { name: "se", lengthScale: 0.7 } },
+];
+
+/** One covariance with its noise. */
+export type ExactChoice = Pick<ExactOptions, "noise" | "kernel">;
+
+/** The best of several covariances for the exact form, by the left-out scores of a fit to some of the points. */
+export async function chooseExact(
+  points: Points,
+  labels: Pattern,
+  options: WorkOptions & {
+    choices?: readonly ExactChoice[];
+    /** Points that are fitted, spread over all. */
+    fitted?: number;
+    criterion?: () => Criterion;
+  } = {},
+): Promise<{ choice: ExactChoice; figures: number[] }> {
+  const { choices = EXACT_CHOICES, fitted = 4000, criterion = precisionCriterion, ...work } = options;
+  const figures: number[] = [];
+  const some = subsetOf(points, labels, spreadOver(points.rows, fitted));
+  try {
+    for (const choice of choices) {
+      const form = await fitExact(some.points, some.labels, { ...work, ...choice, leftOut: fitted });
+      try {
+        form.dropSquare();
+        figures.push(await judge(form, some.labels, criterion(), work));
+      } finally {
+        form.free();
+      }
+    }
+  } finally {
+    some.free();
+  }
+  const best = figures.indexOf(Math.max(...figures));
+  return { choice: choices[best] as ExactChoice, figures };
 }

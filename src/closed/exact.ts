@@ -1,83 +1,119 @@
-// The exact form: every training point carries the mean. For N up to some 20,000 (N^3 multiplications and additions,
-// N^2 numbers; the kernel matrix becomes its inverse in its own place).
+// The exact form: every training point carries the mean. For N up to some 20,000 (N^2 numbers; the kernel matrix
+// becomes its factor or its inverse in its own place).
 //
 //     C = inverse(K + lam I)      a = C (Y - mu)      s(x) = k(x,X) a + mu      v(x) = lam + k(x,x) - k(x,X) C k(X,x)
 //     left out:  s_i = y_i - a_i / C_ii,   v_i = 1 / C_ii
+//
+// Two ways to it. By the inverse: N^3 operations, then C Y costs N additions for each label of each point, and every
+// point has its left-out score. By the factor L L' = K + lam I: N^3 / 3, then 2 N^2 K for a by two solves; C_ii of the
+// last n points is the sum of the squares of column i of the inverse of L's last n rows and columns (a column of
+// inverse(L) is zero above its diagonal), n^3 / 3, and only these points have left-out scores. Where the points come in
+// a random order they are a fair sample.
 
-import { finiteNumber } from "../core/check.ts";
+import { finiteNumber, sameSize, wholeNumber } from "../core/check.ts";
 import type { Precision } from "../core/core.ts";
-import { addDiagonal, combine, convert, diagonal, fill, gemm, rowSums, transpose } from "../core/dense.ts";
+import { addDiagonal, columnSums, combine, diagonal, fill, gemm, rowSums } from "../core/dense.ts";
 import { ArgumentError } from "../core/errors.ts";
-import { inverseBytes, inverseInPlace } from "../core/inverse.ts";
+import { solveTriangular } from "../core/factor.ts";
+import { factorInPlace, inverseBytes, inverseInPlace, lowerInverseColumns } from "../core/inverse.ts";
 import { Postings, sparseProducts } from "../core/kernelrows.ts";
 import { type Matrix, matrix, matrixFrom, Scope } from "../core/matrix.ts";
 import type { Pattern } from "../core/pattern.ts";
 import { pause, type WorkOptions } from "../core/progress.ts";
-import { addTransposeTimes } from "../core/sums.ts";
+import { dualFromFactor, dualFromInverse, LABELS_AT_ONCE } from "./dual.ts";
 import { Kernel, type KernelChoice } from "./kernel.ts";
-import { blocksOf, type LeaveOneOut, type LeftOutBlock, type WalkOptions } from "./leaveoneout.ts";
+import {
+  allPoints,
+  blocksOf,
+  type LeaveOneOut,
+  type LeftOutBlock,
+  type PointRange,
+  type WalkOptions,
+} from "./leaveoneout.ts";
 import type { Points } from "./points.ts";
 
 /** Rows of K, or of new points, that are made together. */
 const BLOCK_ROWS = 256;
+/** Points with left-out scores where not all have them. */
+const LEFT_OUT = 6000;
 
-/** Noise and covariance. */
+/** Noise and covariance, and the way. */
 export interface ExactOptions extends WorkOptions {
   /** lam */
   readonly noise: number;
   readonly kernel: KernelChoice;
   /** mu [K]; the labels' frequencies if not given. */
   readonly mean?: ArrayLike<number>;
+  /** The way with fewer operations if not given. */
+  readonly by?: ExactWay;
+  /** n: by the factor, how many of the last points have left-out scores. */
+  readonly leftOut?: number;
+}
+
+/** How a is found. */
+export type ExactWay = "inverse" | "factor";
+
+/** The way with fewer operations for so many points and labels. */
+export function exactWay(points: number, labels: number, leftOut: number = LEFT_OUT): ExactWay {
+  const trailing = Math.min(points, leftOut) ** 3 / 3;
+  return 2 * points ** 2 * labels + trailing < (2 * points ** 3) / 3 ? "factor" : "inverse";
 }
 
 /** Bytes of a core's memory that the exact form takes at its height, beside the points. */
 export function exactBytes(points: number, labels: number, precision: Precision): number {
   const size = precision === "f32" ? 4 : 8;
-  const fitting = inverseBytes(points, precision);
-  const dual = points * labels * size + 2 * BLOCK_ROWS * labels * 8;
-  return points * points * size + Math.max(fitting, dual);
+  const dual = (points + LABELS_AT_ONCE) * labels * size + points * LABELS_AT_ONCE * size;
+  return points * points * size + Math.max(inverseBytes(points, precision), dual);
+}
+
+/** What fitExact found. */
+interface ExactParts {
+  readonly kernel: Kernel;
+  readonly noise: number;
+  readonly by: ExactWay;
+  readonly mean: Matrix;
+  readonly dual: Matrix;
+  readonly pivots: Matrix;
+  readonly training: Points;
+  readonly labels: Pattern;
+  readonly index: Postings;
+  readonly square: Matrix;
+  readonly scope: Scope;
 }
 
 /** A fitted exact form. The points and labels it was fitted on must outlive it. */
 export class ExactForm implements LeaveOneOut {
   readonly kernel: Kernel;
   readonly noise: number;
+  readonly by: ExactWay;
   /** mu [1,K] */
   readonly mean: Matrix;
   /** a [N,K] */
   readonly dual: Matrix;
-  /** C_ii [1,N] */
+  /** C_ii [1,n] of the last n points. */
   readonly pivots: Matrix;
   readonly #training: Points;
   readonly #labels: Pattern;
   readonly #index: Postings;
-  #inverse: Matrix | undefined;
+  /** C, or L. */
+  #square: Matrix | undefined;
   readonly #scope: Scope;
 
-  constructor(parts: {
-    kernel: Kernel;
-    noise: number;
-    mean: Matrix;
-    dual: Matrix;
-    pivots: Matrix;
-    training: Points;
-    labels: Pattern;
-    index: Postings;
-    inverse: Matrix;
-    scope: Scope;
-  }) {
+  constructor(parts: ExactParts) {
     this.kernel = parts.kernel;
     this.noise = parts.noise;
+    this.by = parts.by;
     this.mean = parts.mean;
     this.dual = parts.dual;
     this.pivots = parts.pivots;
     this.#training = parts.training;
     this.#labels = parts.labels;
     this.#index = parts.index;
-    this.#inverse = parts.inverse;
+    this.#square = parts.square;
     this.#scope = parts.scope;
   }
 
+  /** N */
   get points(): number {
     return this.#training.rows;
   }
@@ -86,10 +122,14 @@ export class ExactForm implements LeaveOneOut {
     return this.dual.columns;
   }
 
-  /** Gives back the memory of C; variances at new points are not to be had any more. */
-  dropInverse(): void {
-    this.#inverse?.free();
-    this.#inverse = undefined;
+  get ranges(): readonly PointRange[] {
+    return [{ from: this.points - this.pivots.columns, to: this.points }];
+  }
+
+  /** Gives back the memory of C or L; variances at new points are not to be had any more. */
+  dropSquare(): void {
+    this.#square?.free();
+    this.#square = undefined;
   }
 
   async forBlocks(
@@ -98,13 +138,17 @@ export class ExactForm implements LeaveOneOut {
     options: WalkOptions = {},
   ): Promise<void> {
     const { core, precision } = this.dual;
-    const room = matrix(core, Math.min(BLOCK_ROWS, this.points), this.labels, precision);
-    const factors = matrix(core, room.rows, 1, precision);
-    const blocks = blocksOf(this.points, BLOCK_ROWS, options.ranges);
+    const first = this.points - this.pivots.columns;
+    const blocks = blocksOf(options.ranges ?? this.ranges, BLOCK_ROWS);
+    const scope = new Scope();
     try {
+      const room = scope.keep(matrix(core, BLOCK_ROWS, this.labels, precision));
+      const factors = scope.keep(matrix(core, BLOCK_ROWS, 1, precision));
       for (const [number, { from, to }] of blocks.entries()) {
         await pause(options, stage, number / blocks.length);
-        const variances = Float64Array.from(this.pivots.view().subarray(from, to), (pivot) => 1 / pivot);
+        wholeNumber("ranges", from, first, this.points);
+        const pivots = this.pivots.view().subarray(from - first, to - first);
+        const variances = Float64Array.from(pivots, (pivot) => 1 / pivot);
         const inverses = factors.rowRange(0, to - from).set(variances.map((variance) => -variance));
         const scores = room.rowRange(0, to - from);
         combine("multiply", this.dual.rowRange(from, to), inverses, scores);
@@ -112,12 +156,11 @@ export class ExactForm implements LeaveOneOut {
         work({ from, to, scores, variances });
       }
     } finally {
-      room.free();
-      factors.free();
+      scope.free();
     }
   }
 
-  /** Scores [n,K] (and, where there is room for them, variances) of new points, a block at a time. */
+  /** Scores [n,K] of new points and, if wanted, their variances, a block at a time. */
   async predict(
     points: Points,
     work: (block: LeftOutBlock) => void,
@@ -125,25 +168,19 @@ export class ExactForm implements LeaveOneOut {
   ): Promise<void> {
     const { core, precision } = this.dual;
     const { variances: wanted = true, ...rest } = options;
+    const blocks = blocksOf(allPoints(points.rows), BLOCK_ROWS);
     const scope = new Scope();
     try {
-      const rows = Math.min(BLOCK_ROWS, points.rows);
-      const make = (columns: number) => scope.keep(matrix(core, rows, columns, precision));
+      const make = (columns: number) => scope.keep(matrix(core, BLOCK_ROWS, columns, precision));
       const [products, kernelRows, room] = [make(this.points), make(this.points), make(this.labels)];
-      const blocks = blocksOf(points.rows, BLOCK_ROWS);
       for (const [number, { from, to }] of blocks.entries()) {
         await pause(rest, "scores", number / blocks.length);
         const part = (m: Matrix): Matrix => m.rowRange(0, to - from);
+        const squares = points.squaresOf(from, to);
         const product = sparseProducts(points.x, this.#index, part(products), { from, to });
-        const k = this.kernel.map(
-          product,
-          points.squaresOf(from, to),
-          this.#training.squares,
-          part(kernelRows),
-        );
-        const scores = gemm(k, this.dual, part(room));
-        combine("add", scores, this.mean, scores);
-        const variances = wanted ? this.#variances(points, from, to, k, part(products)) : new Float64Array(0);
+        const k = this.kernel.map(product, squares, this.#training.squares, part(kernelRows));
+        const scores = combine("add", gemm(k, this.dual, part(room)), this.mean, room.rowRange(0, to - from));
+        const variances = wanted ? this.#variances(squares, k, part(products)) : new Float64Array(0);
         work({ from, to, scores, variances });
       }
     } finally {
@@ -151,23 +188,27 @@ export class ExactForm implements LeaveOneOut {
     }
   }
 
-  /** lam + k(x,x) - k C k' of a block of kernel rows. */
-  #variances(points: Points, from: number, to: number, k: Matrix, work: Matrix): Float64Array {
-    if (this.#inverse === undefined)
-      throw new ArgumentError("variances", "found true after the inverse was dropped, expected false");
-    const { core, precision } = k;
-    const known = matrix(core, 1, to - from, precision);
+  /** lam + k(x,x) - k C k' of a block of kernel rows, k C k' = |inverse(L) k'|^2. `work` has the shape of k. */
+  #variances(squares: Matrix, k: Matrix, work: Matrix): Float64Array {
+    const square = this.#square;
+    if (square === undefined)
+      throw new ArgumentError("variances", "found true after the matrix was dropped, expected false");
+    const known = matrix(k.core, 1, k.rows, k.precision);
     try {
-      const own = this.kernel.self(points.squaresOf(from, to).view());
-      const explained = rowSums(gemm(k, this.#inverse, work), known, k).view();
-      return own.map((self, i) => this.noise + self - (explained[i] as number));
+      if (this.by === "inverse") rowSums(gemm(k, square, work), known, k);
+      else {
+        const solved = solveTriangular(square, k, { side: "right", transpose: true });
+        rowSums(solved, known, solved);
+      }
+      const explained = known.view();
+      return this.kernel.self(squares.view()).map((own, i) => this.noise + own - (explained[i] as number));
     } finally {
       known.free();
     }
   }
 
   free(): void {
-    this.dropInverse();
+    this.dropSquare();
     this.#scope.free();
   }
 }
@@ -182,43 +223,58 @@ function addLabels(scores: Matrix, labels: Pattern, from: number): void {
       (elements[i * scores.columns + (ids[e] as number)] as number) += 1;
 }
 
-/** How many points have each label [K]. */
-export function labelCountsOf(labels: Pattern): Float64Array {
+/** mu_k: how many of the points have each label [K]. */
+function frequenciesOf(labels: Pattern): Float64Array {
   const counts = new Float64Array(labels.columns);
   for (const label of labels.column.view()) (counts[label] as number) += 1;
-  return counts;
+  return counts.map((count) => count / labels.rows);
 }
 
 /** Fits the exact form. */
 export async function fitExact(training: Points, labels: Pattern, options: ExactOptions): Promise<ExactForm> {
-  const { x } = training;
-  const { core, precision, rows } = x;
-  if (labels.rows !== rows)
-    throw new ArgumentError("labels", `found ${labels.rows} rows, expected ${rows} as there are points`);
+  const { core, precision, rows } = training.x;
+  sameSize("labels", "rows", labels.rows, rows);
   const noise = finiteNumber("noise", options.noise);
   if (!(noise > 0)) throw new ArgumentError("noise", `found ${noise}, expected a number above 0`);
+  const by = options.by ?? exactWay(rows, labels.columns, options.leftOut);
   const scope = new Scope();
-  let inverse: Matrix | undefined;
+  let square: Matrix | undefined;
   try {
     const kernel = scope.keep(new Kernel(core, precision, options.kernel));
-    const index = scope.keep(new Postings(x));
-    const frequencies = labelCountsOf(labels).map((count) => count / rows);
-    const mean = scope.keep(matrixFrom(core, 1, labels.columns, options.mean ?? frequencies, precision));
-    inverse = matrix(core, rows, rows, precision);
-    await kernelMatrix(training, index, kernel, inverse, options);
-    const ridge = fill(matrix(core, 1, rows, precision), noise);
-    addDiagonal(inverse, ridge);
-    ridge.free();
-    await inverseInPlace(inverse, options);
-    const pivots = diagonal(inverse, scope.keep(matrix(core, 1, rows, precision)));
+    const index = scope.keep(new Postings(training.x));
+    const mu = options.mean ?? frequenciesOf(labels);
+    const mean = scope.keep(matrixFrom(core, 1, labels.columns, mu, precision));
+    square = matrix(core, rows, rows, precision);
+    await kernelMatrix(training, index, kernel, square, options);
+    addNoise(square, noise);
+    await (by === "inverse" ? inverseInPlace : factorInPlace)(square, options);
+    const count = by === "inverse" ? rows : Math.min(rows, options.leftOut ?? LEFT_OUT);
+    const pivots = scope.keep(matrix(core, 1, count, precision));
+    if (by === "inverse") diagonal(square, pivots);
+    else await trailingPivots(square, pivots, options);
     const dual = scope.keep(matrix(core, rows, labels.columns, precision));
-    await dualOf(inverse, labels, mean, dual, options);
-    return new ExactForm({ kernel, noise, mean, dual, pivots, training, labels, index, inverse, scope });
+    await (by === "inverse" ? dualFromInverse : dualFromFactor)(square, labels, mean, dual, options);
+    return new ExactForm({ kernel, noise, by, mean, dual, pivots, training, labels, index, square, scope });
   } catch (error) {
-    inverse?.free();
+    square?.free();
     scope.free();
     throw error;
   }
+}
+
+function addNoise(square: Matrix, noise: number): void {
+  const ridge = fill(matrix(square.core, 1, square.rows, square.precision), noise);
+  addDiagonal(square, ridge);
+  ridge.free();
+}
+
+/** C_ii of the last n points from the factor. */
+async function trailingPivots(l: Matrix, pivots: Matrix, options: WorkOptions): Promise<void> {
+  const count = pivots.columns;
+  const first = l.rows - count;
+  const put = (columns: Matrix, from: number): void =>
+    void columnSums(columns, pivots.block(0, from, 1, columns.columns), columns);
+  await lowerInverseColumns(l.block(first, first, count, count), put, options);
 }
 
 /** K in the lower triangle of out. */
@@ -232,51 +288,15 @@ export async function kernelMatrix(
   const { x, squares } = points;
   const products = matrix(x.core, Math.min(BLOCK_ROWS, x.rows), x.rows, x.precision);
   try {
-    for (const { from, to } of blocksOf(x.rows, BLOCK_ROWS)) {
+    for (const { from, to } of blocksOf(allPoints(x.rows), BLOCK_ROWS)) {
       await pause(options, "kernel", (from / x.rows) ** 2);
-      const block = sparseProducts(x, index, products.rowRange(0, to - from), { from, to, lower: true });
-      const left = block.block(0, 0, to - from, to);
-      kernel.map(
-        left,
-        points.squaresOf(from, to),
-        squares.block(0, 0, 1, to),
-        out.block(from, 0, to - from, to),
-      );
+      const rows = sparseProducts(x, index, products.rowRange(0, to - from), { from, to, lower: true });
+      const left = rows.block(0, 0, to - from, to);
+      const own = points.squaresOf(from, to);
+      kernel.map(left, own, squares.block(0, 0, 1, to), out.block(from, 0, to - from, to));
     }
-    return out;
+    return kernel.writeDiagonal(out, squares);
   } finally {
     products.free();
-  }
-}
-
-/**
- * a = C (Y - mu) = C Y - (C 1) mu'. Y is nearly all zeros: column k of C Y is the sum of the rows of C that have label
- * k, so that this costs N for each label of each point, and nothing for the rest. Sums are in double precision.
- */
-async function dualOf(
-  inverse: Matrix,
-  labels: Pattern,
-  mean: Matrix,
-  out: Matrix,
-  options: WorkOptions,
-): Promise<void> {
-  const { core, precision, rows } = inverse;
-  const scope = new Scope();
-  try {
-    const totals = rowSums(inverse, scope.keep(matrix(core, 1, rows, precision)));
-    const double = (m: Matrix): Matrix => convert(m, scope.keep(matrix(core, m.rows, m.columns, "f64")));
-    const [totalsInDouble, meanInDouble] = [double(totals), double(mean).reshape(mean.columns, 1)];
-    const sums = scope.keep(matrix(core, labels.columns, Math.min(BLOCK_ROWS, rows), "f64"));
-    const turned = scope.keep(matrix(core, sums.columns, labels.columns, "f64"));
-    for (const { from, to } of blocksOf(rows, BLOCK_ROWS)) {
-      await pause(options, "dual weights", from / rows);
-      const part = sums.block(0, 0, labels.columns, to - from);
-      // The outer product also clears what was there.
-      gemm(meanInDouble, totalsInDouble.block(0, from, 1, to - from), part, { alpha: -1 });
-      addTransposeTimes(labels, inverse.block(0, from, rows, to - from), part);
-      convert(transpose(part, turned.rowRange(0, to - from)), out.rowRange(from, to));
-    }
-  } finally {
-    scope.free();
   }
 }

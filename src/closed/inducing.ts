@@ -11,23 +11,22 @@ import { sameSize } from "../core/check.ts";
 import type { Precision } from "../core/core.ts";
 import { type Csr, csr, sparseTimes } from "../core/csr.ts";
 import { addDiagonal, combine, convert, fill, gemm, rowSums, transpose } from "../core/dense.ts";
-import { solveTriangular } from "../core/factor.ts";
-import { factorInPlace } from "../core/inverse.ts";
+import { factorInPlace, lowerInverseColumns } from "../core/inverse.ts";
 import { Postings, sparseProducts } from "../core/kernelrows.ts";
-import { type Matrix, matrix, matrixFrom, Scope, scoped } from "../core/matrix.ts";
-import { pause, type WorkOptions } from "../core/progress.ts";
+import { type Matrix, matrix, Scope, scoped } from "../core/matrix.ts";
+import type { WorkOptions } from "../core/progress.ts";
 import { Kernel, type KernelChoice } from "./kernel.ts";
 import { inverseLengths, type Points } from "./points.ts";
 
 /** Added to the diagonal of Kzz, for k(x, x) about 1. */
 export const JITTER = 1e-4;
 
-/** Columns of inverse(L) that are made, and later applied, together. */
+/** Columns of inverse(L) that are applied together. */
 const COLUMNS_AT_ONCE = 512;
 
-/** Inducing inputs Z: sparse rows [M,D], dense ones [M,D] (centroids), or dense ones [M,R] in a subspace V' [D,R]. */
+/** Inducing inputs Z: sparse points [M,D], dense ones [M,D] (centroids), or dense ones [M,R] in a subspace V' [D,R]. */
 export type InducingInputs =
-  | { readonly rows: Csr }
+  | { readonly points: Points }
   | { readonly inputs: Matrix; readonly basis?: Matrix | undefined };
 
 /** Where the products x.z, |x|^2 and |z|^2 come from. */
@@ -42,14 +41,13 @@ interface ProductSource {
 /** z among the rows x themselves: products through an inverted index. */
 class SparseSource implements ProductSource {
   readonly #index: Postings;
-  constructor(rows: Csr) {
-    this.#index = new Postings(rows);
+  readonly squares: Matrix;
+  constructor({ x, squares }: Points) {
+    this.#index = new Postings(x);
+    this.squares = squares;
   }
   get count(): number {
     return this.#index.rows;
-  }
-  get squares(): Matrix {
-    return this.#index.squares;
   }
   products(points: Points, from: number, to: number, out: Matrix): Matrix {
     sparseProducts(points.x, this.#index, out, { from, to });
@@ -179,7 +177,7 @@ export async function inducingFeatures(
   choice: KernelChoice,
   options: WorkOptions & { jitter?: number } = {},
 ): Promise<InducingFeatures> {
-  const { core, precision } = "rows" in inducing ? inducing.rows : inducing.inputs;
+  const { core, precision } = "points" in inducing ? inducing.points.x : inducing.inputs;
   const scope = new Scope();
   try {
     const kzz = scope.keep(covarianceOfInputs(inducing, choice));
@@ -194,7 +192,7 @@ export async function inducingFeatures(
 }
 
 function sourceOf(inducing: InducingInputs): ProductSource {
-  if ("rows" in inducing) return new SparseSource(inducing.rows);
+  if ("points" in inducing) return new SparseSource(inducing.points);
   const { basis, inputs } = inducing;
   return basis ? new SubspaceSource(basis, inputs) : new DenseSource(inputs);
 }
@@ -202,11 +200,12 @@ function sourceOf(inducing: InducingInputs): ProductSource {
 /** Kzz in double precision. */
 function covarianceOfInputs(inducing: InducingInputs, choice: KernelChoice): Matrix {
   return scoped((scope) => {
-    if ("rows" in inducing) {
-      const z = scope.keep(inDouble(inducing.rows));
+    if ("points" in inducing) {
+      const { x, squares } = inducing.points;
+      const z = scope.keep(inDouble(x));
       const index = scope.keep(new Postings(z));
       const products = sparseProducts(z, index, scope.keep(matrix(z.core, z.rows, z.rows, "f64")));
-      return covarianceFrom(products, index.squares, choice);
+      return covarianceFrom(products, convert(squares, scope.keep(matrix(z.core, 1, z.rows, "f64"))), choice);
     }
     const { core, rows, columns } = inducing.inputs;
     if (inducing.basis) sameSize("basis", "columns", inducing.basis.columns, columns);
@@ -220,6 +219,7 @@ function covarianceFrom(products: Matrix, squares: Matrix, choice: KernelChoice)
   const kernel = new Kernel(products.core, "f64", choice);
   const out = matrix(products.core, products.rows, products.columns, "f64");
   kernel.map(products, squares, squares, out);
+  kernel.writeDiagonal(out, squares);
   kernel.free();
   return out;
 }
@@ -235,22 +235,13 @@ function inDouble(x: Csr): Csr {
   return csr(x.core, arrays, "f64");
 }
 
-/** inverse(L), some columns at a time: those from j on have zeros above row j. */
+/** inverse(L) in the given precision. */
 async function inverseOfLower(l: Matrix, precision: Precision, options: WorkOptions): Promise<Matrix> {
-  const { core, rows: n } = l;
-  const out = matrix(core, n, n, precision);
+  const out = matrix(l.core, l.rows, l.rows, precision);
   try {
-    for (let j = 0; j < n; j += COLUMNS_AT_ONCE) {
-      await pause(options, "whitening", j / n);
-      const width = Math.min(COLUMNS_AT_ONCE, n - j);
-      scoped((scope) => {
-        const columns = scope.keep(matrix(core, n - j, width, "f64"));
-        const ones = scope.keep(matrixFrom(core, 1, width, new Float64Array(width).fill(1), "f64"));
-        addDiagonal(columns.rowRange(0, width), ones);
-        solveTriangular(l.block(j, j, n - j, n - j), columns);
-        convert(columns, out.block(j, j, n - j, width));
-      });
-    }
+    const put = (columns: Matrix, from: number): void =>
+      void convert(columns, out.block(from, from, columns.rows, columns.columns));
+    await lowerInverseColumns(l, put, options);
     return out;
   } catch (error) {
     out.free();

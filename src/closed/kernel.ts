@@ -3,8 +3,9 @@
 import { finiteNumber } from "../core/check.ts";
 import type { Core, Precision } from "../core/core.ts";
 import { covariance } from "../core/covariance.ts";
+import { addDiagonal, blend, diagonal } from "../core/dense.ts";
 import { ArgumentError } from "../core/errors.ts";
-import { type Matrix, matrixFrom, type RealArray } from "../core/matrix.ts";
+import { type Matrix, matrix, matrixFrom, type RealArray, scoped } from "../core/matrix.ts";
 import { deterministicLog } from "../data/elementary.ts";
 import { type KernelName, scalarKernel, termsOf } from "../model/kernels/index.ts";
 
@@ -49,6 +50,17 @@ export class Kernel {
     const { name, variance, linearVariance, lengthScale } = this.choice;
     const { own } = scalarKernel(name, [linearVariance, variance, lengthScale]);
     return Float64Array.from(squares, own);
+  }
+
+  /** The diagonal of a covariance of points with themselves becomes k(x, x). */
+  writeDiagonal(square: Matrix, squares: Matrix): Matrix {
+    return scoped((scope) => {
+      const { core, precision, rows } = square;
+      const change = diagonal(square, scope.keep(matrix(core, 1, rows, precision)));
+      const wanted = matrixFrom(core, 1, rows, this.self(squares.view()), precision);
+      blend(1, scope.keep(wanted), -1, change, change);
+      return addDiagonal(square, change);
+    });
   }
 
   free(): void {

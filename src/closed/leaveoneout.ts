@@ -22,13 +22,14 @@ export interface PointRange {
 
 /** Of a walk over the points. */
 export interface WalkOptions extends WorkOptions {
-  /** Which points, in this order; all of them if not given. */
+  /** Which points, in this order; all that there are if not given. */
   readonly ranges?: readonly PointRange[];
 }
 
 /** Where left-out scores come from. */
 export interface LeaveOneOut {
-  readonly points: number;
+  /** The points that have them, rising. */
+  readonly ranges: readonly PointRange[];
   readonly labels: number;
   /** mu [1,K] */
   readonly mean: Matrix;
@@ -36,9 +37,12 @@ export interface LeaveOneOut {
   forBlocks(stage: string, work: (block: LeftOutBlock) => void, options?: WalkOptions): Promise<void>;
 }
 
+/** All of so many points. */
+export const allPoints = (points: number): readonly PointRange[] => [{ from: 0, to: points }];
+
 /** The ranges cut into blocks of at most `rows`. */
-export function blocksOf(points: number, rows: number, ranges?: readonly PointRange[]): PointRange[] {
-  return (ranges ?? [{ from: 0, to: points }]).flatMap(({ from, to }) =>
+export function blocksOf(ranges: readonly PointRange[], rows: number): PointRange[] {
+  return ranges.flatMap(({ from, to }) =>
     Array.from({ length: Math.ceil((to - from) / rows) }, (_, i) => ({
       from: from + i * rows,
       to: Math.min(to, from + (i + 1) * rows),
@@ -56,7 +60,7 @@ const RUN = 128;
 /** At most `wanted` points of the ranges (but at least one run), in runs spread evenly over them. */
 export function someOf(ranges: readonly PointRange[], wanted: number): readonly PointRange[] {
   if (pointsIn(ranges) <= wanted) return ranges;
-  const runs = blocksOf(0, RUN, ranges);
+  const runs = blocksOf(ranges, RUN);
   const count = Math.max(1, Math.floor(wanted / RUN));
   return Array.from({ length: count }, (_, i) => runs[Math.floor((i * runs.length) / count)] as PointRange);
 }

@@ -1,16 +1,22 @@
 // Points of a data set in the memory of a core: sparse rows, as the model sees them, with their squared lengths.
 
 import { type Csr, rowSquares, scaleRows } from "../core/csr.ts";
-import { type Matrix, matrix, scoped } from "../core/matrix.ts";
+import { type Matrix, matrix, matrixFrom, scoped } from "../core/matrix.ts";
 
-/** Sparse rows x with |x|^2. The rows stay yours to free. */
+/**
+ * Sparse rows x with |x|^2. The rows stay yours to free. A text with words that the vocabulary does not have is longer
+ * than its row: then its squared length is given, and what is missing is at right angles to every other point.
+ */
 export class Points {
   readonly x: Csr;
   readonly squares: Matrix; // 1 x rows
 
-  constructor(x: Csr) {
+  constructor(x: Csr, squares?: ArrayLike<number>) {
     this.x = x;
-    this.squares = rowSquares(x, matrix(x.core, 1, x.rows, x.precision));
+    const { core, rows, precision } = x;
+    this.squares = squares
+      ? matrixFrom(core, 1, rows, squares, precision)
+      : rowSquares(x, matrix(core, 1, rows, precision));
   }
 
   get rows(): number {

@@ -15,7 +15,7 @@ import type { Pattern } from "../core/pattern.ts";
 import { pause } from "../core/progress.ts";
 import { type Sign, sparseQuadratic } from "../core/sums.ts";
 import type { InducingFeatures } from "./inducing.ts";
-import { blocksOf, type LeaveOneOut, type LeftOutBlock, type WalkOptions } from "./leaveoneout.ts";
+import { allPoints, blocksOf, type LeaveOneOut, type LeftOutBlock, type WalkOptions } from "./leaveoneout.ts";
 import type { Points } from "./points.ts";
 import type { RidgeSolution } from "./ridge.ts";
 import type { FeatureBlock, Statistics } from "./statistics.ts";
@@ -39,7 +39,7 @@ export interface FeatureWalk {
 export function featuresOf({ inducing, linear }: SparseFeatures, points: Points): FeatureWalk {
   const { core, precision } = points.x;
   const forBlocks: FeatureWalk["forBlocks"] = async (stage, work, options = {}) => {
-    const blocks = blocksOf(points.rows, BLOCK_ROWS, options.ranges);
+    const blocks = blocksOf(options.ranges ?? allPoints(points.rows), BLOCK_ROWS);
     const scope = new Scope();
     try {
       const rows = Math.min(BLOCK_ROWS, points.rows);
@@ -61,7 +61,7 @@ export function featuresOf({ inducing, linear }: SparseFeatures, points: Points)
 /** Features that are in memory already, one point a row. */
 export function featuresIn(phi: Matrix): FeatureWalk {
   const forBlocks: FeatureWalk["forBlocks"] = async (stage, work, options = {}) => {
-    const blocks = blocksOf(phi.rows, BLOCK_ROWS, options.ranges);
+    const blocks = blocksOf(options.ranges ?? allPoints(phi.rows), BLOCK_ROWS);
     for (const [number, { from, to }] of blocks.entries()) {
       await pause(options, stage, number / blocks.length);
       work({ from, to, phi: phi.rowRange(from, to) });
@@ -183,7 +183,7 @@ export async function forLeftOutBlocks(
 /** Left-out scores of one solution. */
 export function leaveOneOutOf(solution: RidgeSolution, features: FeatureWalk, labels: Pattern): LeaveOneOut {
   return {
-    points: features.points,
+    ranges: allPoints(features.points),
     labels: labels.columns,
     mean: solution.mean,
     forBlocks: (stage, work, options) => forLeftOutBlocks([solution], features, labels, stage, work, options),

@@ -32,7 +32,7 @@ const DIRECTION_BYTES = 2 ** 28;
 export interface StackOptions extends Omit<ChooseOptions, "ranges"> {
   /** P, how many directions. */
   readonly rank?: number;
-  /** Points that it is fitted on; all of them if not given. */
+  /** Points that it is fitted on; all that have left-out scores if not given. */
   readonly ranges?: readonly PointRange[];
   readonly seed?: number;
 }
@@ -102,7 +102,7 @@ export async function fitStack(
   labels: Pattern,
   options: StackOptions = {},
 ): Promise<Stack> {
-  const { ranges = [{ from: 0, to: source.points }], rank = 100, seed = 0, ...rest } = options;
+  const { ranges = source.ranges, rank = 100, seed = 0, ...rest } = options;
   const { core, precision } = source.mean;
   const scope = new Scope();
   try {

@@ -6,10 +6,10 @@
 // After all k, S = -inverse(A). n^3 multiplications and additions, nearly all in H H' of the lower triangle; the
 // second triangle is only written at the end, and beside A there is one column of blocks.
 
-import { fill, gemm, scale, syrk, transpose } from "./dense.ts";
+import { addDiagonal, fill, gemm, scale, syrk, transpose } from "./dense.ts";
 import { ArgumentError } from "./errors.ts";
 import { cholesky, FACTORED, inverseFromFactor, solveTriangular } from "./factor.ts";
-import { type Matrix, matrix, Scope } from "./matrix.ts";
+import { type Matrix, matrix, Scope, scoped } from "./matrix.ts";
 import { pause, type WorkOptions } from "./progress.ts";
 import { allFinite, isSquare } from "./shapes.ts";
 
@@ -126,5 +126,30 @@ async function subtractSquare(h: Matrix, s: Matrix, options: WorkOptions, fracti
       await pause(options, "inverse", fraction);
       spent = 0;
     }
+  }
+}
+
+/** Columns of inverse(L) that are made together. */
+const COLUMNS_AT_ONCE = 512;
+
+/**
+ * The columns of inverse(L), L lower triangular, some at a time: `work` gets rows `from` to n of columns `from` on (what
+ * is above is zero) in a matrix that is freed afterwards.
+ */
+export async function lowerInverseColumns(
+  l: Matrix,
+  work: (columns: Matrix, from: number) => void,
+  options: WorkOptions = {},
+): Promise<void> {
+  const n = isSquare("l", l);
+  const { core, precision } = l;
+  for (let from = 0; from < n; from += COLUMNS_AT_ONCE) {
+    await pause(options, "triangle", from / n);
+    const width = Math.min(COLUMNS_AT_ONCE, n - from);
+    scoped((scope) => {
+      const columns = scope.keep(matrix(core, n - from, width, precision));
+      addDiagonal(columns.rowRange(0, width), fill(scope.keep(matrix(core, 1, width, precision)), 1));
+      work(solveTriangular(l.block(from, from, n - from, n - from), columns), from);
+    });
   }
 }

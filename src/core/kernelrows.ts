@@ -3,7 +3,7 @@
 
 import { sameSize } from "./check.ts";
 import type { Core, Precision } from "./core.ts";
-import { type Csr, type RowRange, rowRange, rowSquares } from "./csr.ts";
+import { type Csr, type RowRange, rowRange } from "./csr.ts";
 import { type Integers, integers, type Matrix, matrix, matrixFrom, Scope } from "./matrix.ts";
 import { alike, hasShape } from "./shapes.ts";
 
@@ -23,8 +23,6 @@ export class Postings {
   /** Columns with so many entries that they are kept in full, one a row; fullNumber has their row, or -1. */
   readonly fullNumber: Integers; // [columns]
   readonly full: Matrix; // full columns x rows
-  /** |z|^2 of each row. */
-  readonly squares: Matrix; // 1 x rows
 
   readonly #scope = new Scope();
 
@@ -47,7 +45,6 @@ export class Postings {
       this.value = this.#scope.keep(matrixFrom(core, 1, value.length, value, precision));
       this.fullNumber = this.#scope.keep(integers(core, numbers));
       this.full = this.#scope.keep(matrix(core, count, rows, precision));
-      this.squares = rowSquares(z, this.#scope.keep(matrix(core, 1, rows, precision)));
       const elements = this.full.view();
       for (let c = 0; c < columns; c++) {
         const number = numbers[c] as number;

@@ -1,20 +1,22 @@
 // Criteria against plain loops, the search uphill, and the stack on many labels.
 
 import { describe, expect, test } from "vitest";
-import { chooseRidge } from "../../src/closed/choose.ts";
+import { chooseExact, chooseRidge } from "../../src/closed/choose.ts";
 import {
   type Criterion,
   climb,
+  judge,
   logLossCriterion,
   precisionCriterion,
   squaredErrorCriterion,
 } from "../../src/closed/criterion.ts";
 import { fitExact } from "../../src/closed/exact.ts";
-import { blocksOf, pointsIn, someOf } from "../../src/closed/leaveoneout.ts";
+import { allPoints, blocksOf, pointsIn, someOf } from "../../src/closed/leaveoneout.ts";
 import { Points, toUnitRows } from "../../src/closed/points.ts";
 import { featuresOf, learnPoints } from "../../src/closed/sparse.ts";
 import { fitStack } from "../../src/closed/stack.ts";
 import { Statistics } from "../../src/closed/statistics.ts";
+import { spreadOver, subsetOf } from "../../src/closed/subset.ts";
 import { csr, matrix, matrixFrom, Pattern, scoped } from "../../src/core/index.ts";
 import {
   difference,
@@ -39,7 +41,7 @@ test("criteria are what plain loops give, whatever the blocks", async () => {
       const S = rowsOf(randomNumbers(240, 5), 8).map((row) => row.map((s) => 0.9 * s + 0.3));
       const labels = scope.keep(new Pattern(core, 8, listsOf(Y)));
       const figureOf = (criterion: Criterion, size: number): number => {
-        for (const { from, to } of blocksOf(30, size)) {
+        for (const { from, to } of blocksOf(allPoints(30), size)) {
           const scores = matrixFrom(core, to - from, 8, S.slice(from, to).flat(), "f64");
           criterion.add({ from, to, scores, variances: new Float64Array(0) }, labels);
           scores.free();
@@ -77,13 +79,13 @@ describe("ranges of points", () => {
       { from: 3, to: 10 },
       { from: 20, to: 21 },
     ];
-    expect(blocksOf(99, 4, ranges)).toEqual([
+    expect(blocksOf(ranges, 4)).toEqual([
       { from: 3, to: 7 },
       { from: 7, to: 10 },
       { from: 20, to: 21 },
     ]);
     expect(someOf(ranges, 8)).toBe(ranges);
-    const some = someOf([{ from: 0, to: 100_000 }], 10_000);
+    const some = someOf(allPoints(100_000), 10_000);
     expect(pointsIn(some)).toBeLessThanOrEqual(10_000);
     expect(pointsIn(some)).toBeGreaterThan(9_000);
     expect(new Set(some.map(({ from }) => from)).size).toBe(some.length);
@@ -129,6 +131,28 @@ test("the noise with the best left-out figure is chosen", async () => {
       figures.forEach((figure, place) => {
         expect([undefined, alone[place]]).toContain(figure);
       });
+    });
+  });
+});
+
+test("the covariance with the best left-out figure is chosen on some of the points", async () => {
+  await withCore(oneThread, async (core) => {
+    await scoped(async (scope) => {
+      const { X, Y } = randomProblem(6, { points: 60 });
+      const points = scope.keep(new Points(toUnitRows(scope.keep(csr(core, sparseOf(X), "f64")))));
+      const labels = scope.keep(new Pattern(core, 4, listsOf(Y)));
+      const choices = [0.001, 1, 1000].map((noise) => ({ noise, kernel: { name: "se" as const } }));
+      const criterion = squaredErrorCriterion;
+      const { choice, figures } = await chooseExact(points, labels, { choices, criterion, fitted: 40 });
+      const alone: number[] = [];
+      const some = scope.keep(subsetOf(points, labels, spreadOver(60, 40)));
+      expect(some.points.rows).toBe(40);
+      for (const of of choices) {
+        const form = scope.keep(await fitExact(some.points, some.labels, of));
+        alone.push(await judge(form, some.labels, criterion()));
+      }
+      expect(difference([figures], [alone])).toBeLessThan(1e-9);
+      expect(choice).toBe(choices[alone.indexOf(Math.max(...alone))]);
     });
   });
 });

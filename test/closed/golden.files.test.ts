@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { fitExact, kernelMatrix } from "../../src/closed/exact.ts";
+import { type ExactWay, fitExact, kernelMatrix } from "../../src/closed/exact.ts";
 import { inducingFeatures } from "../../src/closed/inducing.ts";
 import { Kernel } from "../../src/closed/kernel.ts";
 import type { LeaveOneOut } from "../../src/closed/leaveoneout.ts";
@@ -59,13 +59,14 @@ async function exactErrors(
   core: Core,
   precision: Precision,
   problem: ClosedCase,
+  by: ExactWay,
 ): Promise<Record<string, number>> {
   return await scoped(async (scope) => {
     const { training, tests, labels } = place(core, precision, problem, scope);
     const n = problem.X.length;
     const k = problem.mean.length;
     const expected = problem.exact;
-    const options = { noise: problem.lam, kernel: { name: "se" } } as const;
+    const options = { noise: problem.lam, kernel: { name: "se" }, by } as const;
     const kernel = scope.keep(new Kernel(core, precision, options.kernel));
     const index = scope.keep(new Postings(training.x));
     const lower = await kernelMatrix(training, index, kernel, scope.keep(matrix(core, n, n, precision)));
@@ -225,11 +226,19 @@ async function stackErrors(
   return errors;
 }
 
+type Errors = (core: Core, precision: Precision, problem: ClosedCase) => Promise<Record<string, number>>;
+
+const forms: Record<string, Errors> = {
+  "exact (inverse)": (...problem) => exactErrors(...problem, "inverse"),
+  "exact (factor)": (...problem) => exactErrors(...problem, "factor"),
+  sparse: sparseErrors,
+};
+
 for (const kind of coreKinds) {
   for (const precision of ["f32", "f64"] as const) {
     describe(`closed form, ${precision}, ${kind.name}`, () => {
       for (const problem of cases) {
-        for (const [form, errorsOf] of Object.entries({ exact: exactErrors, sparse: sparseErrors })) {
+        for (const [form, errorsOf] of Object.entries(forms)) {
           test(`${form} form of "${problem.name}"`, async () => {
             await withCore(kind, async (core) => {
               const errors = await errorsOf(core, precision, problem);

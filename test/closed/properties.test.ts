@@ -14,6 +14,7 @@ import {
   leaveOneOutOf,
 } from "../../src/closed/sparse.ts";
 import { Statistics } from "../../src/closed/statistics.ts";
+import { subsetOf } from "../../src/closed/subset.ts";
 import {
   type Core,
   csr,
@@ -32,6 +33,7 @@ import {
   rowsOf,
   sparseOf,
   turned,
+  unit,
 } from "../support/closed.ts";
 import { coreKinds, withCore } from "../support/cores.ts";
 
@@ -113,7 +115,16 @@ describe("leaving one out", () => {
             const options = { noise, kernel, mean: means(Y) };
             const whole = new Placed(core, "f64", X, Y, scope);
             const form = scope.keep(await fitExact(whole.points, whole.labels, options));
+            expect(form.by).toBe("inverse");
             const { scores, variances } = await leftOut(form);
+            // By the factor, only the last points have left-out scores.
+            const last = scope.keep(
+              await fitExact(whole.points, whole.labels, { ...options, by: "factor", leftOut: 5 }),
+            );
+            expect(last.ranges).toEqual([{ from: X.length - 5, to: X.length }]);
+            const some = await leftOut(last);
+            expect(difference(some.scores, scores.slice(-5))).toBeLessThan(1e-9);
+            expect(difference([some.variances], [variances.slice(-5)])).toBeLessThan(1e-9);
             for (let i = 0; i < X.length; i++) {
               const rest = new Placed(core, "f64", without(X, i), without(Y, i), scope);
               const own = new Placed(core, "f64", [X[i] as number[]], [Y[i] as number[]], scope);
@@ -258,7 +269,7 @@ describe("limits coincide", () => {
         const { points, labels } = new Placed(core, "f64", rows, ys, scope);
         const exact = scope.keep(await fitExact(points, labels, { noise, kernel: { name: "se" } }));
         const denseZ = scope.keep(matrixFrom(core, rows.length, 7, unitRows(points), "f64"));
-        const inputs: InducingInputs[] = [{ rows: points.x }, { inputs: denseZ }];
+        const inputs: InducingInputs[] = [{ points }, { inputs: denseZ }];
         for (const z of inputs) {
           const inducing = scope.keep(await inducingFeatures(z, { name: "se" }, { jitter: 1e-10 }));
           const features = (of: Points) => featuresOf({ inducing, linear: false }, of);
@@ -302,6 +313,40 @@ describe("limits coincide", () => {
           expect(difference([a.variances], [b.variances.map((v) => v * noise)])).toBeLessThan(1e-9);
         });
       }
+    });
+  });
+});
+
+test("what the vocabulary does not have is at right angles to everything else", async () => {
+  await withCore(oneThread, async (core) => {
+    await scoped(async (scope) => {
+      const { X, Y } = randomProblem(12);
+      const shorter = X.map((row, i) => unit(row).map((value) => value * (0.3 + 0.05 * i)));
+      // Each row with a column of its own that makes its length 1, and the same rows without these columns.
+      const longer = shorter.map((row, i) => [
+        ...row,
+        ...X.map((_, j) => (i === j ? Math.sqrt(1 - row.reduce((sum, value) => sum + value * value, 0)) : 0)),
+      ]);
+      const labels = scope.keep(new Pattern(core, 4, listsOf(Y)));
+      const place = (rows: Rows, squares?: number[]): Points => {
+        const x = scope.keep(csr(core, sparseOf(rows, (rows[0] as number[]).length), "f64"));
+        return scope.keep(new Points(x, squares));
+      };
+      const [a, b] = [
+        place(longer),
+        place(
+          shorter,
+          X.map(() => 1),
+        ),
+      ];
+      const options = { noise, kernel: { name: "se" } } as const;
+      const exact = async (points: Points) => scope.keep(await fitExact(points, labels, options));
+      const [ofA, ofB] = [await exact(a), await exact(b)];
+      expect(difference((await leftOut(ofA)).scores, (await leftOut(ofB)).scores)).toBeLessThan(1e-12);
+      const spread = scope.keep(subsetOf(b, labels, [5, 2, 9]));
+      expect([...spread.points.squares.toArray()]).toEqual([1, 1, 1]);
+      const inducing = scope.keep(await inducingFeatures({ points: spread.points }, { name: "se" }));
+      expect(inducing.count).toBe(3);
     });
   });
 });

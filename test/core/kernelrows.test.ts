@@ -111,12 +111,6 @@ function products(core: Core, precision: Precision, size: Sizes, scope: Scope, t
   expect(worst(sparseProducts(x, index, out, { from }).toArray(), tail(expected, others, from))).toBeLessThan(
     tolerance,
   );
-  const squares = fill(1, others, (_, j) =>
-    dense(zs)
-      .slice(j * columns, (j + 1) * columns)
-      .reduce((sum, value) => sum + value * value, 0),
-  );
-  expect(worst(index.squares.toArray(), squares)).toBeLessThan(tolerance);
   const own = scope.keep(new Postings(x));
   const half = scope.keep(matrix(core, rows - from, rows, precision));
   half.set(new Float64Array((rows - from) * rows).fill(7));
