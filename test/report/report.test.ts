@@ -115,7 +115,7 @@ describe("the report's figures", () => {
           elements(dot).find(({ tag }) => tag === wanted),
         ) as [Element, Element];
         const height = Number(circle.attributes.cy);
-        const [, low, high] = /^M[\d.]+ ([\d.]+)V([\d.]+)$/.exec(interval.attributes.d as string) ?? [];
+        const [, low, high] = /^M[\d.]+ ([\d.]+)V([\d.]+)m/.exec(interval.attributes.d as string) ?? [];
         const group = groups[g] as (typeof groups)[number];
         // A part of one is as many pixels everywhere.
         const pixels = (Number(low) - Number(high)) / (group.high - group.low);

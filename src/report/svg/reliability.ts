@@ -22,7 +22,7 @@ export function reliabilityDrawing(name: string, groups: readonly ReliabilityGro
   const dots = groups.map(({ meanProbability, frequency, low, high, count }) => {
     const [cx, cy] = [x(100 * meanProbability), y(100 * frequency)];
     const text = `said ${inPercent(meanProbability)} %, came true ${inPercent(frequency)} % (95 % interval ${inPercent(low)} to ${inPercent(high)} %), ${grouped(count)} predictions`;
-    return html`<g><title>${text}</title><path class="interval" d="M${cx} ${y(100 * low)}V${y(100 * high)}"/><circle class="dot" cx="${cx}" cy="${cy}" r="4"/></g>`;
+    return html`<g><title>${text}</title><path class="interval" d="M${cx} ${y(100 * low)}V${y(100 * high)}m-4 0h8M${cx} ${y(100 * low)}m-4 0h8"/><circle class="dot" cx="${cx}" cy="${cy}" r="3"/></g>`;
   });
   const description = `Reliability plot of ${name}: how often predictions came true against the probability that was said, with a 95 % interval and the line where both are equal. The numbers are in the table below.`;
   return drawing("reliability", SIZE, HEIGHT, description, [
