@@ -5,6 +5,7 @@ export { type CompactOptions, compactModel, type NumberType, type VarianceForm }
 export { type Core, type CoreOptions, createCore } from "./core/core.ts";
 export { ArgumentError, NotFiniteError, OutOfMemoryError } from "./core/errors.ts";
 export * from "./data/index.ts";
+export { type ReadSource, readBatches, readDataset } from "./io/dataset.ts";
 export { FileError, FormatError } from "./io/errors.ts";
 export * from "./metrics/index.ts";
 export { modelFromBytes, modelToBytes } from "./model/file.ts";

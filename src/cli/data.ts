@@ -1,18 +1,21 @@
 // Flags that say how data files are read, shared by the commands that read them.
 
 import type { ReadOptions, ReadResult, SkippedRow } from "../data/options.ts";
-import { readDataset } from "../data/reader.ts";
-import { TfidfVectoriser } from "../data/tfidf.ts";
+import { type TfidfOptions, TfidfVectoriser } from "../data/tfidf.ts";
+import { readDataset } from "../io/dataset.ts";
 import { openInput } from "../io/files.ts";
 import type { TrainedModel } from "../model/model.ts";
 import { type Flags, given, type Parsed, UsageError } from "./flags.ts";
 import type { Terminal } from "./terminal.ts";
 
+const FORMATS = ["auto", "xc", "svmlight", "jsonl", "json", "csv", "annif", "numpy", "parquet"] as const;
+
 export const dataFlags: Flags = {
   format: {
-    kind: "text",
+    kind: "choice",
+    choices: FORMATS,
     value: "NAME",
-    help: "xc, svmlight, jsonl or csv (default: told by name and first line)",
+    help: `${FORMATS.slice(1).join(", ")} (default: told by name and content)`,
   },
   lenient: { kind: "switch", help: "skip broken rows and count them" },
   text: {
@@ -27,6 +30,18 @@ export const dataFlags: Flags = {
     repeat: true,
     help: "key or column with the labels (default: labels); those of several are united",
   },
+  "one-hot": {
+    kind: "text",
+    value: "NAME",
+    repeat: true,
+    help: "columns that are labels, with 1 or 0 in them; * stands for anything",
+  },
+  "labels-from": {
+    kind: "text",
+    value: "FILE",
+    help: "the labels of FILE, where it is .npy or .npz without them",
+  },
+  "valid-labels-from": { kind: "text", value: "FILE", help: "likewise those of the --valid file" },
   id: { kind: "text", value: "NAME", help: "key or column with the id of a row (default: id)" },
   "label-separator": {
     kind: "text",
@@ -37,6 +52,11 @@ export const dataFlags: Flags = {
 
 export const textFlags: Flags = {
   ngrams: { kind: "number", help: "longest run of words that is a term (default: 1)" },
+  "char-ngrams": {
+    kind: "text",
+    value: "N-M",
+    help: "also runs of N to M characters within a word, e.g. 3-5; with --ngrams 0 these alone",
+  },
   "min-df": { kind: "number", help: "a term occurs in at least N texts (default: 2)" },
   "max-df": {
     kind: "number",
@@ -47,21 +67,38 @@ export const textFlags: Flags = {
 };
 
 export function readOptions(flags: Parsed): ReadOptions {
-  const format = flags.text("format");
-  if (format !== undefined && !["xc", "svmlight", "jsonl", "csv", "auto"].includes(format)) {
-    throw new UsageError(`--format: found ${format}, expected xc, svmlight, jsonl or csv`);
-  }
   return {
     lenient: flags.on("lenient"),
     ...given({
-      format: format as ReadOptions["format"],
+      format: flags.text("format") as ReadOptions["format"],
       text: someOf(flags, "text"),
       labels: someOf(flags, "labels"),
+      oneHot: someOf(flags, "one-hot"),
       id: flags.text("id"),
       labelSeparator: flags.text("label-separator"),
     }),
     nameOption: (option) => `--${option.replaceAll(/[A-Z]/g, (capital) => `-${capital.toLowerCase()}`)}`,
   };
+}
+
+/** How texts become terms. */
+function termOptions(flags: Parsed): TfidfOptions {
+  return given({
+    wordNgrams: flags.number("ngrams"),
+    charNgrams: characterRange(flags.text("char-ngrams")),
+    minDocuments: flags.number("min-df"),
+    maxDocuments: flags.number("max-df"),
+    maxFeatures: flags.number("max-features"),
+  });
+}
+
+/** "3-5" or "4" */
+function characterRange(written: string | undefined): [least: number, most: number] | undefined {
+  if (written === undefined) return undefined;
+  const [, least, most = least] = /^([1-9])(?:-([1-9]))?$/.exec(written) ?? [];
+  if (least === undefined || Number(most) < Number(least))
+    throw new UsageError(`--char-ngrams: found ${written}, expected two numbers from 1 to 9 such as 3-5`);
+  return [Number(least), Number(most)];
 }
 
 function someOf(flags: Parsed, name: string): string[] | undefined {
@@ -77,17 +114,12 @@ export async function readData(
   model?: TrainedModel,
 ): Promise<ReadResult> {
   const options = readOptions(flags);
-  const tfidf = given({
-    wordNgrams: flags.number("ngrams"),
-    minDocuments: flags.number("min-df"),
-    maxDocuments: flags.number("max-df"),
-    maxFeatures: flags.number("max-features"),
-  });
-  const { stream, name, size } = await openInput(path);
-  const result = await readDataset(stream, {
-    file: name,
-    ...given({ size }),
+  const tfidf = termOptions(flags);
+  const name = path === "-" ? "standard input" : path;
+  const labels = flags.text(path === flags.text("valid") ? "valid-labels-from" : "labels-from");
+  const result = await readDataset(path, {
     ...options,
+    ...(labels === undefined ? {} : { labelsFrom: (await openInput(labels)).stream }),
     ...(model ? fromModel(model) : { tfidf }),
     onProgress: ({ bytes, total, rows }) =>
       terminal.show(`reading ${name}: ${rows} rows`, total ? bytes / total : undefined),

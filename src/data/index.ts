@@ -24,12 +24,14 @@ export type {
   Batch,
   Batches,
   DataFormat,
+  DataRow,
   ReadOptions,
   ReadProgress,
   ReadResult,
   SkippedRow,
   SkippedRows,
+  TextFormat,
 } from "./options.ts";
-export { readBatches, readDataset } from "./reader.ts";
+export { type DataSource, readBatches, readDataset } from "./reader.ts";
 export { tokenise } from "./text.ts";
 export { TfidfFitter, type TfidfOptions, type TfidfState, TfidfVectoriser } from "./tfidf.ts";

@@ -241,7 +241,7 @@ export async function readDataset(source: DataSource, options: ReadOptions = {})
  * between them the rows that a lenient reader skipped. Texts need a `vectoriser`. Labels are not required unless
  * asked for.
  */
-export function readBatches(source: DataSource, options: ReadOptions = {}): Batches {
+export function readBatches(source: DataSource | Promise<DataSource>, options: ReadOptions = {}): Batches {
   const pending: SkippedRow[] = [];
   const reading = new Reading({ requireLabels: false, ...options });
   const { intake } = reading;
@@ -255,7 +255,7 @@ export function readBatches(source: DataSource, options: ReadOptions = {}): Batc
       const own = pending.splice(0).map((row) => ({ ...row, rowsBefore: row.rowsBefore - before }));
       return { ...intake.take(reading.format as DataFormat), skipped: own };
     };
-    for await (const _ of reading.blocks(source)) if (intake.rows > taken) yield take();
+    for await (const _ of reading.blocks(await source)) if (intake.rows > taken) yield take();
     if (intake.rows > taken || pending.length > 0) yield take();
   }
   return {

@@ -92,7 +92,7 @@ describe("wrong usage", () => {
     [["predict", "m", "a.txt", "--top", "0"], "--top: found 0, expected a whole number of at least 1"],
     [
       ["predict", "m", "a.txt", "--format", "pdf"],
-      "--format: found pdf, expected xc, svmlight, jsonl or csv",
+      "--format: found pdf, expected auto, xc, svmlight, jsonl, json, csv, annif, numpy or parquet",
     ],
     [["eval", "m"], "mlgpf eval takes a model and a data file"],
     [["inspect"], "mlgpf inspect takes one model"],

@@ -30,7 +30,9 @@ interface Hyparquet {
 /** Rows of a file, one group of rows after another. */
 export async function* parquetRows(bytes: Uint8Array, intake: Intake): AsyncGenerator<JsonObject> {
   const { parquetMetadataAsync, parquetReadObjects } = await load<Hyparquet>(PACKAGE, intake);
-  const { compressors } = await import(COMPRESSORS).catch(() => ({ compressors: undefined }));
+  const { compressors } = await import(/* @vite-ignore */ COMPRESSORS).catch(() => ({
+    compressors: undefined,
+  }));
   const complete = featureMaker(intake);
   const whole = bytes.byteLength === bytes.buffer.byteLength ? bytes : bytes.slice();
   const buffer = whole.buffer as ArrayBuffer;
@@ -53,7 +55,7 @@ export async function* parquetRows(bytes: Uint8Array, intake: Intake): AsyncGene
 
 async function load<T>(name: string, intake: Intake): Promise<T> {
   try {
-    return (await import(name)) as T;
+    return (await import(/* @vite-ignore */ name)) as T;
   } catch {
     intake.refuse(0, "a Parquet file", `the package ${name} to read it (npm install ${name})`);
   }

@@ -1,0 +1,82 @@
+// Data sets from whatever a person has at hand: a path, a folder of texts, an address, bytes, or rows in memory.
+
+import { DataError } from "../data/errors.ts";
+import type { Batches, ReadOptions, ReadResult } from "../data/options.ts";
+import { readBatches as batchesOf, type DataSource, readDataset as datasetOf } from "../data/reader.ts";
+import { FileError } from "./errors.ts";
+
+/**
+ * What a data set can be read from. A text is a path (in Node, Deno and Bun; "-" is standard input) or an address
+ * (`https://...`), unless it has a line break: then it is the data. A path of a folder means the texts in it.
+ */
+export type ReadSource = DataSource | URL;
+
+interface Opened {
+  readonly source: DataSource;
+  readonly options: ReadOptions;
+}
+
+async function open(source: ReadSource, options: ReadOptions): Promise<Opened> {
+  if (source instanceof URL)
+    return source.protocol === "file:" ? openPath(source, options) : openAddress(source, options);
+  if (typeof source !== "string" || /[\n\r]/.test(source)) return { source, options };
+  return /^https?:\/\//i.test(source) ? openAddress(new URL(source), options) : openPath(source, options);
+}
+
+async function openAddress(address: URL, options: ReadOptions): Promise<Opened> {
+  const file = address.href;
+  const response = await fetch(address, options.signal ? { signal: options.signal } : {});
+  if (!response.ok || response.body === null)
+    throw new DataError({
+      file,
+      line: 0,
+      found: `status ${response.status}`,
+      expected: "a file at this address",
+    });
+  const size = Number(response.headers.get("content-length"));
+  return { source: response.body, options: { file, ...(size > 0 && { size }), ...options } };
+}
+
+/** What needs a file system is loaded only here. */
+async function openPath(place: string | URL, options: ReadOptions): Promise<Opened> {
+  const { process } = globalThis as { process?: { versions?: { node?: string } } }; // Deno and Bun have one too
+  if (process?.versions?.node === undefined) {
+    const why = "there is no file system here; give a Blob, bytes or a stream instead of a path";
+    throw new FileError("read", String(place), why, "ENOSYS");
+  }
+  const { openInput } = await import("./files.ts");
+  const path = typeof place === "string" ? place : (await import("node:url")).fileURLToPath(place);
+  try {
+    const { stream, name, size } = await openInput(path);
+    return { source: stream, options: { file: name, ...(size !== undefined && { size }), ...options } };
+  } catch (error) {
+    if (!(error instanceof FileError && error.code === "EISDIR")) throw error;
+  }
+  const { folderRows } = await import("./folder.ts");
+  const { text: _text, labels: _labels, id: _id, ...rest } = options; // a folder has no keys to choose from
+  return { source: folderRows(path), options: { file: path, ...rest } };
+}
+
+/**
+ * Reads a whole data set from a path, an address, bytes, or rows such as `{ text: "...", labels: ["..."] }`. Refuses
+ * a broken file with a `DataError`, or skips and counts broken rows when `lenient`.
+ */
+export async function readDataset(source: ReadSource, options: ReadOptions = {}): Promise<ReadResult> {
+  const opened = await open(source, options);
+  return await datasetOf(opened.source, opened.options);
+}
+
+/**
+ * Reads piece by piece, for predicting on input of any length: gives the rows of each block as they come, and
+ * between them the rows that a lenient reader skipped. Texts need a `vectoriser`. Labels are not required unless
+ * asked for.
+ */
+export function readBatches(source: ReadSource, options: ReadOptions = {}): Batches {
+  const opened = open(source, options);
+  opened.catch(() => {}); // said when the first batch is asked for
+  const file = typeof source === "string" && !/[\n\r]/.test(source) ? source : undefined;
+  return batchesOf(
+    opened.then(({ source: bytes }) => bytes),
+    { ...(file !== undefined && { file }), ...options },
+  );
+}
