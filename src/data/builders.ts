@@ -1,7 +1,7 @@
 // Rows are built entry by entry, and a row can be given up halfway: that is how broken rows are skipped.
 
-import type { LabelSets, SparseRows } from "./dataset.ts";
 import { type Growable, growableFloats, growableIntegers } from "./growable.ts";
+import type { LabelSets, SparseRows } from "./rows.ts";
 
 /** True when data[from..to) rises strictly. */
 function rises(data: Int32Array, from: number, to: number): boolean {

@@ -2,8 +2,8 @@
 // are the whole state; they are saved in the model, and the weights come out the same in every runtime.
 
 import { SparseRowsBuilder } from "./builders.ts";
-import { documentFrequencies, type SparseRows } from "./dataset.ts";
 import { DataError } from "./errors.ts";
+import { documentFrequencies, type SparseRows } from "./rows.ts";
 import { addCounts, forEachTerm, inverseFrequency, termWeights } from "./terms.ts";
 
 /** What a term is, and how it is weighed. */
