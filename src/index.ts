@@ -20,5 +20,11 @@ export {
   type PredictOptions,
 } from "./predict/load.ts";
 export type { EarlyStopping, TrainOptions } from "./train/options.ts";
-export type { NoteProgress, PreparationProgress, StepProgress, TrainProgress } from "./train/progress.ts";
+export type {
+  NoteProgress,
+  PreparationProgress,
+  StepProgress,
+  StepValue,
+  TrainProgress,
+} from "./train/progress.ts";
 export { type RunOptions, train } from "./train/train.ts";

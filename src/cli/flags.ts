@@ -1,7 +1,6 @@
 // Flags of the commands: what they are called, what they take, how they are read. A table of flags is all that a command
 // says about its own; parsing, the help and the errors are made from it.
 
-import { parseArgs } from "node:util";
 import { ArgumentError } from "../core/errors.ts";
 import { checked, fromText, type Kind, placeholder, wordsOf } from "../options/kinds.ts";
 import { didYouMean } from "../options/nearest.ts";
@@ -44,15 +43,23 @@ export interface Parsed {
 export function parseFlags(args: string[], flags: Flags, command = "mlgpf"): Parsed {
   const values = new Map<string, unknown[]>();
   const positional: string[] = [];
-  for (const token of tokens(withBare(args, flags), flags)) {
-    if (token.kind === "positional") positional.push(token.value);
-    if (token.kind !== "option") continue;
-    const { name, value } = meant(token.rawName, token.name, token.value, token.inlineValue, flags, command);
+  for (let at = 0; at < args.length; at++) {
+    const arg = args[at] as string;
+    if (arg === "--") {
+      positional.push(...args.slice(at + 1));
+      break;
+    }
+    if (!looksLikeFlag(arg)) {
+      positional.push(arg);
+      continue;
+    }
+    const [, raw = "", inline] = /^([^=]*)(?:=([\s\S]*))?$/.exec(arg) ?? [];
+    const { name, flag, on } = findFlag(raw, flags, command);
+    const next = inline === undefined && takesNext(flag, args[at + 1]) ? args[++at] : undefined;
     const found = values.get(name) ?? [];
-    const { kind, repeat } = flags[name] as Flag;
-    if (found.length > 0 && !repeat && kind !== "switch")
-      throw new UsageError(`--${name}: found it twice, expected it once`);
-    values.set(name, [...found, value]);
+    if (found.length > 0 && !flag.repeat && flag.kind !== "switch")
+      throw new UsageError(`${raw}: found it twice, expected it once`);
+    values.set(name, [...found, flagValue(flag, raw, on, inline ?? next, args[at + 1])]);
   }
   const last = (name: string): unknown => values.get(name)?.at(-1);
   return {
@@ -65,61 +72,43 @@ export function parseFlags(args: string[], flags: Flags, command = "mlgpf"): Par
   };
 }
 
-function tokens(args: string[], flags: Flags): Required<ReturnType<typeof parseArgs>>["tokens"] {
-  const options = Object.fromEntries(
-    Object.entries(flags).map(([name, { kind }]) => [
-      name,
-      { type: kind === "switch" ? ("boolean" as const) : ("string" as const) },
-    ]),
-  );
-  // What is wrong is found below: the runtimes word it differently.
-  return parseArgs({ args, options, allowPositionals: true, strict: false, tokens: true }).tokens;
+const isNumber = (text: string): boolean => text.trim() !== "" && Number.isFinite(Number(text));
+const looksLikeFlag = (text: string): boolean => /^-./.test(text) && !isNumber(text);
+
+/** Whether the argument after a flag is its value. A flag that may stand alone takes a number. */
+function takesNext({ kind, bare }: Flag, next: string | undefined): boolean {
+  if (kind === "switch" || next === undefined) return false;
+  return bare === undefined ? !looksLikeFlag(next) : isNumber(next);
 }
 
-/** The flag that was given and its value, checked. */
-function meant(
-  raw: string,
-  given: string,
-  text: string | undefined,
-  inline: boolean | undefined,
-  flags: Flags,
-  command: string,
-): { name: string; value: unknown } {
-  const positive = given.replace(/^no-/, "");
-  const negated = !Object.hasOwn(flags, given) && flags[positive]?.negatable === true;
-  const name = negated ? positive : given;
+/** The flag that was typed, and what it says if it is a switch. */
+function findFlag(raw: string, flags: Flags, command: string): { name: string; flag: Flag; on: boolean } {
+  const typed = raw.replace(/^--?/, "");
+  const positive = typed.replace(/^no-/, "");
+  const negated = !Object.hasOwn(flags, typed) && flags[positive]?.negatable === true;
+  const name = negated ? positive : typed;
   const flag = raw.startsWith("--") && Object.hasOwn(flags, name) ? flags[name] : undefined;
   if (flag === undefined)
     throw new UsageError(
-      `${raw}: ${command} has no such option${didYouMean(given, Object.keys(flags), "--")}`,
+      `${raw}: ${command} has no such option${didYouMean(typed, Object.keys(flags), "--")}`,
     );
-  if (flag.kind === "switch") {
-    if (text !== undefined) throw new UsageError(`${raw}: found the value ${text}, expected none`);
-    return { name, value: !negated };
-  }
-  const looksLikeFlag = !inline && text !== undefined && /^-./.test(text) && Number.isNaN(Number(text));
-  if (text === undefined || looksLikeFlag)
-    throw new UsageError(`${raw}: found ${text ?? "nothing"}, expected a value`);
-  return { name, value: checkedValue(flag, raw, text) };
+  return { name, flag, on: !negated };
 }
 
-function checkedValue(flag: Flag, raw: string, text: string): unknown {
+/** The value of a flag, checked; `after` is what stood where its value was expected. */
+function flagValue(flag: Flag, raw: string, on: boolean, text: string | undefined, after?: string): unknown {
+  if (flag.kind === "switch") {
+    if (text !== undefined) throw new UsageError(`${raw}: found the value ${text}, expected none`);
+    return on;
+  }
+  const typed = text ?? flag.bare;
+  if (typed === undefined) throw new UsageError(`${raw}: found ${after ?? "nothing"}, expected a value`);
   try {
-    const value = fromText(flag, raw, text);
+    const value = fromText(flag, raw, typed);
     return typeof value === "object" ? value : checked(flag, raw, value, undefined);
   } catch (error) {
     throw error instanceof ArgumentError ? new UsageError(error.message) : error;
   }
-}
-
-/** Fills in the values of flags that may stand without one. */
-function withBare(args: string[], flags: Flags): string[] {
-  return args.map((arg, i) => {
-    const bare = arg.startsWith("--") ? flags[arg.slice(2)]?.bare : undefined;
-    const next = args[i + 1];
-    const hasValue = next !== undefined && next.trim() !== "" && Number.isFinite(Number(next));
-    return bare === undefined || hasValue ? arg : `${arg}=${bare}`;
-  });
 }
 
 /** The flags as aligned lines of help, no longer than `columns` where words allow it. */

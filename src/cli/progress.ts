@@ -13,6 +13,16 @@ export function figuresLine(figures: Figures): string {
   return [...precision, ...(logLoss === undefined ? [] : [`log loss ${logLoss.toPrecision(4)}`])].join(" ");
 }
 
+/** Mean and spread of figures over trainings, a line each. */
+export function spreadLines(spread: Readonly<Record<string, { mean: number; spread: number }>>): string[] {
+  const row = (name: string, mean: string, deviation: string): string =>
+    `${name.padEnd(10)} ${mean.padStart(9)} ${deviation.padStart(9)}`;
+  const figures = Object.entries(spread).map(([name, { mean, spread: deviation }]) =>
+    row(name, mean.toPrecision(4), deviation.toPrecision(2)),
+  );
+  return [row("", "mean", "spread"), ...figures];
+}
+
 /** Progress of a training as a line, most useful first. */
 export function showProgress(terminal: Terminal): (progress: TrainProgress) => void {
   return (progress) => {

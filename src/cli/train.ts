@@ -1,29 +1,43 @@
 // mlgpf train FILE --out MODEL
 
 import type { Dataset } from "../data/dataset.ts";
+import type { ReadResult } from "../data/options.ts";
 import { checkWritable } from "../io/files.ts";
 import { modelToBytes } from "../model/file.ts";
-import type { TrainedModel } from "../model/model.ts";
-import { type HistoryRecorder, recordHistory } from "../report/history.ts";
-import { completeOptions, type TrainOptions, trainOptions } from "../train/options.ts";
-import { type RunOptions, runOptions } from "../train/run.ts";
-import { train } from "../train/train.ts";
+import type { FromFile } from "../options/kinds.ts";
+import { recordHistory } from "../report/history.ts";
+import { completeOptions, trainOptions } from "../train/options.ts";
+import { runOptions } from "../train/run.ts";
+import { readRows } from "./basis.ts";
 import { CheckpointFile } from "./checkpoint.ts";
 import type { Command } from "./command.ts";
+import { crossValidate } from "./crossvalidate.ts";
 import { dataFlags, readData, textFlags } from "./data.ts";
 import { type Flags, given, type Parsed, quietFlag, UsageError } from "./flags.ts";
+import { holdOut, type Validation, validationOf } from "./holdout.ts";
 import { isModel, withPredictor } from "./models.ts";
 import { asTyped, flagsOf, optionsGiven } from "./options.ts";
 import { writeSomewhere } from "./outputs.ts";
-import { closingLine, showProgress } from "./progress.ts";
+import { closingLine } from "./progress.ts";
 import { machine, writeReport } from "./report.ts";
-import { Stopped, watchSignals } from "./signals.ts";
+import { openStepLog } from "./steplog.ts";
 import { type Terminal, terminal } from "./terminal.ts";
+import { type Options, trainWatched } from "./watched.ts";
 
 const flags: Flags = {
-  out: { kind: "text", value: "MODEL", help: "where the model goes (required)" },
-  valid: { kind: "text", value: "FILE", help: "measure on this file while training" },
+  out: { kind: "text", value: "MODEL", help: "where the model goes (required, but with --cross-validate)" },
+  valid: {
+    kind: "text",
+    value: "FILE|N%",
+    help: "measure on this file while training, or on a part of the data that is held out",
+  },
+  "cross-validate": {
+    kind: "whole",
+    from: 2,
+    help: "first train N times on all but one of N parts, and print what they give on that part",
+  },
   report: { kind: "text", value: "FILE", help: "write a report to look at (HTML, one file)" },
+  log: { kind: "text", value: "FILE", help: "write the bound of every step (CSV)" },
   ...flagsOf(trainOptions),
   ...flagsOf(runOptions),
   checkpoint: { kind: "text", value: "FILE", help: "where the state is kept", default: "MODEL.checkpoint" },
@@ -37,13 +51,13 @@ const flags: Flags = {
 /** Refused before any data are read wherever it can be: no limit that the data set is known yet. */
 const ANY_SIZES = { points: Infinity, features: Infinity, labels: Infinity };
 
-function optionsOf(parsed: Parsed): TrainOptions & RunOptions {
-  const options: TrainOptions & RunOptions = {
-    ...optionsGiven(trainOptions, parsed),
-    ...optionsGiven(runOptions, parsed),
-  };
-  if (options.earlyStopping && parsed.text("valid") === undefined)
-    throw new UsageError("--early-stop: found no validation data, expected --valid FILE");
+async function optionsOf(parsed: Parsed): Promise<Options> {
+  const typed = { ...optionsGiven(trainOptions, parsed), ...optionsGiven(runOptions, parsed) };
+  const { file } = (typed.basis ?? {}) as Partial<FromFile>;
+  const options: Options = file === undefined ? typed : { ...typed, basis: await readRows(file) };
+  const measured = parsed.text("valid") ?? parsed.number("cross-validate");
+  if (options.earlyStopping && measured === undefined)
+    throw new UsageError("--early-stop: found no validation data, expected --valid FILE or --valid 10%");
   completeOptions(options, ANY_SIZES);
   return options;
 }
@@ -56,84 +70,104 @@ async function run(parsed: Parsed): Promise<void> {
   }
 }
 
-async function trainFile(parsed: Parsed): Promise<void> {
+/** What was asked for, looked at before any work is done for it. */
+async function asked(parsed: Parsed): Promise<{ file: string; outputs: Record<Output, string | undefined> }> {
   const [file, ...more] = parsed.positional;
-  const out = parsed.text("out");
   if (file === undefined) throw new UsageError("mlgpf train takes one data file");
-  if (more.length > 0)
-    throw new UsageError(
-      `mlgpf train takes one data file, found ${[file, ...more].join(" ")}: the model goes to --out MODEL`,
-    );
-  if (out === undefined) throw new UsageError("mlgpf train needs --out MODEL");
-  const report = parsed.text("report");
-  for (const path of [out, report]) if (path !== undefined) await checkWritable(path);
-  const options = optionsOf(parsed);
+  if (more.length > 0) {
+    const found = [file, ...more].join(" ");
+    throw new UsageError(`mlgpf train takes one data file, found ${found}: the model goes to --out MODEL`);
+  }
+  const outputs = { out: parsed.text("out"), report: parsed.text("report"), log: parsed.text("log") };
+  if (outputs.out === undefined && parsed.number("cross-validate") === undefined)
+    throw new UsageError("mlgpf train needs --out MODEL");
+  for (const path of Object.values(outputs)) if (path !== undefined) await checkWritable(path);
+  return { file, outputs };
+}
+
+type Output = "out" | "report" | "log";
+
+async function trainFile(parsed: Parsed): Promise<void> {
+  const { file, outputs } = await asked(parsed);
+  const options = await optionsOf(parsed);
+  const valid = parsed.text("valid");
+  const wanted = valid === undefined ? undefined : validationOf(valid);
   const screen = terminal(parsed.on("quiet"));
-  const begin = performance.now();
   const { dataset } = await readData(file, parsed, screen).catch(async (error) => {
     throw (await isModel(file)) ? new UsageError(`${file}: found a model, expected data to train on`) : error;
   });
-  const valid = parsed.text("valid");
-  const validation =
-    valid === undefined ? undefined : (await readData(valid, parsed, screen, sameAs(dataset))).dataset;
+  const count = parsed.number("cross-validate");
+  if (count !== undefined) await crossValidate(dataset, options, count, parsed.on("json"), screen);
+  if (outputs.out === undefined) return;
+  const { kept, held } = await measuredOn(dataset, wanted, options.seed ?? 0, (path) =>
+    readData(path, parsed, screen, sameAs(dataset)),
+  );
+  await trainInto(outputs.out, kept, { file, held, valid: valid ?? "", options, outputs, parsed, screen });
+}
+
+/** The points to train on, and those to measure on. */
+async function measuredOn(
+  dataset: Dataset,
+  wanted: Validation | undefined,
+  seed: number,
+  read: (path: string) => Promise<ReadResult>,
+): Promise<{ kept: Dataset; held?: Dataset }> {
+  if (wanted === undefined) return { kept: dataset };
+  if ("file" in wanted) return { kept: dataset, held: (await read(wanted.file)).dataset };
+  return holdOut(dataset, wanted.part, seed);
+}
+
+interface Job {
+  file: string;
+  held: Dataset | undefined;
+  /** What --valid says. */
+  valid: string;
+  options: Options;
+  outputs: Record<Output, string | undefined>;
+  parsed: Parsed;
+  screen: Terminal;
+}
+
+/** Trains and writes what was asked for. */
+async function trainInto(out: string, dataset: Dataset, job: Job): Promise<void> {
+  const { file, held, valid, options, outputs, parsed, screen } = job;
   const begun = performance.now();
-  const watched = recordHistory(() => (performance.now() - begun) / 1000);
+  const seconds = (): number => (performance.now() - begun) / 1000;
+  const watched = recordHistory(seconds);
   const checkpoint = new CheckpointFile(parsed.text("checkpoint") ?? `${out}.checkpoint`, screen);
-  const given = { ...options, ...(validation ? { validation } : {}) };
-  const model = await trainWatched(dataset, given, parsed.on("resume"), checkpoint, watched, screen);
+  const from = parsed.on("resume") ? await checkpoint.read() : undefined;
+  const log = outputs.log === undefined ? undefined : openStepLog(outputs.log, from !== undefined);
+  const model = await trainWatched(
+    dataset,
+    {
+      ...options,
+      ...given({ validation: held, resume: from, onStep: log?.write }),
+      onCheckpoint: (bytes) => checkpoint.write(bytes),
+    },
+    (progress) => watched.record(progress),
+    () => checkpoint.standing(),
+    screen,
+  ).finally(() => log?.close());
   const bytes = modelToBytes(model);
   const written = await writeSomewhere(out, bytes);
   await checkpoint.remove();
-  screen.say(closingLine(model, (performance.now() - begin) / 1000, valid ?? ""));
+  screen.say(closingLine(model, seconds(), valid));
   if (parsed.on("json")) console.log(JSON.stringify(model.summary));
   if (written.problem) throw new Error(`${written.problem.message}; the model is in ${written.path}`);
   screen.say(`${out} written`);
-  if (report === undefined) return;
+  if (outputs.report === undefined) return;
   const history = watched.history();
-  // Of a training that was resumed only the last part was watched.
-  const seconds = parsed.on("resume") ? undefined : history.seconds;
-  const job = {
+  const report = {
     model,
     bytes: bytes.length,
     title: file,
-    run: { ...(seconds === undefined ? {} : { seconds }), machine: machine(), notes: watched.notes },
+    // Of a training that was resumed only the last part was watched.
+    run: { ...(from ? {} : { seconds: history.seconds }), machine: machine(), notes: watched.notes },
     history,
-    ...(validation ? { validation: { data: validation, file: valid as string } } : {}),
+    ...(held ? { validation: { data: held, file: valid } } : {}),
   };
-  await withPredictor(model, options.threads, (predictor) => writeReport(report, job, predictor, screen));
-}
-
-/** Trains with progress on the screen and checkpoints in a file; a signal stops it and says what is so. */
-async function trainWatched(
-  dataset: Dataset,
-  options: TrainOptions & RunOptions,
-  resume: boolean,
-  checkpoint: CheckpointFile,
-  watched: HistoryRecorder,
-  screen: Terminal,
-): Promise<TrainedModel> {
-  const show = showProgress(screen);
-  const stop = watchSignals();
-  const { features, labels } = dataset;
-  screen.say(`${features.rows} points, ${features.columns} features, ${labels.labels} labels`);
-  try {
-    const from = resume ? await checkpoint.read() : undefined;
-    return await train(dataset, {
-      ...options,
-      ...(from ? { resume: from } : {}),
-      signal: stop.signal,
-      onProgress: (progress) => {
-        watched.record(progress);
-        show(progress);
-      },
-      onCheckpoint: (bytes) => checkpoint.write(bytes),
-    });
-  } catch (error) {
-    throw stop.came ? new Stopped(`stopped; ${checkpoint.standing()}`, stop.came) : error;
-  } finally {
-    screen.done();
-    stop.end();
-  }
+  const path = outputs.report;
+  await withPredictor(model, options.threads, (predictor) => writeReport(path, report, predictor, screen));
 }
 
 /** The validation file is read as the training file was: its names and vocabulary stand. */

@@ -3,7 +3,7 @@
 import type { TrainedModel } from "../model/model.ts";
 import type { ModelShape } from "../model/shape.ts";
 import { type CheckpointIdentity, checkpointToBytes } from "./checkpoint.ts";
-import type { StepProgress } from "./progress.ts";
+import type { StepProgress, StepValue } from "./progress.ts";
 import type { FullRunOptions } from "./run.ts";
 import type { Session } from "./session.ts";
 import type { Trainer } from "./trainer.ts";
@@ -42,6 +42,7 @@ export async function runSteps(
   let last = trainer.step === trainer.steps;
   while (!last) {
     session.advance();
+    if (run.onStep) run.onStep(await stepValue(trainer, shape));
     last = trainer.step === trainer.steps;
     if (run.validation && (trainer.step % validateEvery === 0 || last)) {
       validation = await session.validate(run.validation, last);
@@ -78,6 +79,13 @@ export async function runSteps(
   return model;
 }
 
+async function stepValue(trainer: Trainer, shape: ModelShape): Promise<StepValue> {
+  const { step } = trainer;
+  const { dataTerm, divergence } = await trainer.value();
+  const epoch = (step * shape.batch) / shape.points;
+  return { step, epoch, bound: dataTerm - divergence, dataTerm, divergence };
+}
+
 async function stepProgress(
   trainer: Trainer,
   shape: ModelShape,
@@ -86,16 +94,11 @@ async function stepProgress(
   validation: Record<string, number> | undefined,
 ): Promise<StepProgress> {
   const { step, steps } = trainer;
-  const { dataTerm, divergence } = await trainer.value();
   const perSecond = (step - firstStep) / seconds;
   return {
     stage: "training",
-    step,
     steps,
-    epoch: (step * shape.batch) / shape.points,
-    dataTerm,
-    divergence,
-    bound: dataTerm - divergence,
+    ...(await stepValue(trainer, shape)),
     pointsPerSecond: perSecond * shape.batch,
     secondsLeft: (steps - step) / perSecond,
     ...(validation ? { validation } : {}),

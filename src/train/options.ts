@@ -70,7 +70,7 @@ export interface TrainOptions {
   inducingPoints?: number;
   /**
    * R, basis vectors.
-   * @default 300, with the mean inducing 1000; never more than the points or the features
+   * @default 300, with the mean inducing 1000, never more than the points or the features; that of a basis of your own
    */
   rank?: number;
   /**
@@ -289,8 +289,10 @@ export const trainOptions: OptionTable<TrainOptions, FullTrainOptions, DataSizes
     to: ({ points, features }) => Math.min(points, features),
     symbol: "R",
     default: {
-      words: "300, with the mean inducing 1000; never more than the points or the features",
-      of: ({ mean, points, features }) => Math.min(mean === "features" ? 300 : 1000, points, features),
+      words:
+        "300, with the mean inducing 1000, never more than the points or the features; that of a basis of your own",
+      of: ({ basis, mean, points, features }) =>
+        typeof basis === "object" ? basis.rows : Math.min(mean === "features" ? 300 : 1000, points, features),
     },
     meaning: "basis vectors",
     advice:

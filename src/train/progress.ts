@@ -23,6 +23,15 @@ export interface StepProgress {
   validation?: Record<string, number>;
 }
 
+/** The bound of a step, estimated at its batch. */
+export interface StepValue {
+  step: number;
+  epoch: number;
+  bound: number;
+  dataTerm: number;
+  divergence: number;
+}
+
 /** Something to know, in words. */
 export interface NoteProgress {
   stage: "note";

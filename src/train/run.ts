@@ -4,7 +4,7 @@ import type { DeviceChoice } from "../backend/devices.ts";
 import type { Dataset } from "../data/dataset.ts";
 import { completeTable, type OptionTable, refuseUnknown } from "../options/table.ts";
 import { trainOptions } from "./options.ts";
-import type { TrainProgress } from "./progress.ts";
+import type { StepValue, TrainProgress } from "./progress.ts";
 
 /** Nothing here changes the model that comes out, beyond the rounding of a GPU or of fused multiply-adds. */
 export interface RunOptions {
@@ -30,6 +30,8 @@ export interface RunOptions {
   memoryBudget?: number;
   /** Told what happens while it does. */
   onProgress?: (progress: TrainProgress) => void;
+  /** Told the bound of every step, which takes time on a GPU; `onProgress` is told now and then. */
+  onStep?: (value: StepValue) => void;
   /** Ends the training with the signal's reason; the last checkpoint stays. */
   signal?: AbortSignal;
   /** Data to measure on while training. */
@@ -95,6 +97,7 @@ export const runOptions: OptionTable<Settings, Required<Settings>, Required<Sett
 /** What cannot be typed, only given in code. */
 const inCode: Record<Exclude<keyof RunOptions, Setting>, true> = {
   onProgress: true,
+  onStep: true,
   signal: true,
   validation: true,
   onCheckpoint: true,

@@ -8,6 +8,7 @@ import { type Dataset, rowsWithLabels, selectRows } from "../data/dataset.ts";
 import type { TrainedModel } from "../model/model.ts";
 import { type CheckpointIdentity, checkpointFromBytes, dataDigest } from "./checkpoint.ts";
 import { trainOnDevices } from "./devices.ts";
+import { estimate } from "./estimate.ts";
 import { completeOptions, type FullTrainOptions, type TrainOptions } from "./options.ts";
 import { prepare } from "./prepare.ts";
 import { completeRunOptions, type RunOptions } from "./run.ts";
@@ -25,11 +26,12 @@ export async function train(
   if (labelled.length === 0)
     throw new ArgumentError("dataset", "found no point with a label, expected at least one");
   const data = labelled.length === dataset.features.rows ? dataset : selectRows(dataset, labelled);
-  const full = completeOptions(options, {
+  const sizes = {
     points: data.features.rows,
     features: data.features.columns,
     labels: data.labels.labels,
-  });
+  };
+  const full = completeOptions(options, sizes);
   const identity = identityOf(data, full, options);
   const state = options.resume && checkpointFromBytes(options.resume, identity);
   const core = await createCore({ threads: run.threads, relaxed: run.relaxed });
@@ -38,6 +40,8 @@ export async function train(
     note(`${core.threadsReason}${core.relaxed ? ", relaxed SIMD" : ""}`);
     const device = await openDevice(core, run.device, full.precision);
     if (run.device !== "wasm") note(`training on ${device.about}`);
+    const problem = { ...sizes, entries: data.features.values.length };
+    if (options.onProgress) note(estimate(core, problem, full, !device.backend.onCore));
     const dropped = dataset.features.rows - labelled.length;
     const preparing = { ...run, largestTensor: device.largestTensor };
     const prepared = await prepare(core, data, dropped, full, preparing).catch((error) => {

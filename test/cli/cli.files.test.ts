@@ -141,9 +141,8 @@ describe("from a file to predictions", () => {
           expect(probability >= 0 && probability <= 1).toBe(true);
           expect(deviation).toBeGreaterThanOrEqual(0);
         }
-        expect(labels.map(({ utility }) => utility)).toEqual(
-          labels.map((each) => each.utility).sort((a, b) => b - a),
-        );
+        const probabilities = labels.map(({ probability }) => probability);
+        expect(probabilities).toEqual([...probabilities].sort((a, b) => b - a));
       }
       const piped = await mlgpf(["predict", path("model"), "-", "--top", "3"], xcText(data));
       expect(piped.out).toBe(predicted.out);

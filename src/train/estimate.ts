@@ -1,0 +1,90 @@
+// About how long a training will take and how much memory, before it starts: counts of its work, in products and sums
+// that a matrix product would do in the same time, and how fast this core does those. The factors were fitted to
+// trainings of several shapes; they are meant to tell seconds from hours, not to be exact.
+
+import type { Core } from "../core/core.ts";
+import { gemm } from "../core/dense.ts";
+import { type Matrix, matrix } from "../core/matrix.ts";
+import { groupsOf } from "../model/posteriors/index.ts";
+import type { FullTrainOptions } from "./options.ts";
+
+/** A problem, by the paper's symbols. */
+export interface Problem {
+  /** N, D, K */
+  points: number;
+  features: number;
+  labels: number;
+  /** Features that are not zero, over all points. */
+  entries: number;
+}
+
+export interface Work {
+  operations: number;
+  bytes: number;
+}
+
+/** The work of a whole training, all of it on the core. */
+export function workOf(problem: Problem, options: FullTrainOptions): Work {
+  const { points: N, features: D, labels: K, entries } = problem;
+  const { factors: P, inducingPoints: M, batch: B, epochs, mean, covariance, precision } = options;
+  const subspace = options.inducing === "subspace";
+  const R = subspace ? options.rank : 0;
+  const groups = groupsOf({ posterior: covariance, factors: P });
+  const steps = Math.max(1, Math.round((epochs * N) / B));
+  const meanRows = mean === "features" ? D : M;
+  const looked = options.negatives === "all" ? K : Math.min(K, 2 * options.negatives);
+  /** Products of a point and an inducing input. */
+  const length = subspace ? R : entries / N;
+  const basis = options.basis === "svd" ? 400 * entries * R + 250 * D * R * R : 100 * entries * R;
+  const step =
+    B * looked * (24 * P + 4000) +
+    24 * B * length * M +
+    groups * (8 * M ** 3 + 4 * B * M * M) +
+    (40 * P * entries * B) / N +
+    20 * P * (meanRows + K);
+  const numbers =
+    N * R +
+    Math.max(3 * D * R, D * (R + M) + 5 * P * (meanRows + K)) +
+    (subspace ? 0 : 4 * D * M) +
+    3 * groups * M * M +
+    6 * B * looked;
+  return {
+    operations: basis + 100 * N * length * M + steps * step,
+    bytes: 16 * entries + numbers * (precision === "f32" ? 4 : 8) + 30e6,
+  };
+}
+
+/** Short trainings are not worth a look at the clock. */
+const SHORT = 1e10;
+const SIDE = 384;
+const RUNS = 8;
+
+/** Operations a second of this core: the median of a few matrix products. */
+function speedOf(core: Core): number {
+  const [a, b, c] = [0, 1, 2].map(() => matrix(core, SIDE, SIDE, "f32")) as [Matrix, Matrix, Matrix];
+  const times = Array.from({ length: RUNS }, () => {
+    const begin = performance.now();
+    gemm(a, b, c);
+    return (performance.now() - begin) / 1000;
+  }).sort((one, other) => one - other);
+  for (const each of [a, b, c]) each.free();
+  return (2 * SIDE ** 3) / (times[RUNS / 2] as number);
+}
+
+/** A length of time in words, as roughly as it is known. */
+export function roughly(seconds: number): string {
+  const rounded = (value: number): number => Number(value.toPrecision(1));
+  if (seconds < 10) return "a few seconds";
+  if (seconds < 90) return `${rounded(seconds)} seconds`;
+  if (seconds < 90 * 60) return `${rounded(seconds / 60)} minutes`;
+  return `${rounded(seconds / 3600)} hours`;
+}
+
+/** What a training will take, in words; a GPU's time is not known. */
+export function estimate(core: Core, problem: Problem, options: FullTrainOptions, onGpu: boolean): string {
+  const { operations, bytes } = workOf(problem, options);
+  const memory = `${Number((bytes / 1e6).toPrecision(2))} MB`;
+  if (onGpu) return `this will take about ${memory}`;
+  const seconds = operations < SHORT ? 0 : operations / speedOf(core);
+  return `this will take about ${roughly(seconds)} and ${memory}`;
+}
