@@ -8,7 +8,7 @@ import { machine, writeReport } from "../../src/cli/report.ts";
 import { duration, terminal } from "../../src/cli/terminal.ts";
 import { selectFeatures, selectRows } from "../../src/data/index.ts";
 import { writeAtomically } from "../../src/io/files.ts";
-import { topLabels } from "../../src/metrics/index.ts";
+import { everyFigure, topLabels } from "../../src/metrics/index.ts";
 import { modelToBytes } from "../../src/model/file.ts";
 import { evaluate } from "../../src/predict/evaluate.ts";
 import { recordHistory } from "../../src/report/history.ts";
@@ -49,7 +49,7 @@ const trained = performance.now();
 
 await withPredictor(model, undefined, async (predictor) => {
   screen.show("measuring on the test definitions");
-  const measured = await evaluate(predictor, data.test, { calibration: true });
+  const measured = await evaluate(predictor, data.test, everyFigure);
   screen.done();
   mkdirSync(OUT, { recursive: true });
   const bytes = modelToBytes(model);
@@ -65,7 +65,7 @@ await withPredictor(model, undefined, async (predictor) => {
     title: "WordNet nouns",
     run: { seconds: history.seconds, machine: machine(), notes: watched.notes },
     history,
-    validation: { data: data.test, file: "WordNet nouns held out", textOf },
+    validation: { data: data.test, file: "WordNet nouns held out", textOf, evaluation: measured },
   };
   await writeReport(`${OUT}/report.html`, job, predictor, screen);
   const figures = { ...evaluationAsJson(measured), summary: model.summary };

@@ -2,7 +2,7 @@
 
 import { stat } from "node:fs/promises";
 import { checkWritable, writeAtomically } from "../io/files.ts";
-import type { Evaluation, EvaluationOptions } from "../metrics/evaluation.ts";
+import { type Evaluation, type EvaluationOptions, everyFigure } from "../metrics/evaluation.ts";
 import { labelsAsCsv, labelsAsJson } from "../metrics/labelfile.ts";
 import type { TrainedModel } from "../model/model.ts";
 import { evaluate } from "../predict/evaluate.ts";
@@ -64,16 +64,18 @@ async function evaluateCommand(parsed: Parsed): Promise<void> {
   const { dataset } = await readData(file, parsed, screen, model);
   const evaluation = await withHost(model, device, threads, screen, (host) =>
     host.use(async (predictor) => {
+      const figures = await evaluate(predictor, dataset, {
+        ...options,
+        ...(report !== undefined && everyFigure),
+        onProgress: (fraction) => screen.show("measuring", fraction),
+      });
       if (report !== undefined) {
         const { size: bytes } = await stat(path);
         const run = { machine: machine(), notes: [] };
-        const job = { model, bytes, title: path, run, validation: { data: dataset, file } };
-        await writeReport(report, job, predictor, screen);
+        const validation = { data: dataset, file, evaluation: figures };
+        await writeReport(report, { model, bytes, title: path, run, validation }, predictor, screen);
       }
-      return await evaluate(predictor, dataset, {
-        ...options,
-        onProgress: (fraction) => screen.show("measuring", fraction),
-      });
+      return onlyAsked(figures, options);
     }),
   );
   screen.done();
@@ -82,6 +84,19 @@ async function evaluateCommand(parsed: Parsed): Promise<void> {
     ? [JSON.stringify(evaluationAsJson(evaluation))]
     : evaluationLines(evaluation);
   console.log(lines.join("\n"));
+}
+
+/** What was measured for a report alone is not printed. */
+function onlyAsked(
+  { calibration, thresholds, perLabel, ...rest }: Evaluation,
+  options: EvaluationOptions,
+): Evaluation {
+  return {
+    ...rest,
+    ...(options.calibration && given({ calibration })),
+    ...(options.thresholds && given({ thresholds })),
+    ...(options.perLabel && given({ perLabel })),
+  };
 }
 
 async function writeLabels(

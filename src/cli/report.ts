@@ -2,10 +2,9 @@
 
 import { basename } from "node:path";
 import process from "node:process";
-import type { Dataset } from "../data/dataset.ts";
 import { writeAtomically } from "../io/files.ts";
 import type { Predictor } from "../model/predictor.ts";
-import type { PointText, ReportSource } from "../report/collect.ts";
+import type { ReportData, ReportSource } from "../report/collect.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** The program and the machine it runs on. */
@@ -17,7 +16,7 @@ export function machine(): string {
 
 export interface ReportJob extends Omit<ReportSource, "measure" | "onProgress"> {
   /** Data with known labels to measure on; without it the report says how to give some. */
-  validation?: { data: Dataset; file: string; textOf?: (row: number) => PointText };
+  validation?: ReportData;
 }
 
 /** Measures and writes. What makes reports is loaded only here. */

@@ -51,6 +51,18 @@ export interface Evaluation {
   readonly perLabel?: readonly LabelFigures[];
 }
 
+/** An evaluation that left nothing out. */
+export type FullEvaluation = Required<Evaluation>;
+
+/** Asks for one. */
+export const everyFigure = { calibration: true, thresholds: true, perLabel: true } as const;
+
+/** Whether nothing was left out. */
+export function isFull(evaluation: Evaluation): evaluation is FullEvaluation {
+  const { calibration, thresholds, perLabel } = evaluation;
+  return calibration !== undefined && thresholds !== undefined && perLabel !== undefined;
+}
+
 /** Takes blocks of scores and makes an evaluation. */
 export class EvaluationMeter {
   /** Best labels to give to `updateBest`. */

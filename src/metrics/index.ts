@@ -19,6 +19,9 @@ export {
   EvaluationMeter,
   type EvaluationOptions,
   type EvaluationSubject,
+  everyFigure,
+  type FullEvaluation,
+  isFull,
 } from "./evaluation.ts";
 export { type Expectation, ExpectationMeter } from "./expectation.ts";
 export { wilsonInterval } from "./interval.ts";

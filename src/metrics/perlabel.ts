@@ -42,6 +42,7 @@ export class LabelMeter {
   readonly #likelyCame: Int32Array;
   readonly #collected: number[][]; // probabilities of the points that have the label
   #known: Float64Array[] = []; // the same, rising
+  #least = new Float64Array(); // of them, Infinity where there is none
   #others: Float64Array[] = []; // points without the label, at least as probable as known[i] and less than known[i + 1]
 
   constructor(labels: number) {
@@ -100,10 +101,10 @@ export class LabelMeter {
       const own = labelsOfRow(truth, firstRow + row);
       if (own.length === 0) continue;
       for (let label = 0; label < labels; label++) {
-        const known = this.#known[label] as Float64Array;
         const probability = probabilities[row * labels + label] as number;
-        if (!(probability >= (known[0] as number)) || own.includes(label)) continue;
-        addAt(this.#others[label] as Float64Array, lastAtMost(known, probability), 1);
+        if (!(probability >= (this.#least[label] as number)) || own.includes(label)) continue;
+        const place = lastAtMost(this.#known[label] as Float64Array, probability);
+        addAt(this.#others[label] as Float64Array, place, 1);
       }
     }
   }
@@ -134,6 +135,7 @@ export class LabelMeter {
 
   #sort(): void {
     this.#known = this.#collected.map((own) => Float64Array.from(own).sort());
+    this.#least = Float64Array.from(this.#known, (known) => known[0] ?? Infinity);
     this.#others = this.#known.map((known) => new Float64Array(known.length));
   }
 }

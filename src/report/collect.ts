@@ -3,7 +3,7 @@
 import type { Dataset } from "../data/dataset.ts";
 import { rowsWithLabels, selectFeatures } from "../data/dataset.ts";
 import { transformedRows } from "../data/transform.ts";
-import type { Evaluation } from "../metrics/evaluation.ts";
+import { type Evaluation, everyFigure, isFull } from "../metrics/evaluation.ts";
 import { topLabels } from "../metrics/top.ts";
 import type { TrainedModel } from "../model/model.ts";
 import type { Predictor } from "../model/predictor.ts";
@@ -18,6 +18,15 @@ export interface PointText {
   text: string;
 }
 
+/** Data with known labels that was not trained on. */
+export interface ReportData {
+  data: Dataset;
+  file: string;
+  textOf?: (row: number) => PointText;
+  /** Its figures, every one, where they were made already. */
+  evaluation?: Evaluation;
+}
+
 export interface ReportSource {
   model: TrainedModel;
   /** Size of the model file. */
@@ -25,8 +34,8 @@ export interface ReportSource {
   title: string;
   run: ReportRun;
   history?: TrainingHistory;
-  /** Data with known labels that was not trained on, and the model ready to score it. */
-  measure?: { predictor: Predictor; data: Dataset; file: string; textOf?: (row: number) => PointText };
+  /** What to measure on, and the model ready to score it. */
+  measure?: ReportData & { predictor: Predictor };
   onProgress?: (fraction: number) => void;
 }
 
@@ -74,13 +83,12 @@ async function measureModel(
 ): Promise<Measured> {
   const { predictor, data, file } = measure;
   onProgress?.(0);
-  const evaluation = await evaluate(predictor, data, {
-    calibration: true,
-    thresholds: true,
-    perLabel: true,
-    ...(onProgress && { onProgress }),
-  });
-  return { ...(evaluation as Required<Evaluation>), file, samples: await samplesOf(model, measure) };
+  const evaluation =
+    measure.evaluation ??
+    (await evaluate(predictor, data, { ...everyFigure, ...(onProgress && { onProgress }) }));
+  if (!isFull(evaluation))
+    throw new Error("the report: found figures that were left out, expected every figure");
+  return { ...evaluation, file, samples: await samplesOf(model, measure) };
 }
 
 /** A few points, evenly spread over those that have labels. */

@@ -1,6 +1,6 @@
 // What a report is made of: plain data, all of it measured before the page is written.
 
-import type { Evaluation } from "../metrics/evaluation.ts";
+import type { FullEvaluation } from "../metrics/evaluation.ts";
 import type { TrainingSummary } from "../model/model.ts";
 import type { LabelGroups } from "./groups.ts";
 import type { TrainingHistory } from "./history.ts";
@@ -43,7 +43,7 @@ export interface ReportRun {
   notes: readonly string[];
 }
 
-export interface Measured extends Required<Evaluation> {
+export interface Measured extends FullEvaluation {
   /** Name of the data. */
   file: string;
   samples: readonly Sample[];
