@@ -11,7 +11,7 @@ export * from "./metrics/index.ts";
 export { modelFromBytes, modelToBytes } from "./model/file.ts";
 export type { TrainedModel, TrainingSummary } from "./model/model.ts";
 export type { BestLabels, Predictor, RankName, Scores } from "./model/predictor.ts";
-export { type Evaluation, evaluate } from "./predict/evaluate.ts";
+export { type EvaluateOptions, type Evaluation, evaluate } from "./predict/evaluate.ts";
 export {
   type LoadedModel,
   type LoadOptions,

@@ -2,10 +2,11 @@
 
 import { stat } from "node:fs/promises";
 import { checkWritable, writeAtomically } from "../io/files.ts";
-import { type Evaluation, type EvaluationOptions, everyFigure } from "../metrics/evaluation.ts";
+import { type Evaluation, everyFigure } from "../metrics/evaluation.ts";
 import { labelsAsCsv, labelsAsJson } from "../metrics/labelfile.ts";
 import type { TrainedModel } from "../model/model.ts";
-import { evaluate } from "../predict/evaluate.ts";
+import { type RankName, rankNames } from "../model/predictor.ts";
+import { type EvaluateOptions, evaluate } from "../predict/evaluate.ts";
 import type { Command } from "./command.ts";
 import { dataFlags, readData } from "./data.ts";
 import { evaluationAsJson, evaluationLines } from "./figures.ts";
@@ -34,6 +35,20 @@ const evalFlags: Flags = {
   threshold: { kind: "number", from: 0, to: 1, value: "P", help: "keep only labels at least this probable" },
   thresholds: { kind: "switch", help: "precision, recall and F1 by threshold, and the best" },
   "per-label": { kind: "text", value: "FILE", help: "write the figures of every label (.csv or .json)" },
+  rank: {
+    kind: "choice",
+    choices: rankNames,
+    help: "what labels are ranked by; the paper's is utility",
+    default: "probability",
+  },
+  tail: {
+    kind: "number",
+    from: 0,
+    to: 1,
+    value: "T",
+    help: "rare labels first: rank by p (1/propensity)^T",
+    default: "0",
+  },
   json: { kind: "switch", help: "print one JSON object" },
   report: { kind: "text", value: "FILE", help: "write a report to look at (HTML, one file)" },
   device: deviceFlag("wasm"),
@@ -42,9 +57,14 @@ const evalFlags: Flags = {
   ...dataFlags,
 };
 
-function optionsOf(parsed: Parsed): EvaluationOptions {
+function optionsOf(parsed: Parsed): EvaluateOptions {
   return {
-    ...given({ limit: parsed.number("limit"), threshold: parsed.number("threshold") }),
+    ...given({
+      limit: parsed.number("limit"),
+      threshold: parsed.number("threshold"),
+      rank: parsed.text("rank") as RankName | undefined,
+      tail: parsed.number("tail"),
+    }),
     calibration: parsed.on("calibration"),
     thresholds: parsed.on("thresholds"),
     perLabel: parsed.text("per-label") !== undefined,
@@ -89,7 +109,7 @@ async function evaluateCommand(parsed: Parsed): Promise<void> {
 /** What was measured for a report alone is not printed. */
 function onlyAsked(
   { calibration, thresholds, perLabel, ...rest }: Evaluation,
-  options: EvaluationOptions,
+  options: EvaluateOptions,
 ): Evaluation {
   return {
     ...rest,

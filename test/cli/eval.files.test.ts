@@ -36,6 +36,7 @@ function points(count: number, seed: number): Point[] {
   });
 }
 
+const trainedOn = points(400, 1);
 const tested = points(160, 2);
 const jsonl = (list: readonly Point[]): string => list.map((each) => JSON.stringify(each)).join("\n");
 
@@ -53,6 +54,7 @@ function inFolder<T>(body: (path: PathOf) => T): T {
 
 /** What was said of a label of a point that has labels, and whether it is so. */
 interface Pair {
+  row: number;
   label: string;
   p: number;
   yes: boolean;
@@ -66,7 +68,7 @@ interface Made {
 /** A model, and what predict says of every label of every test point. */
 function make(): Made {
   return inFolder((path) => {
-    writeFileSync(path("train.jsonl"), jsonl(points(400, 1)));
+    writeFileSync(path("train.jsonl"), jsonl(trainedOn));
     const options = ["--factors", "4", "--epochs", "20"];
     const trained = mlgpf("train", path("train.jsonl"), "--out", path("model"), ...options);
     expect(trained.status, trained.stderr).toBe(0);
@@ -78,7 +80,12 @@ function make(): Made {
       const truth = tested[row]?.labels ?? [];
       const { labels } = JSON.parse(line) as { labels: { label: string; probability: number }[] };
       if (truth.length === 0) return [];
-      return labels.map(({ label, probability }) => ({ label, p: probability, yes: truth.includes(label) }));
+      return labels.map(({ label, probability }) => ({
+        row,
+        label,
+        p: probability,
+        yes: truth.includes(label),
+      }));
     });
     return { model: readFileSync(path("model")), pairs };
   });
@@ -87,7 +94,7 @@ function make(): Made {
 let made: Made | undefined;
 
 type Printed = Required<Omit<Evaluation, "ranking" | "perLabel">> &
-  Record<"points" | "pointsWithoutLabels" | "logLoss" | "brier", number>;
+  Record<"P@1" | "points" | "pointsWithoutLabels" | "logLoss" | "brier", number>;
 
 interface World extends Made {
   path: PathOf;
@@ -169,6 +176,28 @@ describe("mlgpf eval", () => {
         expect(cell("precision")).toBe(kept === 0 ? "" : String(Number((right / kept).toPrecision(6))));
         expect(list[i].recall ?? "").toBe(cell("recall") === "" ? "" : Number(cell("recall")));
       });
+    });
+  });
+
+  test("--tail ranks by p times the inverse propensity to its power", () => {
+    withModel(({ pairs, measured, run }) => {
+      const labelled = trainedOn.filter(({ labels }) => labels.length > 0);
+      const weight = (label: string, tail: number): number => {
+        const count = labelled.filter(({ labels }) => labels.includes(label)).length;
+        return (1 + (Math.log(labelled.length) - 1) * 2.5 ** 0.55 * (count + 1.5) ** -0.55) ** tail;
+      };
+      for (const tail of [0, 0.6, 1]) {
+        const first = new Map<number, Pair>();
+        for (const pair of pairs) {
+          const held = first.get(pair.row);
+          if (!held || pair.p * weight(pair.label, tail) > held.p * weight(held.label, tail))
+            first.set(pair.row, pair);
+        }
+        const right = [...first.values()].filter(({ yes }) => yes).length;
+        expect(measured("--tail", String(tail))["P@1"]).toBeCloseTo((100 * right) / first.size, 6);
+      }
+      expect(measured("--rank", "utility")["P@1"]).toBeGreaterThan(0);
+      expect(run("--rank", "utility", "--tail", "1").stderr).toContain("expected the rank probability");
     });
   });
 
