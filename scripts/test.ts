@@ -84,11 +84,18 @@ const steps: Step[] = [
   },
   {
     name: "bun",
-    title: "tests in Bun (digests)",
+    title: "tests in Bun (digests, server)",
     job: {
       name: "bun",
       command: bin("bun"),
-      args: ["test", "--timeout", "120000", "test/core/digest.test.ts", "test/train/digest.test.ts"],
+      args: [
+        "test",
+        "--timeout",
+        "120000",
+        "test/core/digest.test.ts",
+        "test/train/digest.test.ts",
+        ...["handler", "queue", "node.files", "fuzz.files"].map((name) => `test/serve/${name}.test.ts`),
+      ],
     },
     count: (output) => ({
       passed: number(output, /(\d+) pass\b/),

@@ -60,9 +60,14 @@ export async function listen(
   };
 }
 
-/** The open connections, and how many requests each has under way. */
+/** What is called when a response has left, or never will. */
+type Over = (sent: boolean) => void;
+
+/** The open connections, each with what it has under way. */
 class Connections {
-  readonly #underWay = new Map<Socket, number>();
+  readonly #underWay = new Map<Socket, Set<Over>>();
+  /** Those that end after an answer that was already given. */
+  readonly #ending = new WeakSet<Socket>();
   /** What was dropped since the server began to stop. */
   #dropped: Dropped | undefined;
 
@@ -70,20 +75,46 @@ class Connections {
     return this.#dropped !== undefined;
   }
 
-  add(socket: Socket): void {
-    this.#underWay.set(socket, 0);
-    socket.once("close", () => this.#underWay.delete(socket));
+  add(socket: Socket): Set<Over> {
+    const underWay = new Set<Over>();
+    this.#underWay.set(socket, underWay);
+    socket.once("close", () => {
+      this.#underWay.delete(socket);
+      // A response behind one that closed the connection never hears of it.
+      for (const over of underWay) over(false);
+    });
+    return underWay;
   }
 
-  /** Counts a request until its response is closed; returns how many its connection has with it. */
-  begin({ socket }: IncomingMessage, response: ServerResponse): number {
-    const count = (this.#underWay.get(socket) ?? 0) + 1;
-    this.#underWay.set(socket, count);
+  /** Counts a request until its response is over; returns how many its connection has with it. */
+  begin({ socket }: IncomingMessage, response: ServerResponse, over: Over): number {
+    const underWay = this.#underWay.get(socket) ?? this.add(socket);
+    underWay.add(over);
     response.once("close", () => {
-      const before = this.#underWay.get(socket);
-      if (before !== undefined) this.#underWay.set(socket, before - 1);
+      underWay.delete(over);
+      over(response.writableFinished);
     });
-    return count;
+    return underWay.size;
+  }
+
+  /** Whether requests on this connection are over, though more of them come. */
+  isOver(socket: Socket): boolean {
+    return socket.destroyed || this.#ending.has(socket);
+  }
+
+  /** The connection ends after the answer at hand. */
+  last(socket: Socket): void {
+    this.#ending.add(socket);
+  }
+
+  /** Ends a connection with whatever it has under way. */
+  drop(socket: Socket): void {
+    const requests = this.#underWay.get(socket)?.size;
+    this.#underWay.delete(socket);
+    socket.destroy();
+    if (!this.#dropped || requests === undefined) return;
+    this.#dropped.requests += requests;
+    if (requests === 0) this.#dropped.connections++;
   }
 
   async stop(server: Server, milliseconds: number): Promise<Dropped> {
@@ -94,8 +125,8 @@ class Connections {
     // One that has said nothing, and goes on saying nothing, loses nothing; half a head may still become a request.
     const silent = setTimeout(
       () => {
-        for (const [socket, count] of this.#underWay)
-          if (count === 0 && !(socket.bytesRead > 0)) socket.destroy();
+        for (const [socket, { size }] of this.#underWay)
+          if (size === 0 && !(socket.bytesRead > 0)) socket.destroy();
       },
       Math.min(SILENT_MILLISECONDS, milliseconds),
     );
@@ -112,16 +143,6 @@ class Connections {
     clearTimeout(timer);
     return { ...dropped };
   }
-
-  /** Ends a connection with whatever it has under way. */
-  drop(socket: Socket): void {
-    const count = this.#underWay.get(socket);
-    this.#underWay.delete(socket);
-    socket.destroy();
-    if (!this.#dropped || count === undefined) return;
-    this.#dropped.requests += count;
-    if (count === 0) this.#dropped.connections++;
-  }
 }
 
 async function respond(
@@ -130,14 +151,16 @@ async function respond(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
+  // Node parses on after an answer that ends the connection; to answer what follows fails an assertion of its own
+  // (ERR_INTERNAL_ASSERTION in resOnFinish, Node 20) and would end the server.
+  if (connections.isOver(request.socket)) return;
   let gone = false;
   let answer: OpenAnswer | undefined;
-  response.once("close", () => {
+  const own = connections.begin(request, response, (sent) => {
     gone = true;
-    answer?.over(response.writableFinished);
+    answer?.over(sent);
   });
   const { seconds } = service.limits;
-  const own = connections.begin(request, response);
   answer =
     own > MOST_OF_ONE
       ? service.refuse(busy(`${MOST_OF_ONE} requests of this connection are under way`))
@@ -163,12 +186,14 @@ function send(
   const timer = setTimeout(() => connections.drop(request.socket), seconds * 1000);
   response.once("close", () => clearTimeout(timer));
   const unread = !request.complete;
+  const last = unread || connections.stopping;
+  if (last) connections.last(request.socket);
   response.writeHead(status, {
     ...headers,
     ...(status === 204 ? {} : { "content-length": lengthOf(body) }),
-    ...(unread || connections.stopping ? { connection: "close" } : {}),
+    ...(last ? { connection: "close" } : {}),
   });
-  if (unread) linger(request, response, body);
+  if (unread) linger(request, response, request.method === "HEAD" ? [] : body);
   else if (request.method === "HEAD") response.end();
   // A string goes out with the head in one piece; bytes would be a second one.
   else if (typeof body === "string") response.end(body);
@@ -197,6 +222,7 @@ function writePieces(response: ServerResponse, pieces: readonly Uint8Array[]): v
 
 /** Answers a request whose body is still coming, and closes the connection a little later. */
 function linger(request: IncomingMessage, response: ServerResponse, body: OpenAnswer["body"]): void {
+  response.flushHeaders();
   for (const piece of typeof body === "string" ? [body] : body) response.write(piece);
   const end = (): void => {
     clearTimeout(timer);

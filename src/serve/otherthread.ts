@@ -1,12 +1,12 @@
 // Large requests in a thread of their own (thread.ts), started when the first one comes. It is sent each model when it
 // needs it; if it fails, its request is lost and the next one gets a new thread.
 
-import { Worker } from "node:worker_threads";
 import type { LabelLists } from "../metrics/allowed.ts";
 import type { Answer } from "./answer.ts";
+import { startThread, type Thread } from "./channel.ts";
 import type { Limits } from "./limits.ts";
 import type { Project, ServedModel } from "./project.ts";
-import { Refusal } from "./refusal.ts";
+import { busy, Refusal } from "./refusal.ts";
 import type { ThreadAnswer, ThreadAsked, ThreadStart } from "./thread.ts";
 import type { Job } from "./work.ts";
 
@@ -22,12 +22,16 @@ function program(): URL {
   return new URL(here.includes("/chunks/") ? "../serve-thread.js" : "./serve-thread.js", here);
 }
 
+type Other = Thread<ThreadAnswer, ThreadAsked>;
+
 export class OtherThread {
   readonly #projects: readonly Project[];
   readonly #start: ThreadStart;
-  #worker: Worker | undefined;
+  #thread: Other | undefined;
   /** The models that the thread has. */
   #loaded: (ServedModel | undefined)[] = [];
+  /** Who waits for its next message. */
+  #waiting: { done(said: ThreadAnswer): void; failed(error: unknown): void } | undefined;
 
   constructor(projects: readonly Project[], limits: Limits, lists: LabelLists) {
     this.#projects = projects;
@@ -43,56 +47,54 @@ export class OtherThread {
 
   /** Does a job; one at a time. */
   readonly answer = async (job: Job): Promise<Answer> => {
+    if (!this.#thread) {
+      this.#thread = this.#begin();
+      await this.#ask({ start: this.#start });
+    }
     const { model } = this.#projects[job.project] as Project;
     if (this.#loaded[job.project] !== model) {
       await this.#ask({ project: job.project, model: model.bytes as Uint8Array });
       this.#loaded[job.project] = model;
     }
-    const said = await this.#ask({ job });
+    // Bytes of a buffer that is theirs alone are handed over, not copied.
+    const whole = job.bytes.byteLength === job.bytes.buffer.byteLength;
+    const said = await this.#ask({ job }, whole ? [job.bytes.buffer as ArrayBuffer] : []);
     if ("answer" in said) return said.answer;
-    throw new Error("found no answer from the thread for large requests, expected one");
+    if ("refusal" in said) {
+      const { status, sentence, headers } = said.refusal;
+      throw new Refusal(status, sentence, headers);
+    }
+    throw new Error("fault" in said ? said.fault : "found no answer from the thread, expected one");
   };
 
-  #ask(asked: ThreadAsked): Promise<ThreadAnswer> {
-    const worker = this.#running();
+  #ask(asked: ThreadAsked, transfer: ArrayBuffer[] = []): Promise<ThreadAnswer> {
     return new Promise((done, failed) => {
-      const settle = (outcome: () => void): void => {
-        worker.removeListener("message", take).removeListener("error", fail).removeListener("exit", leave);
-        outcome();
-      };
-      const take = (said: ThreadAnswer): void =>
-        settle(() => {
-          if ("refusal" in said) {
-            const { status, sentence, headers } = said.refusal;
-            failed(new Refusal(status, sentence, headers));
-          } else if ("fault" in said) failed(new Error(said.fault));
-          else done(said);
-        });
-      const fail = (error: unknown): void => settle(() => failed(error));
-      const leave = (): void => fail(new Error("the thread for large requests ended"));
-      worker.on("message", take).on("error", fail).on("exit", leave).postMessage(asked);
+      this.#waiting = { done, failed };
+      this.#thread?.send(asked, transfer);
     });
   }
 
-  #running(): Worker {
-    if (this.#worker) return this.#worker;
-    const heap = Math.ceil((HEAP_PER_BYTE * this.#start.limits.bodyBytes) / MEGABYTE);
-    const worker = new Worker(program(), {
-      workerData: this.#start,
-      resourceLimits: { maxOldGenerationSizeMb: HEAP_MEGABYTES + heap },
+  #begin(): Other {
+    const { limits } = this.#start;
+    const megabytes = HEAP_MEGABYTES + Math.ceil((HEAP_PER_BYTE * limits.bodyBytes) / MEGABYTE);
+    const thread: Other = startThread(program(), megabytes);
+    thread.listen((said) => {
+      const waiting = this.#waiting;
+      this.#waiting = undefined;
+      waiting?.done(said);
     });
-    const forget = (): void => {
-      if (this.#worker !== worker) return;
-      this.#worker = undefined;
+    void thread.ended.then((error) => {
+      if (this.#thread === thread) this.#thread = undefined;
       this.#loaded = [];
-    };
-    // Listeners of its own: an error that nobody hears would end the server.
-    worker.on("error", forget).on("exit", forget).unref();
-    this.#worker = worker;
-    return worker;
+      this.#waiting?.failed(error ?? new Error("the thread for large requests ended"));
+      this.#waiting = undefined;
+    });
+    return thread;
   }
 
   stop(): void {
-    void this.#worker?.terminate();
+    this.#waiting?.failed(busy("the server is stopping"));
+    this.#waiting = undefined;
+    this.#thread?.end();
   }
 }

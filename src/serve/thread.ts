@@ -1,9 +1,9 @@
 // The thread that takes large requests: it has the models by itself, so that a body of a megabyte keeps nobody waiting
-// who asks for little. Started by another.ts.
+// who asks for little. Started by otherthread.ts.
 
-import { parentPort, workerData } from "node:worker_threads";
 import type { LabelLists } from "../metrics/allowed.ts";
 import type { Answer } from "./answer.ts";
+import { ownSide } from "./channel.ts";
 import { loadCompact } from "./compact.ts";
 import type { Limits } from "./limits.ts";
 import type { Project, ServedModel } from "./project.ts";
@@ -11,17 +11,20 @@ import { Refusal } from "./refusal.ts";
 import { type Subject, Subjects } from "./subjects.ts";
 import { type Job, Workbench } from "./work.ts";
 
-/** What the thread is started with. */
+/** What the thread is told first. */
 export interface ThreadStart {
   readonly limits: Limits;
   readonly lists: LabelLists;
   readonly projects: readonly { language: string; subjects?: readonly Subject[] }[];
 }
 
-/** What it is told: a model takes the place of the one before, or a job is to be done. */
-export type ThreadAsked = { readonly project: number; readonly model: Uint8Array } | { readonly job: Job };
+/** What it is told: how to begin, that a model takes the place of the one before, that a job is to be done. */
+export type ThreadAsked =
+  | { readonly start: ThreadStart }
+  | { readonly project: number; readonly model: Uint8Array }
+  | { readonly job: Job };
 
-/** What it says of each: a model is ready, an answer, or why there is none. */
+/** What it says to each: that it is ready, an answer, or why there is none. */
 export type ThreadAnswer =
   | { readonly ready: true }
   | { readonly answer: Answer }
@@ -41,12 +44,16 @@ class Held implements Project {
   }
 }
 
-const { limits, lists, projects: given } = workerData as ThreadStart;
-const projects = given.map((project) => new Held(project));
-const workbench = new Workbench(projects, limits, lists);
+let projects: Held[] = [];
+let workbench: Workbench;
 
 async function answerTo(asked: ThreadAsked): Promise<ThreadAnswer> {
   try {
+    if ("start" in asked) {
+      projects = asked.start.projects.map((project) => new Held(project));
+      workbench = new Workbench(projects, asked.start.limits, asked.start.lists);
+      return { ready: true };
+    }
     if ("model" in asked) {
       (projects[asked.project] as Held).model = await loadCompact(asked.model);
       return { ready: true };
@@ -60,10 +67,11 @@ async function answerTo(asked: ThreadAsked): Promise<ThreadAnswer> {
   }
 }
 
-parentPort?.on("message", async (asked: ThreadAsked) => {
+const side = ownSide<ThreadAsked, ThreadAnswer>();
+side.listen(async (asked) => {
   const said = await answerTo(asked);
   const pieces = "answer" in said && typeof said.answer.body !== "string" ? said.answer.body : [];
-  parentPort?.postMessage(
+  side.send(
     said,
     pieces.map(({ buffer }) => buffer as ArrayBuffer),
   );

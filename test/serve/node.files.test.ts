@@ -192,6 +192,19 @@ describe("over sockets", () => {
       { requests: 20 },
     ));
 
+  test("several refused requests at once from a client that goes away do not end the server", () =>
+    withServer(async ({ url }) => {
+      const refused = "POST /nowhere HTTP/1.1\r\nhost: localhost\r\ncontent-length: 5\r\n\r\n12345";
+      for (let i = 0; i < 50; i++) {
+        const socket = await dial(url);
+        socket.on("error", () => {});
+        socket.write(refused.repeat(4), () => socket.destroy());
+      }
+      expect((await post(url, { text: "still there" })).status).toBe(200);
+      await soon();
+      expect((await post(url, { text: "still there" })).status).toBe(200);
+    }));
+
   test("answers to this machine's names alone", () =>
     withServer(async ({ url }) => {
       const socket = await dial(url);
