@@ -22,6 +22,7 @@ import type { Pattern } from "../core/pattern.ts";
 import { pause, type WorkOptions } from "../core/progress.ts";
 import { dualFromFactor, dualFromInverse, LABELS_AT_ONCE } from "./dual.ts";
 import { Kernel, type KernelChoice } from "./kernel.ts";
+import { addLabels } from "./labels.ts";
 import {
   allPoints,
   blocksOf,
@@ -211,16 +212,6 @@ export class ExactForm implements LeaveOneOut {
     this.dropSquare();
     this.#scope.free();
   }
-}
-
-/** Adds 1 to the score of every label that a point of the block has. */
-function addLabels(scores: Matrix, labels: Pattern, from: number): void {
-  const starts = labels.start.view();
-  const ids = labels.column.view();
-  const elements = scores.view();
-  for (let i = 0; i < scores.rows; i++)
-    for (let e = starts[from + i] as number; e < (starts[from + i + 1] as number); e++)
-      (elements[i * scores.columns + (ids[e] as number)] as number) += 1;
 }
 
 /** mu_k: how many of the points have each label [K]. */

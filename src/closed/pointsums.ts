@@ -5,9 +5,10 @@
 
 import { convert, scale } from "../core/dense.ts";
 import { type Matrix, matrix, Scope } from "../core/matrix.ts";
-import { Pattern } from "../core/pattern.ts";
+import type { Pattern } from "../core/pattern.ts";
 import { pause, type WorkOptions } from "../core/progress.ts";
 import { addColumnSums, addLabelSums, addSparseGram, addTransposeTimes } from "../core/sums.ts";
+import { labelsFrom } from "./labels.ts";
 import type { Points } from "./points.ts";
 import type { RidgeSums } from "./ridge.ts";
 import type { FeatureWalk } from "./sparse.ts";
@@ -83,22 +84,6 @@ class PointSums implements RidgeSums {
     this.#mixed.free();
     this.sums.free();
   }
-}
-
-/** Only the labels from `first` on, `count` of them, numbered from 0. */
-function labelsFrom(labels: Pattern, first: number, count: number): Pattern {
-  const starts = labels.start.view();
-  const ids = labels.column.view();
-  const rowStart = new Int32Array(labels.rows + 1);
-  const labelIndex: number[] = [];
-  for (let i = 0; i < labels.rows; i++) {
-    for (let e = starts[i] as number; e < (starts[i + 1] as number); e++) {
-      const label = (ids[e] as number) - first;
-      if (label >= 0 && label < count) labelIndex.push(label);
-    }
-    rowStart[i + 1] = labelIndex.length;
-  }
-  return new Pattern(labels.start.core, count, { rowStart, labelIndex: Int32Array.from(labelIndex) });
 }
 
 /** The sums of points whose linear part is wide; `kernel` walks over their other features, M of them. */

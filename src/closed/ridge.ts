@@ -50,6 +50,8 @@ export interface RidgeOptions extends WorkOptions {
   readonly working?: Precision;
   /** Without C there are no left-out scores and no variances, but two thirds of the work and no second matrix. */
   readonly inverse?: boolean;
+  /** Keeps C as it was made, for learning (learn.ts). */
+  readonly keepExact?: boolean;
 }
 
 /** Weights of the features for every label, and what the variance is made from. */
@@ -60,6 +62,8 @@ export interface RidgeSolution {
   readonly weights: Matrix;
   /** C [M+D, M+D], both triangles, where it was asked for. */
   readonly inverse?: Matrix | undefined;
+  /** C in the precision that it was made in, where that was asked for. */
+  readonly exactInverse?: Matrix | undefined;
   free(): void;
 }
 
@@ -87,13 +91,14 @@ export async function solveRidge(
   options: RidgeOptions = {},
 ): Promise<RidgeSolution> {
   const { core, labels } = sums;
-  const { working = "f64", inverse: wanted = true } = options;
+  const { working = "f64", inverse: wanted = true, keepExact = false } = options;
   const ridge = ridgeOf(sums, choice);
   const features = ridge.length;
   const kept = new Scope();
   const scope = new Scope();
   try {
-    const square = (wanted && working === precision ? kept : scope).keep(
+    const same = working === precision;
+    const square = (wanted && (same || keepExact) ? kept : scope).keep(
       matrix(core, features, features, working),
     );
     await sums.writeGram(square, options);
@@ -103,12 +108,10 @@ export async function solveRidge(
     const mu = Float64Array.from(choice.mean ?? sums.mean());
     const mean = kept.keep(matrixFrom(core, 1, labels, mu, precision));
     await solveLabels(sums, mu, square, wanted, weights, options);
-    const inverse = wanted
-      ? working === precision
-        ? square
-        : convert(square, kept.keep(matrix(core, features, features, precision)))
-      : undefined;
-    return { mean, weights, inverse, free: () => kept.free() };
+    const rounded = (): Matrix => convert(square, kept.keep(matrix(core, features, features, precision)));
+    const inverse = wanted ? (same ? square : rounded()) : undefined;
+    const exactInverse = wanted && keepExact ? square : undefined;
+    return { mean, weights, inverse, exactInverse, free: () => kept.free() };
   } catch (error) {
     kept.free();
     throw error;

@@ -18,7 +18,7 @@ import type { InducingFeatures } from "./inducing.ts";
 import { allPoints, blocksOf, type LeaveOneOut, type LeftOutBlock, type WalkOptions } from "./leaveoneout.ts";
 import type { Points } from "./points.ts";
 import type { RidgeSolution } from "./ridge.ts";
-import type { FeatureBlock, Statistics } from "./statistics.ts";
+import type { FeatureBlock, Totals } from "./totals.ts";
 
 /** Points whose features are made together. */
 export const BLOCK_ROWS = 1024;
@@ -70,15 +70,15 @@ export function featuresIn(phi: Matrix): FeatureWalk {
   return { points: phi.rows, forBlocks };
 }
 
-/** Adds points with their labels to the sums, or takes them away. */
+/** Adds points with their labels to the sums (or to totals alone), or takes them away. */
 export async function learnPoints(
-  statistics: Statistics,
+  totals: Totals,
   features: FeatureWalk,
   labels: Pattern,
   options: WalkOptions & { sign?: Sign } = {},
 ): Promise<void> {
   const { sign = 1, ...walk } = options;
-  await features.forBlocks("sums", (block) => statistics.add(block, labels, sign), walk);
+  await features.forBlocks("sums", (block) => totals.add(block, labels, sign), walk);
 }
 
 /** out = s [to - from, K] of a block. */

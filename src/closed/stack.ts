@@ -10,12 +10,13 @@
 import { combine, convert, gemm, rowSums, scale, syrk, transpose } from "../core/dense.ts";
 import { eigenSymmetric } from "../core/eigen.ts";
 import { type Matrix, matrix, Scope, sumOf } from "../core/matrix.ts";
-import { Pattern } from "../core/pattern.ts";
+import type { Pattern } from "../core/pattern.ts";
 import type { WorkOptions } from "../core/progress.ts";
 import { leadingEigenvectors } from "../core/subspace.ts";
 import { addMatrix } from "../core/sums.ts";
 import { type ChooseOptions, type ChosenRidge, chooseRidge } from "./choose.ts";
 import { logLossCriterion } from "./criterion.ts";
+import { labelsIn } from "./labels.ts";
 import { type LeaveOneOut, type LeftOutBlock, type PointRange, pointsIn, someOf } from "./leaveoneout.ts";
 import type { RidgeSolution } from "./ridge.ts";
 import { blockScores, type FeatureWalk, featuresIn, learnPoints, leaveOneOutOf } from "./sparse.ts";
@@ -134,22 +135,6 @@ export async function fitStack(
     scope.free();
     throw error;
   }
-}
-
-/** The labels of the points in the ranges, one after another. */
-function labelsIn(labels: Pattern, ranges: readonly PointRange[]): Pattern {
-  const starts = labels.start.view();
-  const ids = labels.column.view();
-  const rowStart = [0];
-  const labelIndex: number[] = [];
-  for (const { from, to } of ranges) {
-    for (let i = from; i < to; i++) {
-      for (let e = starts[i] as number; e < (starts[i + 1] as number); e++) labelIndex.push(ids[e] as number);
-      rowStart.push(labelIndex.length);
-    }
-  }
-  const lists = { rowStart: Int32Array.from(rowStart), labelIndex: Int32Array.from(labelIndex) };
-  return new Pattern(labels.start.core, labels.columns, lists);
 }
 
 /** E [K,P] from the left-out scores of the points in the ranges. */

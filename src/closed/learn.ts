@@ -1,0 +1,214 @@
+// Learning into a solution: new points change C and W in as many directions as there are points, without A and B and
+// without a new factorisation. For points with features U' [n, M+D] and labels Y, learned (sign 1) or forgotten (-1),
+//
+//     V = C U      G = I + sign U'V = L L'      C <- C - sign V inverse(G) V'
+//     W <- W + sign V inverse(G) (Y - U'W) - (C m)(mu - mu0)' - C (m - m0) mu0'
+//
+// where C in the second line is the new one, and m0, mu0 are m and mu from before. It is what solving for all points
+// at once gives. Everything but W and its residuals is in the precision C was made in.
+
+import { type Csr, csr, sparseTimes } from "../core/csr.ts";
+import { addDiagonal, blend, convert, fill, gemm, scale, syrk, transpose } from "../core/dense.ts";
+import { ArgumentError } from "../core/errors.ts";
+import { cholesky, FACTORED, solveTriangular } from "../core/factor.ts";
+import { type Matrix, matrix, Scope } from "../core/matrix.ts";
+import type { Pattern } from "../core/pattern.ts";
+import type { Sign } from "../core/sums.ts";
+import { addLabels } from "./labels.ts";
+import type { WalkOptions } from "./leaveoneout.ts";
+import type { RidgeSolution } from "./ridge.ts";
+import type { FeatureWalk } from "./sparse.ts";
+import type { FeatureBlock, Totals } from "./totals.ts";
+
+/**
+ * A solution that goes on learning. It takes the matrices over from the one it is made from (or from a file); the totals,
+ * with A and B where they are kept, learn with it and stay yours to free.
+ */
+export class LearnedRidge implements RidgeSolution {
+  readonly totals: Totals;
+  /** C [M+D, M+D], both triangles, in the precision it was solved in. */
+  readonly exactInverse: Matrix;
+  #weights: Matrix;
+  #mean: Matrix;
+
+  constructor(totals: Totals, { weights, mean, inverse, exactInverse }: Omit<RidgeSolution, "free">) {
+    if (exactInverse === undefined)
+      throw new ArgumentError(
+        "solution",
+        "found one without its exact inverse, expected one solved with keepExact",
+      );
+    this.totals = totals;
+    this.exactInverse = exactInverse;
+    this.#weights = weights;
+    this.#mean = mean;
+    // A rounded C would not learn.
+    if (inverse !== exactInverse) inverse?.free();
+  }
+
+  get weights(): Matrix {
+    return this.#weights;
+  }
+
+  get mean(): Matrix {
+    return this.#mean;
+  }
+
+  /** For variances and left-out scores, where it has the precision of the weights. */
+  get inverse(): Matrix | undefined {
+    return this.exactInverse.precision === this.#weights.precision ? this.exactInverse : undefined;
+  }
+
+  /** Makes room for new labels behind those there are; until a point has one its weights are zero. */
+  growLabels(labels: number): void {
+    const before = this.totals.labels;
+    if (labels <= before) return;
+    this.totals.growLabels(labels);
+    const { core, rows, precision } = this.#weights;
+    const weights = matrix(core, rows, labels, precision);
+    scale(1, this.#weights, weights.block(0, 0, rows, before));
+    this.#weights.free();
+    this.#weights = weights;
+    this.#putMean();
+  }
+
+  /** Learns points with their labels, or forgets points that were learned, with the labels they had. */
+  async learn(
+    features: FeatureWalk,
+    labels: Pattern,
+    options: WalkOptions & { sign?: Sign } = {},
+  ): Promise<void> {
+    const { sign = 1, ...walk } = options;
+    const stage = sign === 1 ? "learning" : "forgetting";
+    await features.forBlocks(stage, (block) => this.#learnBlock(block, labels, sign), walk);
+  }
+
+  #learnBlock(block: FeatureBlock, labels: Pattern, sign: Sign): void {
+    const scope = new Scope();
+    try {
+      const { gain, factor } = this.#gain(block, sign, scope);
+      const residuals = this.#residuals(block, labels, scope);
+      syrk(factor, this.exactInverse, { transpose: true, alpha: -sign, beta: 1 });
+      // The gain stands in the precision of C and is used in that of W.
+      solveTriangular(gain, factor, { transpose: true });
+      const rounded = convert(factor, scope.keep(this.#like(factor.rows, factor.columns)));
+      gemm(rounded, residuals, this.#weights, { transposeA: true, alpha: sign, beta: 1 });
+      this.#moveMean(block, labels, sign, scope);
+    } finally {
+      scope.free();
+    }
+  }
+
+  /** The factor L of G in `gain` [n,n], and inverse(L) V' in `factor` [n, M+D]. */
+  #gain(block: FeatureBlock, sign: Sign, scope: Scope): { gain: Matrix; factor: Matrix } {
+    const { core, precision, rows: features } = this.exactInverse;
+    const count = block.to - block.from;
+    const make = (m: number, n: number): Matrix => scope.keep(matrix(core, m, n, precision));
+    const own = this.#inWorkingPrecision(block, scope);
+    const turned = multiply(own, this.exactInverse, make(count, features)); // V'
+    const v = transpose(turned, make(features, count));
+    const gain = scale(sign, multiply(own, v, make(count, count)), make(count, count));
+    addDiagonal(gain, fill(make(1, count), 1));
+    if (cholesky(gain)[0] !== FACTORED) {
+      throw new ArgumentError(
+        "points",
+        sign === 1
+          ? "found points that cannot be learned in this precision, expected finite features of unit size"
+          : "found points to forget that were never learned, expected points with the features they were learned with",
+      );
+    }
+    return { gain, factor: solveTriangular(gain, turned) };
+  }
+
+  /** The features of a block in the precision of C. */
+  #inWorkingPrecision({ from, to, phi, points }: FeatureBlock, scope: Scope): FeatureBlock & { x?: Csr } {
+    const { core, precision } = this.exactInverse;
+    const own = phi && convert(phi, scope.keep(matrix(core, phi.rows, phi.columns, precision)));
+    return {
+      from: 0,
+      to: to - from,
+      phi: own,
+      ...(points && { x: scope.keep(rowsOf(points.x, from, to, precision)) }),
+    };
+  }
+
+  /** Y - U'W [n,K] */
+  #residuals({ from, to, phi, points }: FeatureBlock, labels: Pattern, scope: Scope): Matrix {
+    const kernel = phi?.columns ?? 0;
+    const out = scope.keep(this.#like(to - from, labels.columns));
+    if (phi) gemm(phi, this.#weights.rowRange(0, kernel), out);
+    if (points)
+      sparseTimes(points.x, this.#weights.rowRange(kernel, this.#weights.rows), out, {
+        from,
+        to,
+        accumulate: phi !== undefined,
+      });
+    scale(-1, out, out);
+    addLabels(out, labels, from);
+    return out;
+  }
+
+  /** The totals take the block up, and W what their change means: - (C m)(mu - mu0)' - C (m - m0) mu0'. */
+  #moveMean(block: FeatureBlock, labels: Pattern, sign: Sign, scope: Scope): void {
+    const { totals } = this;
+    const { core, precision, rows: features } = this.exactInverse;
+    const before = totals.mean();
+    const sumsBefore = scale(1, totals.sums, scope.keep(matrix(core, 1, features, "f64")));
+    totals.add(block, labels, sign);
+    const after = totals.mean();
+    const change = blend(1, totals.sums, -1, sumsBefore, sumsBefore);
+    const subtract = (sums: Matrix, means: Float64Array): void => {
+      const right = convert(sums, scope.keep(matrix(core, 1, features, precision))).reshape(features, 1);
+      const direction = gemm(this.exactInverse, right, scope.keep(matrix(core, features, 1, precision)));
+      const rounded = convert(direction, scope.keep(this.#like(features, 1)));
+      const row = scope.keep(this.#like(1, means.length)).set(means);
+      gemm(rounded, row, this.#weights, { alpha: -1, beta: 1 });
+    };
+    subtract(
+      totals.sums,
+      after.map((mu, k) => mu - (before[k] as number)),
+    );
+    subtract(change, before);
+    this.#putMean();
+  }
+
+  #putMean(): void {
+    const mean = this.totals.mean();
+    if (mean.length !== this.#mean.columns) {
+      this.#mean.free();
+      this.#mean = this.#like(1, mean.length);
+    }
+    this.#mean.set(mean);
+  }
+
+  #like(rows: number, columns: number): Matrix {
+    return matrix(this.#weights.core, rows, columns, this.#weights.precision);
+  }
+
+  free(): void {
+    this.#weights.free();
+    this.#mean.free();
+    this.exactInverse.free();
+  }
+}
+
+/** out = U' B of a block in one precision: phi times the first rows of B, x times those behind them. */
+function multiply({ phi, x }: { phi?: Matrix | undefined; x?: Csr }, b: Matrix, out: Matrix): Matrix {
+  const kernel = phi?.columns ?? 0;
+  if (phi) gemm(phi, b.rowRange(0, kernel), out);
+  if (x) sparseTimes(x, b.rowRange(kernel, b.rows), out, { accumulate: phi !== undefined });
+  return out;
+}
+
+/** Rows from to to as a matrix of their own. */
+function rowsOf(x: Csr, from: number, to: number, precision: Matrix["precision"]): Csr {
+  const starts = x.start.view();
+  const [begin, end] = [starts[from] as number, starts[to] as number];
+  const arrays = {
+    rows: to - from,
+    columns: x.columns,
+    rowStart: starts.slice(from, to + 1).map((start) => start - begin),
+    columnIndex: x.column.view().slice(begin, end),
+    values: x.value.view().slice(begin, end),
+  };
+  return csr(x.core, arrays, precision);
+}
