@@ -102,6 +102,7 @@ const kernels: KernelChoice[] = [
   { name: "se" },
   { name: "se", lengthScale: 0.7, variance: 1.7 },
   { name: "linear", linearVariance: 0.8 },
+  { name: "matern32", lengthScale: 0.9 },
   { name: "linear+se", lengthScale: 1.3, linearVariance: 0.4 },
 ];
 
