@@ -1,26 +1,42 @@
 // mlgpf predict MODEL [FILE|-]
 
 import process from "node:process";
+import type { Batch } from "../data/options.ts";
 import { readBatches } from "../data/reader.ts";
-import { openInput } from "../io/files.ts";
-import { predictRows } from "../predict/load.ts";
+import { checkWritable, openInput, writeAtomically } from "../io/files.ts";
+import { allowedLabels } from "../metrics/allowed.ts";
+import type { TrainedModel } from "../model/model.ts";
+import { chooseLabels, type LabelChoice } from "../predict/choose.ts";
+import type { ModelHost } from "../predict/host.ts";
+import { labelsOf, predictRows } from "../predict/load.ts";
 import type { Command } from "./command.ts";
-import { dataFlags, fromModel, readOptions } from "./data.ts";
+import { dataFlags, fromModel, readOptions, sayNotes } from "./data.ts";
 import {
   deviceFlag,
   deviceOf,
   type Flags,
+  given,
   type Parsed,
   quietFlag,
   threadsFlag,
   UsageError,
 } from "./flags.ts";
+import { listFlags, readLists } from "./lists.ts";
 import { openModel, withHost } from "./models.ts";
+import { type Answer, formatOf, type PredictionFormat } from "./predictions.ts";
 import { terminal } from "./terminal.ts";
 
 const predictFlags: Flags = {
-  top: { kind: "whole", from: 1, help: "labels for each point", default: "5" },
+  out: { kind: "text", value: "FILE", help: "write to a file: CSV (.csv, .tsv) or JSON lines (.jsonl)" },
+  top: { kind: "whole", from: 1, help: "labels for each point", default: "5, with --threshold any" },
   threshold: { kind: "number", from: 0, to: 1, value: "P", help: "only labels at least this probable" },
+  ...listFlags,
+  keep: {
+    kind: "text",
+    value: "NAME",
+    repeat: true,
+    help: "key or column of the data that is written with the labels; may be given more than once",
+  },
   device: deviceFlag("wasm"),
   threads: threadsFlag,
   quiet: quietFlag,
@@ -31,38 +47,81 @@ async function predict(parsed: Parsed): Promise<void> {
   const [path, file = "-", ...more] = parsed.positional;
   if (path === undefined || more.length > 0)
     throw new UsageError("mlgpf predict takes a model and at most one data file");
-  const top = parsed.number("top") ?? 5;
-  const threshold = parsed.number("threshold") ?? 0;
-  const reading = readOptions(parsed);
-  const [device, threads] = [deviceOf(parsed), parsed.number("threads")];
+  const out = parsed.text("out");
+  const keep = parsed.all("keep");
+  const format = formatOf(out, keep);
+  if (out !== undefined) await checkWritable(out);
+  const lists = await readLists(parsed);
   const model = await openModel(path, file);
-  const { stream, name } = await openInput(file);
-  const depth = Math.min(top, model.labels);
-  await withHost(model, device, threads, terminal(parsed.on("quiet")), async (host) => {
-    const options = { file: name, requireLabels: false, ...reading, ...fromModel(model) };
-    for await (const { features } of readBatches(stream, options)) {
-      const rows = await host.use((predictor) => predictRows(predictor, features, depth, threshold));
-      for (const found of rows) {
-        const labels = found.map(({ label, probability, utility, deviation }) => ({
-          label,
-          probability: round(probability),
-          utility: round(utility),
-          deviation: round(deviation),
-        }));
-        process.stdout.write(`${JSON.stringify({ labels })}\n`);
-      }
-    }
+  const choice = {
+    ...given({ topK: parsed.number("top"), threshold: parsed.number("threshold") }),
+    allowed: allowedLabels(labelsOf(model), lists),
+  };
+  const screen = terminal(parsed.on("quiet"));
+  await withHost(model, deviceOf(parsed), parsed.number("threads"), screen, async (host) => {
+    const { stream, name } = await openInput(file);
+    const options = { ...readOptions(parsed), ...fromModel(model), ...(keep.length > 0 ? { keep } : {}) };
+    const batches = readBatches(stream, { file: name, requireLabels: false, ...options });
+    const lines = written(format, answers(batches, host, model, choice));
+    if (out === undefined) await print(lines);
+    else await writeAtomically(out, encoded(lines));
+    sayNotes(name, batches, screen);
+    if (out !== undefined) screen.say(`${out} written`);
   });
 }
 
-const round = (value: number): number => Number(value.toPrecision(6));
+/** An answer for each row that was read and each that was left out, in the order of the file. */
+async function* answers(
+  batches: AsyncIterable<Batch>,
+  host: ModelHost,
+  model: TrainedModel,
+  choice: LabelChoice,
+): AsyncGenerator<Answer> {
+  for await (const { features, ids, lines, kept, skipped } of batches) {
+    const best = (depth: number) => host.use((predictor) => predictRows(predictor, features, depth));
+    const rows = await chooseLabels(best, model.labels, choice);
+    const left = [...skipped];
+    for (let i = 0; i <= rows.length; i++) {
+      while (left[0] !== undefined && left[0].rowsBefore === i) {
+        const { line, message } = left.shift() as (typeof left)[0];
+        yield { line, error: message };
+      }
+      const labels = rows[i];
+      if (labels === undefined) break;
+      const known = (features.rowStart[i + 1] as number) - (features.rowStart[i] as number);
+      yield { line: lines?.[i] as number, ...given({ id: ids?.[i], kept: kept?.[i] }), known, labels };
+    }
+  }
+}
+
+async function* written(
+  { head, line }: PredictionFormat,
+  answers: AsyncIterable<Answer>,
+): AsyncGenerator<string> {
+  if (head !== undefined) yield head;
+  for await (const answer of answers) yield line(answer);
+}
+
+const encoder = new TextEncoder();
+
+async function* encoded(lines: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
+  for await (const line of lines) yield encoder.encode(`${line}\n`);
+}
+
+/** To standard output, no faster than it is read. */
+async function print(lines: AsyncIterable<string>): Promise<void> {
+  const { stdout } = process;
+  for await (const line of lines)
+    if (!stdout.write(`${line}\n`)) await new Promise<void>((done) => stdout.once("drain", done));
+}
 
 export const predictCommand: Command = {
   name: "predict",
-  usage: "mlgpf predict MODEL [FILE|-] [--top 5]",
-  summary: "predict labels with probabilities, one JSON object a line",
+  usage: "mlgpf predict MODEL [FILE|-] [--top 5] [--out FILE]",
+  summary: "predict labels with probabilities: a line for each row, with its id and its line",
   examples: [
     "mlgpf predict model.safetensors test.txt.gz --top 5",
+    "mlgpf predict tagger.safetensors new.csv --threshold 0.3 --keep text --out labels.csv",
     `echo '{"text": "a large wild cat"}' | mlgpf predict tagger.safetensors --format jsonl`,
   ],
   flags: predictFlags,

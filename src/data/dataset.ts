@@ -36,18 +36,21 @@ export interface Dataset {
   readonly ids?: readonly string[];
   /** Line of the file where each row begins, from 1. */
   readonly lines?: Int32Array;
+  /** Of each row what stood under the keys or columns to keep. */
+  readonly kept?: readonly (readonly string[])[];
   readonly source?: DatasetSource;
 }
 
 /** The chosen rows, in the order given, with their ids and lines; names and vectoriser are kept. */
 export function selectRows(dataset: Dataset, rows: ArrayLike<number>): Dataset {
-  const { ids, lines } = dataset;
+  const { ids, lines, kept } = dataset;
   return {
     ...dataset,
     features: selectFeatures(dataset.features, rows),
     labels: selectLabels(dataset.labels, rows),
     ...(ids && { ids: Array.from(rows, (row) => ids[row] as string) }),
     ...(lines && { lines: Int32Array.from(rows, (row) => lines[row] as number) }),
+    ...(kept && { kept: Array.from(rows, (row) => kept[row] as readonly string[]) }),
   };
 }
 

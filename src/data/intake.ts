@@ -49,6 +49,8 @@ export class Intake {
   #fitter: TfidfFitter | undefined;
   #text: string | undefined; // of the row being built
   #id: string | undefined; // likewise
+  #keptRow: readonly string[] | undefined; // likewise
+  #kept: (readonly string[])[] = [];
   #hasText = false;
   #labelNamesBefore = 0;
   #featureNamesBefore = 0;
@@ -227,6 +229,11 @@ export class Intake {
     this.#id = id;
   }
 
+  /** What stands under each of the keys or columns to keep. */
+  keep(values: readonly string[]): void {
+    this.#keptRow = values;
+  }
+
   /** Ends the row that began in the given line. A row with nothing in it is a row too. */
   endRow(line: number): void {
     const empty = this.#text === undefined ? this.#features.pending === 0 : this.#text.trim() === "";
@@ -256,6 +263,7 @@ export class Intake {
     this.#labels.abandonRow();
     this.#text = undefined;
     this.#id = undefined;
+    this.#keptRow = undefined;
     this.labelNames?.shrink(this.#labelNamesBefore);
     this.featureNames?.shrink(this.#featureNamesBefore);
     this.unknownFeatures = this.#unknownBefore;
@@ -273,11 +281,13 @@ export class Intake {
     const labels = this.#labels.build(this.#knownLabels());
     const { labelNames, featureNames } = this;
     const ids = this.#ids;
+    const kept = this.#kept;
     const lines = this.#lines.finish();
     this.#features = new SparseRowsBuilder();
     this.#labels = new LabelSetsBuilder();
     this.#lines = growableIntegers();
     this.#ids = ids && [];
+    this.#kept = [];
     return {
       features,
       labels,
@@ -287,6 +297,7 @@ export class Intake {
       ...(columnIds && { columnIds }),
       ...(ids && { ids }),
       lines,
+      ...(this.options.keep && { kept }),
       source: { file: this.file, format },
     };
   }
@@ -343,6 +354,8 @@ export class Intake {
     if (this.#id !== undefined) this.#ids ??= new Array<string>(this.#lines.length).fill("");
     this.#ids?.push(this.#id ?? "");
     this.#id = undefined;
+    if (this.options.keep) this.#kept.push(this.#keptRow ?? this.options.keep.map(() => ""));
+    this.#keptRow = undefined;
     this.#lines.push(line);
   }
 

@@ -91,6 +91,8 @@ export interface ReadOptions {
   readonly oneHot?: string | readonly string[];
   /** JSONL and CSV: key or column that holds the id of a row. Default "id", where there is one. */
   readonly id?: string;
+  /** JSON, CSV and Parquet: keys or columns whose content is kept with each row, as it is. */
+  readonly keep?: readonly string[];
   /** numpy: the file with the labels, where they are not beside the features. */
   readonly labelsFrom?: ByteSource;
   /** CSV and Parquet: columns that are no features. Default ["id"]. */

@@ -5,9 +5,11 @@ import { type CoreOptions, createCore } from "../core/core.ts";
 import { ArgumentError } from "../core/errors.ts";
 import type { Dataset, SparseRows } from "../data/dataset.ts";
 import { TfidfVectoriser } from "../data/tfidf.ts";
+import { allowedLabels, type LabelLists } from "../metrics/allowed.ts";
 import { modelFromBytes, modelToBytes } from "../model/file.ts";
 import type { TrainedModel } from "../model/model.ts";
 import type { Predictor } from "../model/predictor.ts";
+import { chooseLabels } from "./choose.ts";
 import { type EvaluateOptions, type Evaluation, evaluate } from "./evaluate.ts";
 import { ModelHost } from "./host.ts";
 
@@ -18,8 +20,8 @@ export interface LoadOptions extends CoreOptions {
 }
 
 /** Which labels to give for a point. */
-export interface PredictOptions {
-  /** Most labels for a point (default 5). */
+export interface PredictOptions extends LabelLists {
+  /** Most labels for a point (default 5; with a threshold all that reach it). */
   topK?: number;
   /** Only labels at least this probable. */
   threshold?: number;
@@ -70,7 +72,7 @@ export async function loadModel(
     get device() {
       return host.about;
     },
-    async predict(input, { topK = 5, threshold = 0 } = {}) {
+    async predict(input, { topK, threshold, ...lists } = {}) {
       if (!("columns" in input) && vectoriser === undefined) {
         throw new ArgumentError(
           "input",
@@ -78,8 +80,14 @@ export async function loadModel(
         );
       }
       const features = "columns" in input ? input : (vectoriser as TfidfVectoriser).transform(input);
-      const depth = Math.min(topK, model.labels);
-      return await host.use((predictor) => predictRows(predictor, features, depth, threshold));
+      const allowed = allowedLabels(labelsOf(model), lists);
+      return await host.use((predictor) =>
+        chooseLabels((depth) => predictRows(predictor, features, depth), model.labels, {
+          topK,
+          threshold,
+          allowed,
+        }),
+      );
     },
     evaluate: (data, more) => host.use((predictor) => evaluate(predictor, data, more)),
     save: () => modelToBytes(model),
@@ -88,12 +96,15 @@ export async function loadModel(
   };
 }
 
-/** The best labels of each row. */
+/** What the labels of a model are called: their names or, without names, their numbers. */
+export const labelsOf = ({ labelNames, labels }: TrainedModel): readonly (string | number)[] =>
+  labelNames ?? Array.from({ length: labels }, (_, label) => label);
+
+/** The best labels of each row, most probable first. */
 export async function predictRows(
   predictor: Predictor,
   features: SparseRows,
   depth: number,
-  threshold: number,
 ): Promise<PredictedLabel[][]> {
   const { labelNames } = predictor.frame;
   const rows: PredictedLabel[][] = [];
@@ -106,10 +117,7 @@ export async function predictRows(
       utility: utility[at] as number,
       deviation: Math.sqrt(Math.max(0, variance[at] as number)),
     }));
-    for (let i = 0; i < best.rows; i++) {
-      const own = found.slice(i * depth, (i + 1) * depth);
-      rows.push(own.filter(({ probability }) => probability >= threshold));
-    }
+    for (let i = 0; i < best.rows; i++) rows.push(found.slice(i * depth, (i + 1) * depth));
   }
   return rows;
 }

@@ -40,7 +40,7 @@ describe("the best labels", () => {
     test(`${form.kernel}, ${form.groups}: are those of all scores, with the same probabilities`, async () => {
       const model = randomModel(form);
       await withPredictor(model, async (predictor) => {
-        const rows = await predictRows(predictor, data.features, 3, 0);
+        const rows = await predictRows(predictor, data.features, 3);
         expect(rows.length).toBe(300);
         for await (const scores of predictor.score(data.features, { probability: true, variance: true })) {
           const { firstRow, utility, probability, variance } = scores as Required<Scores> & {

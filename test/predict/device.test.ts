@@ -30,7 +30,7 @@ async function scores(
   { backend }: OpenDevice,
 ): Promise<{ utility: Float64Array; probability: Float64Array; deviation: Float64Array }> {
   const predictor = new Predictor(backend, uploadModel(backend, model));
-  const rows = await predictRows(predictor, many.features, model.labels, 0);
+  const rows = await predictRows(predictor, many.features, model.labels);
   predictor.free();
   const all = (name: "utility" | "probability" | "deviation"): Float64Array =>
     Float64Array.from(rows.flatMap((row) => row.sort((a, b) => a.id - b.id).map((each) => each[name])));

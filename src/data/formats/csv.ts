@@ -25,6 +25,7 @@ interface Columns {
   readonly texts: readonly number[];
   readonly labels: readonly number[];
   readonly oneHot: readonly number[];
+  readonly kept: readonly number[];
   readonly features: readonly number[];
   /** Of each feature as the intake numbers it. */
   readonly featureColumns: Int32Array;
@@ -118,7 +119,9 @@ export class CsvParser {
         : listOf(options.labels).map((name) => demand(name, "labels"));
     const id =
       options.id === undefined ? (ID_KEYS.map(find).find((at) => at >= 0) ?? -1) : demand(options.id, "id");
-    const taken = new Set([...texts, ...labels, id]);
+    const kept = (options.keep ?? []).map((name) => demand(name, "keep"));
+    const isFeature = (at: number): boolean => options.featureNames?.includes(names[at] as string) ?? false;
+    const taken = new Set([...texts, ...labels, id, ...kept.filter((at) => !isFeature(at))]);
     const oneHot = this.#oneHotOf(names, taken, line);
     if (labels.length + oneHot.length === 0 && intake.requireLabels)
       this.#missing(names, ["labels"], "labels", line);
@@ -128,7 +131,7 @@ export class CsvParser {
       features.map((at) => names[at] as string),
       line,
     );
-    return { names, id, texts: useText ? texts : [], labels, oneHot, features, featureColumns };
+    return { names, id, texts: useText ? texts : [], labels, oneHot, kept, features, featureColumns };
   }
 
   /** Columns that are labels. */
@@ -165,11 +168,12 @@ export class CsvParser {
 
   #row(fields: readonly string[], columns: Columns, line: number): void {
     const intake: Intake = this.#intake;
-    const { names, id, texts, labels, oneHot, features, featureColumns } = columns;
+    const { names, id, texts, labels, oneHot, kept, features, featureColumns } = columns;
     if (fields.length !== names.length) {
       intake.fail(line, "wrong number of fields", `${fields.length} fields`, `${names.length} fields`);
     }
     if (id >= 0) intake.id((fields[id] as string).trim());
+    intake.keep(kept.map((column) => fields[column] as string));
     for (const column of labels) {
       if (names[column]?.toLowerCase() === URI_KEY) this.#cells.addUris(fields[column] as string, line);
       else this.#cells.add(fields[column] as string, line);

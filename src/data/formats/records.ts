@@ -59,6 +59,7 @@ export class Records {
     const before = [this.#kind, this.#labelKind, this.#keys] as const;
     try {
       this.#id(row, line);
+      this.#intake.keep((this.#intake.options.keep ?? []).map((key) => asText(fieldOf(row, key))));
       this.#labels(row, line);
       this.#input(row, line);
       this.#intake.endRow(line);
@@ -250,6 +251,12 @@ export class Records {
       () => describe(value),
     );
   }
+}
+
+/** Whatever stands under a key, to be kept. */
+function asText(value: unknown): string {
+  if (value === undefined || value === null) return "";
+  return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 /** The keys that a row has, for a message. */

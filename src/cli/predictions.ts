@@ -1,0 +1,82 @@
+// Predictions as lines of a file: JSON, or CSV for a spreadsheet.
+
+import type { PredictedLabel } from "../predict/load.ts";
+import { given, UsageError } from "./flags.ts";
+
+/** What there is to say about a row of the data. */
+export interface Answer {
+  line: number;
+  /** The row's own id, where it has one. */
+  id?: string;
+  /** What stood under the keys or columns to keep. */
+  kept?: readonly string[];
+  /** Words (or features) of the row that the model knows. */
+  known?: number;
+  labels?: readonly PredictedLabel[];
+  /** Why the row was left out. */
+  error?: string;
+}
+
+export interface PredictionFormat {
+  /** The first line, where there is one. */
+  head?: string;
+  line(answer: Answer): string;
+}
+
+/** Keys of our own, which a column to keep would hide. */
+const OWN = ["id", "line", "known", "labels", "probabilities", "error"];
+/** Between labels in a cell. */
+const BETWEEN = "|";
+
+const round = (value: number): number => Number(value.toPrecision(6));
+
+/** By the ending of the file; standard output is JSON. */
+export function formatOf(out: string | undefined, keep: readonly string[]): PredictionFormat {
+  const hidden = keep.find((name) => OWN.includes(name));
+  if (hidden !== undefined)
+    throw new UsageError(
+      `--keep: found ${hidden}, which predict writes itself, expected another key or column`,
+    );
+  const ending = /\.(csv|tsv|jsonl|ndjson)$/i.exec(out ?? ".jsonl")?.[1]?.toLowerCase();
+  if (ending === undefined)
+    throw new UsageError(`--out: found ${out}, expected a name that ends with .csv, .tsv, .jsonl or .ndjson`);
+  if (ending === "csv" || ending === "tsv") return csvFormat(keep, ending === "csv" ? "," : "\t");
+  return { line: (answer) => jsonLine(answer, keep) };
+}
+
+function jsonLine({ id, line, kept, known, labels, error }: Answer, keep: readonly string[]): string {
+  const found = labels?.map(({ label, probability, utility, deviation }) => ({
+    label,
+    probability: round(probability),
+    utility: round(utility),
+    deviation: round(deviation),
+  }));
+  const carried = Object.fromEntries(keep.map((name, i) => [name, kept?.[i]]));
+  return JSON.stringify({
+    ...given({ id }),
+    line,
+    ...given(carried),
+    ...given({ known, labels: found, error }),
+  });
+}
+
+function csvFormat(keep: readonly string[], delimiter: string): PredictionFormat {
+  const cell = (value: string | number | undefined): string => {
+    const text = String(value ?? "");
+    return /["\r\n]/.test(text) || text.includes(delimiter) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  const row = (cells: readonly (string | number | undefined)[]): string => cells.map(cell).join(delimiter);
+  return {
+    head: row(["id", "line", ...keep, "known", "labels", "probabilities", "error"]),
+    line: ({ id, line, kept, known, labels, error }) =>
+      row([
+        id,
+        line,
+        ...keep.map((_, i) => kept?.[i]),
+        known,
+        labels?.map(({ label }) => label).join(BETWEEN),
+        labels?.map(({ probability }) => round(probability)).join(BETWEEN),
+        error,
+      ]),
+  };
+}

@@ -1,0 +1,144 @@
+// Predictions in a file: a line for each row of the data, which can be joined to it.
+
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { CsvRecords } from "../../src/data/csvrecord.ts";
+import { expectSentence, inFolder, mlgpf } from "./support.ts";
+
+const ANIMALS: [label: string, words: string][] = [
+  ["cat", "whiskers purring fur"],
+  ["dog", "barking tail fur"],
+  ["fish", "fins gills water"],
+];
+const sizes = ["--factors", "4", "--inducing-points", "6", "--rank", "6", "--batch", "20", "--epochs", "40"];
+
+/** A tagger of animals and their colours, and a file of questions with a broken row and one without a known word. */
+async function tagger(path: (name: string) => string): Promise<void> {
+  const lines = Array.from({ length: 60 }, (_, i) => {
+    const [label, words] = ANIMALS[i % 3] as [string, string];
+    return JSON.stringify({ text: `${words} number ${i % 7}`, labels: [label, "pet", "animal", "alive"] });
+  });
+  writeFileSync(path("docs.jsonl"), `${lines.join("\n")}\n`);
+  const trained = await mlgpf(["train", path("docs.jsonl"), "--out", path("tagger"), ...sizes]);
+  expect(trained.code, trained.err).toBe(0);
+  const questions = [
+    '{"key": "one", "text": "fins, and \\"gills\\"\\nin water"}',
+    '{"key": "two", "text": 7}',
+    '{"key": "three", "text": "xyzzy"}',
+    '{"key": "four", "text": "a barking tail"}',
+  ];
+  writeFileSync(path("new.jsonl"), `${questions.join("\n")}\n`);
+}
+
+/** The rows of a CSV file. */
+function csvRows(file: string, delimiter: string): string[][] {
+  const records = new CsvRecords(delimiter);
+  return readFileSync(file, "utf8")
+    .trimEnd()
+    .split("\n")
+    .flatMap((line) => {
+      const fields = records.push(line);
+      return fields ? [[...fields]] : [];
+    });
+}
+
+describe("predict", () => {
+  test("has a line for each row, with its id and line and what to keep, as JSON and as CSV", async () => {
+    await inFolder(async (path) => {
+      await tagger(path);
+      const predict = [
+        "predict",
+        path("tagger"),
+        path("new.jsonl"),
+        "--id",
+        "key",
+        "--keep",
+        "text",
+        "--lenient",
+      ];
+      const printed = await mlgpf(predict);
+      expect(printed.code, printed.err).toBe(0);
+      const rows = printed.out
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line));
+      expect(rows.map(({ id, line }) => [id, line])).toEqual([
+        ["one", 1],
+        [undefined, 2],
+        ["three", 3],
+        ["four", 4],
+      ]);
+      expect(rows[1]).toEqual({ line: 2, error: expect.stringContaining("line 2: found") });
+      expect(rows.map(({ known }) => known)).toEqual([3, undefined, 0, 2]);
+      expect(rows[0].text).toBe('fins, and "gills"\nin water');
+      expect(rows[0].labels.length).toBe(5);
+      expect(printed.err).toContain("1 rows left out");
+
+      expect((await mlgpf([...predict, "--out", path("out.jsonl"), "--quiet"])).out).toBe("");
+      expect(readFileSync(path("out.jsonl"), "utf8")).toBe(printed.out);
+      for (const [name, delimiter] of [
+        ["out.csv", ","],
+        ["out.tsv", "\t"],
+      ] as const) {
+        expect((await mlgpf([...predict, "--out", path(name)])).code).toBe(0);
+        const [head, ...cells] = csvRows(path(name), delimiter);
+        expect(head).toEqual(["id", "line", "text", "known", "labels", "probabilities", "error"]);
+        expect(cells.map(([id, line]) => [id, line])).toEqual([
+          ["one", "1"],
+          ["", "2"],
+          ["three", "3"],
+          ["four", "4"],
+        ]);
+        expect(cells[0]?.[2]).toBe('fins, and "gills"\nin water');
+        const labels = rows[0].labels as { label: string; probability: number }[];
+        expect(cells[0]?.[4]).toBe(labels.map(({ label }) => label).join("|"));
+        expect(cells[0]?.[5]).toBe(labels.map(({ probability }) => probability).join("|"));
+        expect(cells[1]?.[6]).toContain("line 2: found");
+      }
+    });
+  });
+
+  test("gives all labels above a threshold, and those that are allowed", async () => {
+    await inFolder(async (path) => {
+      await tagger(path);
+      writeFileSync(path("some.txt"), "cat\ndog\npet\nunheard of\n");
+      const labels = async (...args: string[]): Promise<string[][]> => {
+        const { code, out, err } = await mlgpf(["predict", path("tagger"), path("docs.jsonl"), ...args]);
+        expect(code, err).toBe(0);
+        return out
+          .trimEnd()
+          .split("\n")
+          .map((line) => JSON.parse(line).labels.map(({ label }: { label: string }) => label));
+      };
+      expect((await labels("--threshold", "0")).map((row) => row.length)).toEqual(Array(60).fill(6));
+      expect((await labels("--threshold", "0", "--top", "2")).every((row) => row.length === 2)).toBe(true);
+      expect(new Set((await labels("--threshold", "0", "--allow", path("some.txt"))).flat())).toEqual(
+        new Set(["cat", "dog", "pet"]),
+      );
+      expect(new Set((await labels("--threshold", "0", "--deny", path("some.txt"))).flat())).toEqual(
+        new Set(["fish", "animal", "alive"]),
+      );
+    });
+  });
+
+  test("refuses what cannot be written before it reads anything, and leaves nothing behind", async () => {
+    await inFolder(async (path) => {
+      const cases: [string[], code: number, string][] = [
+        [["--out", path("labels.xlsx")], 2, "expected a name that ends with .csv, .tsv, .jsonl or .ndjson"],
+        [["--keep", "labels"], 2, "--keep: found labels, which predict writes itself"],
+        [["--out", path("none/labels.csv")], 1, "there is no such folder"],
+      ];
+      for (const [args, code, message] of cases) {
+        const result = await mlgpf(["predict", path("model"), path("new.jsonl"), ...args]);
+        expect(result.code, result.err).toBe(code);
+        expectSentence(result);
+        expect(result.err).toContain(message);
+      }
+      await tagger(path);
+      const broken = await mlgpf(["predict", path("tagger"), path("new.jsonl"), "--out", path("out.csv")]);
+      expect(broken.code).toBe(1);
+      expect(broken.err).toContain("line 2: found");
+      expect(readdirSync(path(".")).sort()).toEqual(["docs.jsonl", "new.jsonl", "tagger"]);
+    });
+  });
+});
