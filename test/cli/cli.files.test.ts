@@ -329,7 +329,8 @@ describe("what is wrong is said in one sentence", () => {
     });
   });
 
-  test.runIf(existsSync("/dev/full"))("a disk that is full", async () => {
+  test("a disk that is full", async () => {
+    if (!existsSync("/dev/full")) return console.log("this system has no /dev/full: not tested");
     await inFolder(async (path) => {
       writeFileSync(path("data.txt"), xcText(data));
       expect((await mlgpf(["train", path("data.txt"), "--out", path("model"), ...small])).code).toBe(0);
