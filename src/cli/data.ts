@@ -14,21 +14,23 @@ export const dataFlags: Flags = {
   format: {
     kind: "choice",
     choices: FORMATS,
-    value: "NAME",
-    help: `${FORMATS.slice(1).join(", ")} (default: told by name and content)`,
+    help: "what the data are written in",
+    default: "auto: told by name and content",
   },
   lenient: { kind: "switch", help: "skip broken rows and count them" },
   text: {
     kind: "text",
     value: "NAME",
     repeat: true,
-    help: "key or column with the text (default: text); several are joined",
+    help: "key or column with the text; several are joined",
+    default: "text",
   },
   labels: {
     kind: "text",
     value: "NAME",
     repeat: true,
-    help: "key or column with the labels (default: labels); those of several are united",
+    help: "key or column with the labels; those of several are united",
+    default: "labels",
   },
   "one-hot": {
     kind: "text",
@@ -42,28 +44,37 @@ export const dataFlags: Flags = {
     help: "the labels of FILE, where it is .npy or .npz without them",
   },
   "valid-labels-from": { kind: "text", value: "FILE", help: "likewise those of the --valid file" },
-  id: { kind: "text", value: "NAME", help: "key or column with the id of a row (default: id)" },
+  id: { kind: "text", value: "NAME", help: "key or column with the id of a row", default: "id" },
   "label-separator": {
     kind: "text",
     value: "TEXT",
-    help: 'between labels in one text (default: | ; or ,); "" to keep them whole',
+    help: 'between labels in one text; "" to keep them whole',
+    default: "| ; or ,",
   },
 };
 
 export const textFlags: Flags = {
-  ngrams: { kind: "number", help: "longest run of words that is a term (default: 1)" },
+  ngrams: { kind: "whole", help: "longest run of words that is a term", default: "1" },
   "char-ngrams": {
     kind: "text",
     value: "N-M",
     help: "also runs of N to M characters within a word, e.g. 3-5; with --ngrams 0 these alone",
   },
-  "min-df": { kind: "number", help: "a term occurs in at least N texts (default: 2)" },
+  "min-df": { kind: "whole", from: 1, help: "a term occurs in at least N texts", default: "2" },
   "max-df": {
     kind: "number",
+    above: 0,
+    to: 1,
     value: "PART",
-    help: "a term occurs in at most this part of the texts (default: 1)",
+    help: "a term occurs in at most this part of the texts",
+    default: "1",
   },
-  "max-features": { kind: "number", help: "keep the N terms that occur in most texts" },
+  "max-features": {
+    kind: "whole",
+    from: 1,
+    help: "keep the N terms that occur in most texts",
+    default: "all of them",
+  },
 };
 
 export function readOptions(flags: Parsed): ReadOptions {
