@@ -7,6 +7,7 @@ import { gpuBench } from "./gpu.ts";
 import type { BenchOptions } from "./harness.ts";
 import { serveBench } from "./serve.ts";
 import { stepBench } from "./step.ts";
+import { attackBench } from "./trust/attack.ts";
 
 const suites: Record<string, (options: BenchOptions) => Promise<void>> = {
   accuracy,
@@ -15,6 +16,7 @@ const suites: Record<string, (options: BenchOptions) => Promise<void>> = {
   edge: edgeBench,
   gpu: gpuBench,
   serve: serveBench,
+  attack: attackBench,
 };
 
 const args = process.argv.slice(2);
