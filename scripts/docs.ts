@@ -47,6 +47,13 @@ const entries: (Entry & { about: string })[] = [
     about: "predicting with a compact model in a few kB",
   },
   {
+    name: "mlgpf/serve",
+    file: "src/serve/index.ts",
+    page: "serve.md",
+    group: byFile,
+    about: "a tagger, or several, over HTTP: a function from Request to Response",
+  },
+  {
     name: "mlgpf/core",
     file: "src/core/index.ts",
     page: "core.md",

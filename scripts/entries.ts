@@ -4,5 +4,6 @@ export const entryPoints: Record<string, string> = {
   core: "src/core/index.ts",
   cli: "src/cli/main.ts",
   edge: "src/edge/index.ts",
+  serve: "src/serve/index.ts",
   "serve-thread": "src/serve/thread.ts",
 };

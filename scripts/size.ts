@@ -29,6 +29,7 @@ const uses: [string, string][] = [
   ["`loadModel` of `mlgpf`", `export { loadModel } from ${source("index")};`],
   ["all of `mlgpf/core`", `export * from ${source("core")};`],
   ["all of `mlgpf/edge`", `export * from ${source("edge")};`],
+  ["all of `mlgpf/serve`", `export * from ${source("serve")};`],
   ["the command", `import ${source("cli")};`],
 ];
 const modules = ["core", "core-threads", "core-relaxed", "core-threads-relaxed", "edge"];

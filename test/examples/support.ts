@@ -9,6 +9,7 @@ import { type BuildOptions, build } from "esbuild";
 import { compactModel } from "../../src/compact/index.ts";
 import { readDataset } from "../../src/data/reader.ts";
 import { load, type Prediction } from "../../src/edge/index.ts";
+import type { TrainedModel } from "../../src/model/model.ts";
 import { train } from "../../src/train/train.ts";
 
 /** Labels of the small tagger, and the words of each. */
@@ -50,11 +51,24 @@ export function smallTagger(): Promise<SmallTagger> {
   return made;
 }
 
+let trained: Promise<TrainedModel> | undefined;
+
+function smallModel(): Promise<TrainedModel> {
+  trained ??= readDataset(new Blob([documents()]), { format: "jsonl" }).then(({ dataset }) =>
+    train(dataset, { threads: 1, factors: 4, inducingPoints: 8, rank: 8, batch: 40, epochs: 20 }),
+  );
+  return trained;
+}
+
 async function makeTagger(): Promise<SmallTagger> {
-  const { dataset } = await readDataset(new Blob([documents()]), { format: "jsonl" });
-  const sizes = { factors: 4, inducingPoints: 8, rank: 8, batch: 40, epochs: 20 };
-  const bytes = await compactModel(await train(dataset, { threads: 1, ...sizes }));
+  const bytes = await compactModel(await smallModel());
   return { bytes, expected: (await load(bytes)).predict(QUESTION) };
+}
+
+/** The same tagger with "new " before the name of each label. */
+export async function renamedTagger(): Promise<Uint8Array<ArrayBuffer>> {
+  const model = await smallModel();
+  return await compactModel({ ...model, labelNames: (model.labelNames ?? []).map((name) => `new ${name}`) });
 }
 
 /** Runs the body in a project of its own: the example, the package as a user has it, and a tagger. */
@@ -103,18 +117,33 @@ async function answerOf(url: string, question: RequestInit, child: ChildProcess)
   }
 }
 
-/** Starts a program in a folder, asks it a question at that port, and ends it. */
-export async function askProgram(
+type Question = RequestInit & { path?: string };
+
+/** Starts a program in a folder, does some work that asks it at that port, and ends it. */
+export async function withProgram<T>(
   folder: string,
   port: number,
   command: string,
   args: string[],
-  { path = "/", ...question }: RequestInit & { path?: string } = { body: QUESTION },
-): Promise<unknown> {
+  work: (ask: (question?: Question) => Promise<unknown>) => Promise<T>,
+): Promise<T> {
   const child = spawn(command, args, { cwd: folder, stdio: ["ignore", "ignore", "inherit"] });
   try {
-    return await answerOf(`http://127.0.0.1:${port}${path}`, question, child);
+    return await work(({ path = "/", ...question } = { body: QUESTION }) =>
+      answerOf(`http://127.0.0.1:${port}${path}`, question, child),
+    );
   } finally {
     child.kill();
   }
+}
+
+/** Starts a program in a folder, asks it a question at that port, and ends it. */
+export function askProgram(
+  folder: string,
+  port: number,
+  command: string,
+  args: string[],
+  question?: Question,
+): Promise<unknown> {
+  return withProgram(folder, port, command, args, (ask) => ask(question));
 }

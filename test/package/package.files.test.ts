@@ -50,6 +50,8 @@ describe("the tarball", () => {
       "dist/edge.js",
       "dist/edge.wasm",
       "dist/index.js",
+      "dist/serve-thread.js",
+      "dist/serve.js",
       "dist/types",
       "package.json",
     ]);
@@ -71,7 +73,8 @@ describe("the tarball", () => {
     const scripts = packed.files.filter((path) => path.endsWith(".js"));
     const entries = scripts.filter((path) => !path.startsWith("dist/chunks/"));
     expect(Object.keys(await importsOf(installed, entries)).sort()).toEqual(scripts.sort());
-    for (const entry of entries.filter((path) => path !== "dist/cli.js")) {
+    const programs = ["dist/cli.js", "dist/serve-thread.js"];
+    for (const entry of entries.filter((path) => !programs.includes(path))) {
       const imports = Object.values(await importsOf(installed, [entry])).flatMap((file) => file.imports);
       const outside = imports.filter(({ external, kind }) => external && kind === "import-statement");
       expect([entry, outside.map(({ path }) => path)]).toEqual([entry, []]);
@@ -147,7 +150,8 @@ describe("a program that uses it", () => {
   });
 
   test("gives the right answers in Node", () => {
-    expect(inNode).toMatchObject({ predicted: ["animal", "vehicle"], path: "wasm", product: [39] });
+    const right = { predicted: ["animal", "vehicle"], path: "wasm", product: [39], served: "plant" };
+    expect(inNode).toMatchObject(right);
     expect(inNode.tagged[0]?.label).toBe("plant");
   });
 

@@ -1,6 +1,8 @@
 // What Annif's http backend does with a service (annif/backend/http.py), over sockets: a form to the endpoint, results
-// read from the answer; the endpoint without /suggest for what is known of the project.
+// read from the answer; the endpoint without /suggest for what is known of the project. The endpoint is that of
+// examples/annif/projects.cfg.
 
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { loadCompact } from "../../src/serve/compact.ts";
 import { listen } from "../../src/serve/node.ts";
@@ -37,14 +39,17 @@ describe("Annif's http backend", () => {
     const { bytes, expected } = await smallTagger();
     const modified = new Date("2026-02-03T04:05:06Z");
     const project = {
-      id: "cats and boats",
+      id: "tagger",
       name: "Cats and boats",
       language: "en",
       model: { ...(await loadCompact(bytes)), modified },
     };
     const server = await listen(createService([project], { hosts: [] }), { host: "127.0.0.1", port: 0 });
     try {
-      const backend = new HttpBackend(`${server.url}/v1/projects/cats%20and%20boats/suggest`);
+      const configured = /^endpoint=(.*)$/m.exec(
+        readFileSync("examples/annif/projects.cfg", "utf8"),
+      )?.[1] as string;
+      const backend = new HttpBackend(configured.replace("http://127.0.0.1:8080", server.url));
       expect(await backend.projectInfo("is_trained")).toBe(true);
       expect(new Date((await backend.projectInfo("modification_time")) as string)).toEqual(modified);
       const found = await backend.suggest(QUESTION, { limit: "100" });

@@ -3,6 +3,7 @@
 import { compactModel, loadModel, readDataset, train } from "mlgpf";
 import { createCore, gemm, matrix, matrixFrom } from "mlgpf/core";
 import { load } from "mlgpf/edge";
+import { createHandler } from "mlgpf/serve";
 
 const TOPICS = [
   ["animal", "cat", "purrs", "fur"],
@@ -32,10 +33,20 @@ export async function answer(wasm) {
   const tagger = await load(await compactModel(trained), { wasm });
   const tagged = tagger.predict("roots and leaves", { topK: 1 });
 
+  const response = await createHandler(tagger)(
+    new Request("http://localhost/predict", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ text: "roots and leaves", topK: 1 }),
+    }),
+  );
+  const served = (await response.json()).labels[0].label;
+
   const core = await createCore({ threads: 1 });
   const [row, column] = [matrixFrom(core, 1, 2, [3, 4]), matrixFrom(core, 2, 1, [5, 6])];
   const product = Array.from(gemm(row, column, matrix(core, 1, 1)).toArray());
   core.dispose();
 
-  return { saved, predicted: predicted.map(([best]) => best.label), tagged, path: tagger.info.path, product };
+  const { path } = tagger.info;
+  return { saved, predicted: predicted.map(([best]) => best.label), tagged, served, path, product };
 }
