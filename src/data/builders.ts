@@ -35,6 +35,11 @@ export class SparseRowsBuilder {
     return this.#columnIndex.length - this.#start;
   }
 
+  /** Makes room for about so many times as many rows as there are now. */
+  expect(times: number): void {
+    for (const each of [this.#rowStart, this.#columnIndex, this.#values]) each.expect(times);
+  }
+
   add(column: number, value: number): void {
     this.#columnIndex.push(column);
     this.#values.push(value);
@@ -124,6 +129,11 @@ export class LabelSetsBuilder {
 
   get pending(): number {
     return this.#labelIndex.length - this.#start;
+  }
+
+  /** Makes room for about so many times as many rows as there are now. */
+  expect(times: number): void {
+    for (const each of [this.#rowStart, this.#labelIndex]) each.expect(times);
   }
 
   add(label: number): void {

@@ -269,6 +269,11 @@ export class Intake {
     this.unknownFeatures = this.#unknownBefore;
   }
 
+  /** Makes room for about so many times as many rows as there are now, so that they are not copied as they grow. */
+  expect(times: number): void {
+    for (const each of [this.#features, this.#labels, this.#lines, this.#fitter]) each?.expect(times);
+  }
+
   /** The rows since the last call as a data set. */
   take(format: DataFormat): Dataset {
     this.#fillTexts();

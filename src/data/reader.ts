@@ -41,6 +41,8 @@ const PARSERS: Readonly<Record<TextFormat, new (intake: Intake) => RowParser>> =
 const MOST_BLANK_LINES = 2 ** 20;
 /** Binary formats are read as a whole. */
 const MOST_BINARY_BYTES = 2 ** 32;
+/** Room is made for at most so many times what the first block has. */
+const MOST_TIMES = 2 ** 12;
 /** Rows between two moments at which reading may be stopped. */
 const ROWS_AT_ONCE = 1000;
 
@@ -70,8 +72,11 @@ class Reading {
   #blankLines = 0;
   #bytes = 0; // taken from the source so far
   #total: number | undefined;
+  #expecting: boolean; // room is still to be made for the rest
 
-  constructor(options: ReadOptions) {
+  /** `whole`: all rows are kept until the end. */
+  constructor(options: ReadOptions, whole: boolean) {
+    this.#expecting = whole;
     this.intake = new Intake(options.file ?? "data", options);
   }
 
@@ -100,6 +105,10 @@ class Reading {
     const total = this.#total;
     onProgress?.({ bytes: this.#bytes, ...(total !== undefined && { total }), rows: this.intake.rows });
     signal?.throwIfAborted();
+    if (total !== undefined && this.#expecting && this.intake.rows > 0) {
+      this.#expecting = false;
+      this.intake.expect(Math.min(total / this.#bytes, MOST_TIMES));
+    }
   }
 
   async *#lines(chunks: AsyncGenerator<Uint8Array>): AsyncGenerator<void> {
@@ -225,7 +234,7 @@ class Reading {
  * a broken file with a `DataError`, or skips and counts broken rows when `lenient`.
  */
 export async function readDataset(source: DataSource, options: ReadOptions = {}): Promise<ReadResult> {
-  const reading = new Reading(options);
+  const reading = new Reading(options, true);
   for await (const _ of reading.blocks(source)) {
     // parsing happens in the generator
   }
@@ -243,7 +252,7 @@ export async function readDataset(source: DataSource, options: ReadOptions = {})
  */
 export function readBatches(source: DataSource | Promise<DataSource>, options: ReadOptions = {}): Batches {
   const pending: SkippedRow[] = [];
-  const reading = new Reading({ requireLabels: false, ...options });
+  const reading = new Reading({ requireLabels: false, ...options }, false);
   const { intake } = reading;
   intake.onSkip = (row) => pending.push(row);
   async function* batches(): AsyncGenerator<Batch> {

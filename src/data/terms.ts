@@ -34,6 +34,9 @@ export function inverseFrequency(rules: TermRules, documents: number, documentFr
   return rules.idf ? deterministicLog((1 + documents) / (1 + documentFrequency)) + 1 : 1;
 }
 
+/** 1 + ln count of small counts, which nearly all are. */
+const FREQUENCIES = Float64Array.from({ length: 64 }, (_, count) => 1 + deterministicLog(count));
+
 /** (1 + ln count) idf of each term, and what to divide them by. */
 export function termWeights(
   rules: TermRules,
@@ -44,7 +47,7 @@ export function termWeights(
   let squares = 0;
   for (let i = 0; i < counts.length; i++) {
     const count = counts[i] as number;
-    const frequency = rules.sublinear ? 1 + deterministicLog(count) : count;
+    const frequency = rules.sublinear ? (FREQUENCIES[count] ?? 1 + deterministicLog(count)) : count;
     const weight = frequency * idf(i);
     weights[i] = weight;
     squares += weight * weight;

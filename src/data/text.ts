@@ -14,7 +14,7 @@ const WORD = /[\p{L}\p{M}\p{N}]+(?:'[\p{L}\p{M}\p{N}]+)*/gu;
 const FIRST_UNSPACED = 0x0e00; // Thai: no unspaced script has a smaller code point
 const UNSPACED_CLASS =
   "\\p{sc=Han}\\p{sc=Hira}\\p{sc=Kana}\\p{sc=Thai}\\p{sc=Laoo}\\p{sc=Khmr}\\p{sc=Mymr}\u30fc";
-const UNSPACED = new RegExp(`[${UNSPACED_CLASS}]`, "u");
+export const UNSPACED: RegExp = new RegExp(`[${UNSPACED_CLASS}]`, "u");
 const PARTS = new RegExp(`[${UNSPACED_CLASS}]+|[^${UNSPACED_CLASS}]+`, "gu");
 
 function mayBeUnspaced(word: string): boolean {

@@ -92,7 +92,7 @@ describe("tf-idf", () => {
       (_, i) => `alpha w${i % 7} w${(i * i) % 11} w${i % 3} w${i % 3} beta${i % 2}`,
     );
     const { rows } = TfidfVectoriser.fit(texts, { wordNgrams: 2, charNgrams: [3, 5] });
-    const bits = new Uint32Array(rows.values.buffer);
+    const bits = new Uint32Array(rows.values.slice().buffer);
     let hash = 0;
     for (const word of bits) hash = (Math.imul(hash, 31) + word) >>> 0;
     expect([rows.columns, rows.values.length, hash]).toEqual(FINGERPRINT);
