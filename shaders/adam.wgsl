@@ -2,7 +2,7 @@
 //   first = beta1 first + (1 - beta1) g,  second = beta2 second + (1 - beta2) g^2,
 //   parameter += rate first / (sqrt(second) + epsilon)
 // The bias corrections are in rate and epsilon. A gradient that is not finite leaves its parameter and moments as they are.
-// import grid
+// import elements
 // import math
 
 struct Parameters {
@@ -14,27 +14,16 @@ struct Parameters {
   rest1: f32,
   rest2: f32,
   epsilon: f32,
-  gradientOffset: u32,
-  parameterOffset: u32,
-  firstOffset: u32,
-  secondOffset: u32,
 }
 
 const SIZE = 256u;
 
-@group(0) @binding(0) var<uniform> p: Parameters;
 @group(0) @binding(1) var<storage, read> gradient: array<f32>; // [count]
 @group(0) @binding(2) var<storage, read_write> parameter: array<f32>; // [count]
 @group(0) @binding(3) var<storage, read_write> first: array<f32>; // [count]
 @group(0) @binding(4) var<storage, read_write> second: array<f32>; // [count]
 
-@compute @workgroup_size(SIZE)
-fn main(
-  @builtin(workgroup_id) workgroup: vec3u,
-  @builtin(num_workgroups) counts: vec3u,
-  @builtin(local_invocation_index) local: u32,
-) {
-  let i = workgroupNumber(workgroup, counts) * SIZE + local;
+fn element(i: u32) {
   if (i >= p.count) {
     return;
   }

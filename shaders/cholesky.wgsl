@@ -17,8 +17,6 @@ struct Parameters {
   // attempts: 0 as it is, 1 to 3 raised
   firstAttempt: u32,
   endAttempt: u32,
-  startOffset: u32,
-  outOffset: u32,
 }
 
 const TILE = 16u;
@@ -27,7 +25,6 @@ const WIDTH = TILE + 1u;
 const VECTORS = TILE / 4u;
 const SIZE = 64u;
 
-@group(0) @binding(0) var<uniform> p: Parameters;
 @group(0) @binding(1) var<storage, read> start: array<f32>; // [stack, size, size]
 @group(0) @binding(2) var<storage, read_write> out: array<f32>; // [stack, size, size]
 @group(0) @binding(3) var<storage, read_write> status: array<u32>; // [stack]: 0, or the first bad pivot plus 1

@@ -1,34 +1,22 @@
 // out = a x.z + v g(|x - z|^2 / l^2) from inner products; kind says which of the terms there are.
-// import grid
+// import elements
 // import covarianceOf
 
 struct Parameters {
   rows: u32,
   columns: u32,
   kind: u32,
-  productsOffset: u32,
-  rowSquaresOffset: u32,
-  columnSquaresOffset: u32,
-  hyperOffset: u32,
-  outOffset: u32,
 }
 
 const SIZE = 256u;
 
-@group(0) @binding(0) var<uniform> p: Parameters;
 @group(0) @binding(1) var<storage, read> products: array<f32>; // [rows, columns]
 @group(0) @binding(2) var<storage, read> rowSquares: array<f32>; // [rows]
 @group(0) @binding(3) var<storage, read> columnSquares: array<f32>; // [columns]
 @group(0) @binding(4) var<storage, read> hyper: array<f32>; // log a, log v, log l
 @group(0) @binding(5) var<storage, read_write> out: array<f32>; // [rows, columns]
 
-@compute @workgroup_size(SIZE)
-fn main(
-  @builtin(workgroup_id) workgroup: vec3u,
-  @builtin(num_workgroups) counts: vec3u,
-  @builtin(local_invocation_index) local: u32,
-) {
-  let i = workgroupNumber(workgroup, counts) * SIZE + local;
+fn element(i: u32) {
   if (i >= p.rows * p.columns) {
     return;
   }

@@ -1,24 +1,18 @@
 // d, the gradient by the covariances, becomes the one by the inner products; stationaryPart gets what of it comes from the
 // stationary term, sums each row's share of the gradient by log a, log v, log l. A workgroup a row.
-// import grid
+// import workgroups
+// import sum
 // import covarianceOf
 
 struct Parameters {
   rows: u32,
   columns: u32,
   kind: u32,
-  productsOffset: u32,
-  rowSquaresOffset: u32,
-  columnSquaresOffset: u32,
-  hyperOffset: u32,
-  dOffset: u32,
-  stationaryPartOffset: u32,
-  sumsOffset: u32,
 }
 
 const SIZE = 64u;
+alias Sum = vec3f;
 
-@group(0) @binding(0) var<uniform> p: Parameters;
 @group(0) @binding(1) var<storage, read> products: array<f32>; // [rows, columns]
 @group(0) @binding(2) var<storage, read> rowSquares: array<f32>; // [rows]
 @group(0) @binding(3) var<storage, read> columnSquares: array<f32>; // [columns]
@@ -27,15 +21,7 @@ const SIZE = 64u;
 @group(0) @binding(6) var<storage, read_write> stationaryPart: array<f32>; // [rows, columns]
 @group(0) @binding(7) var<storage, read_write> sums: array<f32>; // [rows, 3]
 
-var<workgroup> partial: array<vec3f, SIZE>;
-
-@compute @workgroup_size(SIZE)
-fn main(
-  @builtin(workgroup_id) workgroup: vec3u,
-  @builtin(num_workgroups) counts: vec3u,
-  @builtin(local_invocation_index) local: u32,
-) {
-  let row = workgroupNumber(workgroup, counts);
+fn work(row: u32, local: u32) {
   if (row >= p.rows) {
     return;
   }
@@ -66,16 +52,10 @@ fn main(
     }
     d[p.dOffset + at] = gradient;
   }
-  partial[local] = sum;
-  for (var half = SIZE / 2u; half > 0u; half /= 2u) {
-    workgroupBarrier();
-    if (local < half) {
-      partial[local] += partial[local + half];
-    }
-  }
+  let total = sumOverLanes(sum, local, SIZE, 1u);
   if (local == 0u) {
     for (var k = 0u; k < 3u; k++) {
-      sums[p.sumsOffset + 3u * row + k] = partial[0][k];
+      sums[p.sumsOffset + 3u * row + k] = total[k];
     }
   }
 }

@@ -23,10 +23,6 @@ struct Parameters {
   symmetric: u32,
   // 1 where terms before the tile's first row are 0: A' A of a lower triangle
   fromRow: u32,
-  aOffset: u32,
-  bOffset: u32,
-  weightsOffset: u32,
-  outOffset: u32,
 }
 
 const TILE = 32u;
@@ -36,10 +32,9 @@ const DEPTH = 8u;
 const SIDE = 8u;
 const SIZE = SIDE * SIDE;
 
-@group(0) @binding(0) var<uniform> p: Parameters;
 @group(0) @binding(1) var<storage, read> a: array<f32>; // [rows, depth]
 @group(0) @binding(2) var<storage, read> b: array<f32>; // [depth, columns]
-@group(0) @binding(3) var<storage, read> weights: array<f32>; // [depth]
+@group(0) @binding(3) var<storage, read> weights: array<f32>; // [depth], or nothing
 @group(0) @binding(4) var<storage, read_write> out: array<f32>; // [rows, columns]
 
 /** The tile's part of A and B: four rows or four columns of each term in a vector. */

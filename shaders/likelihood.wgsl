@@ -1,7 +1,8 @@
 // Expected negative log-likelihood of all labels of a batch, with both derivatives. Labels are absent (y = -1) but for
 // those listed: a present one is an absent one with its mean reversed. A workgroup a row; it goes through the labels a
 // tile at a time and first marks the tile's present ones.
-// import grid
+// import workgroups
+// import sum
 // import expectation
 // import rule
 
@@ -12,50 +13,29 @@ struct Parameters {
   outer: u32,
   nodes: u32,
   scale: f32,
-  meanOffset: u32,
-  varianceOffset: u32,
-  rowVarianceOffset: u32,
-  rowValueOffset: u32,
-  dMeanOffset: u32,
-  dVarianceOffset: u32,
-  // 1 where the operand lies in the buffer of its derivative
-  meanIsOut: u32,
-  varianceIsOut: u32,
 }
 
 const SIZE = 128u;
 const TILE = 1024u;
 const WORDS = TILE / 32u;
+alias Sum = f32;
 
-@group(0) @binding(0) var<uniform> p: Parameters;
 @group(0) @binding(1) var<storage, read> mean: array<f32>; // [rows, columns]
 @group(0) @binding(2) var<storage, read> variance: array<f32>; // [rows, columns] or [columns]
-@group(0) @binding(3) var<storage, read> rowVariance: array<f32>; // [rows]
+@group(0) @binding(3) var<storage, read> rowVariance: array<f32>; // [rows], or nothing
 @group(0) @binding(4) var<storage, read> lists: array<u32>; // rows + 1 starts, then the labels
-@group(0) @binding(5) var<storage, read> rule: array<f32>; // nodes, then weights
+@group(0) @binding(5) var<storage, read> rule: array<f32>; // nodes, then weights, or nothing
 @group(0) @binding(6) var<storage, read_write> rowValue: array<f32>; // [rows]
 @group(0) @binding(7) var<storage, read_write> dMean: array<f32>; // [rows, columns]
 @group(0) @binding(8) var<storage, read_write> dVariance: array<f32>; // [rows, columns]
 
 var<workgroup> present: array<atomic<u32>, WORDS>;
-var<workgroup> partial: array<f32, SIZE>;
 
-fn meanAt(i: u32) -> f32 {
-  if (p.meanIsOut == 1u) {
-    return dMean[p.meanOffset + i];
-  }
-  return mean[p.meanOffset + i];
-}
-
-fn varianceAt(row: u32, column: u32) -> f32 {
+fn varianceOf(row: u32, column: u32) -> f32 {
   if (p.outer == 1u) {
     return rowVariance[p.rowVarianceOffset + row] * variance[p.varianceOffset + column];
   }
-  let i = row * p.columns + column;
-  if (p.varianceIsOut == 1u) {
-    return dVariance[p.varianceOffset + i];
-  }
-  return variance[p.varianceOffset + i];
+  return varianceAt(row * p.columns + column);
 }
 
 /** Marks the row's labels among TILE from `first` on. */
@@ -78,19 +58,13 @@ fn mark(row: u32, first: u32, local: u32) {
 fn evaluate(row: u32, column: u32, isPresent: bool) -> f32 {
   let i = row * p.columns + column;
   let sign = select(1.0, -1.0, isPresent);
-  let e = expectation(sign * meanAt(i), varianceAt(row, column));
+  let e = expectation(sign * meanAt(i), varianceOf(row, column));
   dMean[p.dMeanOffset + i] = p.scale * sign * e.probability;
   dVariance[p.dVarianceOffset + i] = p.scale * e.slope;
   return e.value;
 }
 
-@compute @workgroup_size(SIZE)
-fn main(
-  @builtin(workgroup_id) workgroup: vec3u,
-  @builtin(num_workgroups) counts: vec3u,
-  @builtin(local_invocation_index) local: u32,
-) {
-  let row = workgroupNumber(workgroup, counts);
+fn work(row: u32, local: u32) {
   if (row >= p.rows) {
     return;
   }
@@ -104,14 +78,8 @@ fn main(
     }
     workgroupBarrier();
   }
-  partial[local] = sum;
-  for (var half = SIZE / 2u; half > 0u; half /= 2u) {
-    workgroupBarrier();
-    if (local < half) {
-      partial[local] += partial[local + half];
-    }
-  }
+  let total = sumOverLanes(sum, local, SIZE, 1u);
   if (local == 0u) {
-    rowValue[p.rowValueOffset + row] = partial[0];
+    rowValue[p.rowValueOffset + row] = total;
   }
 }

@@ -1,6 +1,6 @@
 // The same for listed labels: weighted value and derivatives of each entry. The sign of its weight says whether the
 // label is present.
-// import grid
+// import elements
 // import expectation
 // import rule
 
@@ -8,49 +8,19 @@ struct Parameters {
   count: u32,
   nodes: u32,
   scale: f32,
-  meanOffset: u32,
-  varianceOffset: u32,
-  signedWeightOffset: u32,
-  valueOffset: u32,
-  dMeanOffset: u32,
-  dVarianceOffset: u32,
-  // 1 where the operand lies in the buffer of its derivative
-  meanIsOut: u32,
-  varianceIsOut: u32,
 }
 
 const SIZE = 64u;
 
-@group(0) @binding(0) var<uniform> p: Parameters;
 @group(0) @binding(1) var<storage, read> mean: array<f32>; // [count], as are all others
 @group(0) @binding(2) var<storage, read> variance: array<f32>;
 @group(0) @binding(3) var<storage, read> signedWeight: array<f32>;
-@group(0) @binding(4) var<storage, read> rule: array<f32>; // nodes, then weights
+@group(0) @binding(4) var<storage, read> rule: array<f32>; // nodes, then weights, or nothing
 @group(0) @binding(5) var<storage, read_write> value: array<f32>;
 @group(0) @binding(6) var<storage, read_write> dMean: array<f32>;
 @group(0) @binding(7) var<storage, read_write> dVariance: array<f32>;
 
-fn meanAt(i: u32) -> f32 {
-  if (p.meanIsOut == 1u) {
-    return dMean[p.meanOffset + i];
-  }
-  return mean[p.meanOffset + i];
-}
-
-fn varianceAt(i: u32) -> f32 {
-  if (p.varianceIsOut == 1u) {
-    return dVariance[p.varianceOffset + i];
-  }
-  return variance[p.varianceOffset + i];
-}
-
-@compute @workgroup_size(SIZE)
-fn main(
-  @builtin(workgroup_id) workgroup: vec3u,
-  @builtin(num_workgroups) counts: vec3u,
-  @builtin(local_invocation_index) local: u32,
-) {
-  let i = workgroupNumber(workgroup, counts) * SIZE + local;
+fn element(i: u32) {
   if (i >= p.count) {
     return;
   }

@@ -1,29 +1,20 @@
 // out = log|L L'| of each factor of a stack. A workgroup a factor.
-// import grid
+// import workgroups
+// import sum
 // import math
 
 struct Parameters {
   count: u32,
   size: u32,
-  factorOffset: u32,
-  outOffset: u32,
 }
 
 const SIZE = 64u;
+alias Sum = f32;
 
-@group(0) @binding(0) var<uniform> p: Parameters;
 @group(0) @binding(1) var<storage, read> factor: array<f32>; // [count, size, size]
 @group(0) @binding(2) var<storage, read_write> out: array<f32>; // [count]
 
-var<workgroup> partial: array<f32, SIZE>;
-
-@compute @workgroup_size(SIZE)
-fn main(
-  @builtin(workgroup_id) workgroup: vec3u,
-  @builtin(num_workgroups) counts: vec3u,
-  @builtin(local_invocation_index) local: u32,
-) {
-  let matrix = workgroupNumber(workgroup, counts);
+fn work(matrix: u32, local: u32) {
   if (matrix >= p.count) {
     return;
   }
@@ -32,14 +23,8 @@ fn main(
   for (var i = local; i < p.size; i += SIZE) {
     sum += logOf(factor[start + i * (p.size + 1u)]);
   }
-  partial[local] = sum;
-  for (var half = SIZE / 2u; half > 0u; half /= 2u) {
-    workgroupBarrier();
-    if (local < half) {
-      partial[local] += partial[local + half];
-    }
-  }
+  let total = sumOverLanes(sum, local, SIZE, 1u);
   if (local == 0u) {
-    out[p.outOffset + matrix] = 2.0 * partial[0];
+    out[p.outOffset + matrix] = 2.0 * total;
   }
 }

@@ -8,7 +8,6 @@ struct Parameters {
 
 const SIZE = 64u;
 
-@group(0) @binding(0) var<uniform> p: Parameters;
 @group(0) @binding(1) var<storage, read> chosen: array<u32>; // [rows]
 @group(0) @binding(2) var<storage, read_write> position: array<u32>; // [all rows]
 @group(0) @binding(3) var<storage, read_write> following: array<u32>; // [rows]

@@ -1,5 +1,6 @@
 // out += V' B, V having the values at the entries of a pattern. A workgroup has one of the labels that occur (a row of
 // out) and a strip of columns; the pattern lists the entries of each such label in order.
+// import strips
 
 struct Parameters {
   // labels that occur
@@ -10,27 +11,16 @@ struct Parameters {
   labelNames: u32,
   labelStarts: u32,
   byLabel: u32,
-  valuesOffset: u32,
-  bOffset: u32,
-  outOffset: u32,
 }
 
 const SIZE = 64u;
 
-@group(0) @binding(0) var<uniform> p: Parameters;
 @group(0) @binding(1) var<storage, read> entries: array<u32>;
 @group(0) @binding(2) var<storage, read> values: array<f32>; // one for each entry
 @group(0) @binding(3) var<storage, read> b: array<f32>; // [rows of V, columns]
 @group(0) @binding(4) var<storage, read_write> out: array<f32>; // [columns of V, columns]
 
-@compute @workgroup_size(SIZE)
-fn main(
-  @builtin(workgroup_id) workgroup: vec3u,
-  @builtin(num_workgroups) counts: vec3u,
-  @builtin(local_invocation_index) local: u32,
-) {
-  let label = workgroup.z * counts.y + workgroup.y;
-  let column = workgroup.x * SIZE + local;
+fn cell(label: u32, column: u32, local: u32) {
   if (label >= p.labels || column >= p.columns) {
     return;
   }

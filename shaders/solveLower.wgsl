@@ -4,8 +4,6 @@
 
 struct Parameters {
   size: u32,
-  factorOffset: u32,
-  outOffset: u32,
 }
 
 const TILE = 16u;
@@ -14,7 +12,6 @@ const WIDTH = TILE + 1u;
 const VECTORS = TILE / 4u;
 const SIZE = 64u;
 
-@group(0) @binding(0) var<uniform> p: Parameters;
 @group(0) @binding(1) var<storage, read> factor: array<f32>; // L [stack, size, size]
 @group(0) @binding(2) var<storage, read_write> out: array<f32>; // X [stack, size, size]
 

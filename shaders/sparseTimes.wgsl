@@ -1,4 +1,5 @@
 // out_i = V[chosen[i]] B, V sparse by rows; or all its rows in order. A workgroup has a row and a strip of columns.
+// import strips
 
 struct Parameters {
   rows: u32,
@@ -8,28 +9,17 @@ struct Parameters {
   // where in `entries` the starts of rows and the columns of entries begin
   starts: u32,
   places: u32,
-  valuesOffset: u32,
-  bOffset: u32,
-  outOffset: u32,
 }
 
 const SIZE = 64u;
 
-@group(0) @binding(0) var<uniform> p: Parameters;
 @group(0) @binding(1) var<storage, read> entries: array<u32>;
 @group(0) @binding(2) var<storage, read> values: array<f32>; // one for each entry
-@group(0) @binding(3) var<storage, read> chosen: array<u32>; // [rows]
+@group(0) @binding(3) var<storage, read> chosen: array<u32>; // [rows], or nothing
 @group(0) @binding(4) var<storage, read> b: array<f32>; // [columns of V, columns]
 @group(0) @binding(5) var<storage, read_write> out: array<f32>; // [rows, columns]
 
-@compute @workgroup_size(SIZE)
-fn main(
-  @builtin(workgroup_id) workgroup: vec3u,
-  @builtin(num_workgroups) counts: vec3u,
-  @builtin(local_invocation_index) local: u32,
-) {
-  let row = workgroup.z * counts.y + workgroup.y;
-  let column = workgroup.x * SIZE + local;
+fn cell(row: u32, column: u32, local: u32) {
   if (row >= p.rows || column >= p.columns) {
     return;
   }

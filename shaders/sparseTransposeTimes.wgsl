@@ -1,5 +1,6 @@
 // out += sum_i x[chosen[i]]' b_i, from X by columns: a workgroup has a column of X (a row of out) and a strip of out's
 // columns. It reads the column's entries a tile at a time and adds those whose rows are in the batch (markRows.wgsl).
+// import strips
 
 struct Parameters {
   rows: u32,
@@ -7,13 +8,10 @@ struct Parameters {
   // where in `entries` the starts of X's columns and the rows of entries begin
   starts: u32,
   places: u32,
-  bOffset: u32,
-  outOffset: u32,
 }
 
 const SIZE = 64u;
 
-@group(0) @binding(0) var<uniform> p: Parameters;
 @group(0) @binding(1) var<storage, read> entries: array<u32>;
 @group(0) @binding(2) var<storage, read> values: array<f32>; // one for each entry
 @group(0) @binding(3) var<storage, read> position: array<u32>; // [rows of X]
@@ -27,17 +25,10 @@ var<workgroup> value: array<f32, SIZE>;
 /** A bit for each entry that is in the batch; two words for the tile at work, two for the next one. */
 var<workgroup> hits: array<atomic<u32>, 4>;
 
-@compute @workgroup_size(SIZE)
-fn main(
-  @builtin(workgroup_id) workgroup: vec3u,
-  @builtin(num_workgroups) counts: vec3u,
-  @builtin(local_invocation_index) local: u32,
-) {
-  let row = workgroup.z * counts.y + workgroup.y;
+fn cell(row: u32, column: u32, local: u32) {
   if (row >= p.rows) {
     return;
   }
-  let column = workgroup.x * SIZE + local;
   let end = entries[p.starts + row + 1u];
   var sum = 0.0;
   var words = 0u;

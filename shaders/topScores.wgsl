@@ -1,20 +1,18 @@
 // The k greatest of each row, greatest first; of equals the smaller column first, NaN counts as the least. A workgroup a
 // row: each round finds the greatest that comes after the one before.
-// import grid
+// import workgroups
 // import math
 
 struct Parameters {
   rows: u32,
   columns: u32,
   k: u32,
-  scoresOffset: u32,
 }
 
 const SIZE = 64u;
 const LEAST = -3.4028234663852886e38;
 const NONE = 0xffffffffu;
 
-@group(0) @binding(0) var<uniform> p: Parameters;
 @group(0) @binding(1) var<storage, read> scores: array<f32>; // [rows, columns]
 @group(0) @binding(2) var<storage, read_write> columns: array<u32>; // [rows, k]
 @group(0) @binding(3) var<storage, read_write> values: array<f32>; // [rows, k]
@@ -31,13 +29,7 @@ fn before(value: f32, column: u32, otherValue: f32, otherColumn: u32) -> bool {
   return value > otherValue || (value == otherValue && column < otherColumn);
 }
 
-@compute @workgroup_size(SIZE)
-fn main(
-  @builtin(workgroup_id) workgroup: vec3u,
-  @builtin(num_workgroups) counts: vec3u,
-  @builtin(local_invocation_index) local: u32,
-) {
-  let row = workgroupNumber(workgroup, counts);
+fn work(row: u32, local: u32) {
   if (row >= p.rows) {
     return;
   }

@@ -3,13 +3,10 @@
 struct Parameters {
   rows: u32,
   columns: u32,
-  xOffset: u32,
-  outOffset: u32,
 }
 
 const TILE = 16u;
 
-@group(0) @binding(0) var<uniform> p: Parameters;
 @group(0) @binding(1) var<storage, read> x: array<f32>; // [rows, columns]
 @group(0) @binding(2) var<storage, read_write> out: array<f32>; // [columns, rows]
 

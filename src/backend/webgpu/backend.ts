@@ -61,7 +61,7 @@ export class WebGpuBackend implements Backend {
   }
 
   /** Compiles the shaders; `changed` replaces the text of some (to see that faults are found). */
-  static async create(device: GPUDevice, changed: Partial<Sources> = {}): Promise<WebGpuBackend> {
+  static async create(device: GPUDevice, changed: Sources = {}): Promise<WebGpuBackend> {
     return new WebGpuBackend(await Recorder.create(device, changed));
   }
 

@@ -1,7 +1,7 @@
 // Records operations as dispatches of shaders, and starts them together. Parameters and bind groups are kept: a step
 // that repeats the one before only records.
 
-import { type ShaderName, shaders } from "../../generated/shaders.ts";
+import { type ShaderName, type ShaderNames, shaders } from "../../generated/shaders.ts";
 import { type Block, GpuMemory, type Storage, type WebGpuStatistics } from "./memory.ts";
 import { type Program, programOf } from "./program.ts";
 import type { Operand } from "./tensors.ts";
@@ -16,7 +16,18 @@ const MOST_WORKGROUPS = 65_535;
 /** What offsets of storage buffers must be a multiple of. */
 const ALIGNMENT = 256;
 
-export type Sources = Record<ShaderName, string>;
+/** Texts to put in the place of some shaders'. */
+export type Sources = Partial<Record<ShaderName, string>>;
+
+/** The operands of a shader by name. */
+type Operands<Name extends ShaderName> = {
+  [Required in ShaderNames[Name]["operand"]]: Operand;
+} & { [Optional in ShaderNames[Name]["optional"]]?: Operand | undefined };
+/** The parameters of a shader that a caller gives. */
+type Given<Name extends ShaderName> = Record<ShaderNames[Name]["parameter"], number>;
+/** What is there, and nothing by another name than those expected. */
+type Only<Expected, Found> = Found & Record<Exclude<keyof Found, keyof Expected>, never>;
+
 /** Workgroups in each dimension. */
 export type Grid = readonly [number, number, number];
 
@@ -63,14 +74,15 @@ export class Recorder {
     device.addEventListener("uncapturederror", this.#onError);
   }
 
-  static async create(device: GPUDevice, changed: Partial<Sources> = {}): Promise<Recorder> {
+  static async create(device: GPUDevice, changed: Sources = {}): Promise<Recorder> {
     const recorder = new Recorder(device);
-    const sources = Object.entries({ ...shaders, ...changed }) as [ShaderName, string][];
+    const names = Object.keys(shaders) as ShaderName[];
     try {
       await Promise.all(
-        sources.map(async ([name, source]) =>
-          recorder.#programs.set(name, await programOf(device, name, source)),
-        ),
+        names.map(async (name) => {
+          const shader = { ...shaders[name], source: changed[name] ?? shaders[name].source };
+          recorder.#programs.set(name, await programOf(device, name, shader));
+        }),
       );
     } catch (error) {
       recorder.dispose();
@@ -84,10 +96,8 @@ export class Recorder {
   }
 
   /** A named constant of a shader. */
-  constant(shader: ShaderName, name: string): number {
-    const value = this.#programs.get(shader)?.constants[name];
-    if (value === undefined) throw new Error(`shader ${shader}: found no constant ${name}`);
-    return value;
+  constant<Name extends ShaderName>(shader: Name, name: ShaderNames[Name]["constant"]): number {
+    return shaders[shader].constants[name];
   }
 
   /** Memory for so many elements of four bytes; what it holds is not known unless it is fresh. */
@@ -127,11 +137,11 @@ export class Recorder {
    * A buffer may not be read and written through two bindings. An input that lies in the buffer of its output is read
    * through the output (the shader's xIsOut); where a shader cannot do that, a copy of the input is bound.
    */
-  run(
-    shader: ShaderName,
+  run<Name extends ShaderName, Found extends Operands<Name>, Numbers extends Given<Name>>(
+    shader: Name,
     grid: Grid,
-    operands: Record<string, Operand | undefined>,
-    given: Record<string, number>,
+    operands: Only<Operands<Name>, Found>,
+    given: Only<Given<Name>, Numbers>,
   ): void {
     if (grid[0] * grid[1] * grid[2] === 0) return;
     if (Math.max(...grid) > MOST_WORKGROUPS)
@@ -161,7 +171,7 @@ export class Recorder {
   ): { windows: Window[]; copies: Block[] } {
     const written = new Map<string, Window>();
     const copies: Block[] = [];
-    for (const { name, writable } of program.bindings) {
+    for (const { name, writable } of program.shader.bindings) {
       const operand = operands[name];
       if (!writable) continue;
       if (operand === undefined) throw new Error(`shader ${program.name}: found no ${name}`);
@@ -172,7 +182,7 @@ export class Recorder {
       values[`${name}Offset`] = operand.offset - window.base / 4;
     }
     const nothing: Window = { storage: this.#nothing, base: 0 };
-    const windows = program.bindings.map(({ name, writable }): Window => {
+    const windows = program.shader.bindings.map(({ name, writable }): Window => {
       if (writable) return written.get(name) as Window;
       values[`${name}IsOut`] = 0;
       values[`${name}Offset`] = 0;
@@ -180,7 +190,7 @@ export class Recorder {
       if (operand === undefined) return nothing;
       const partner = written.get(`d${name.charAt(0).toUpperCase()}${name.slice(1)}`) ?? written.get("out");
       const { storage } = operand.block;
-      const readable = program.fields.some((field) => field.name === `${name}IsOut`);
+      const readable = program.shader.fields.some((field) => field.name === `${name}IsOut`);
       if (partner?.storage === storage && readable && this.#isWithin(operand, partner)) {
         values[`${name}IsOut`] = 1;
         values[`${name}Offset`] = operand.offset - partner.base / 4;
@@ -224,14 +234,13 @@ export class Recorder {
       layout: program.layout,
       entries: [
         { binding: 0, resource: { buffer: this.#parameters.buffer, size: SLOT } },
-        ...program.bindings.map(({ index }, i) => {
-          const { storage, base } = windows[i] as Window;
+        ...windows.map(({ storage, base }, i) => {
           const resource = {
             buffer: storage.buffer,
             offset: base,
             size: Math.min(this.mostBound, storage.bytes - base),
           };
-          return { binding: index, resource };
+          return { binding: i + 1, resource };
         }),
       ],
     });
@@ -242,13 +251,13 @@ export class Recorder {
 
   /** Where these parameters stand in the uniform buffer; the same ones stand there once. */
   #slot(program: Program, values: Record<string, number>): number {
-    program.fields.forEach(({ name, type }, i) => {
+    program.shader.fields.forEach(({ name, type }, i) => {
       const value = values[name];
       if (value === undefined) throw new Error(`shader ${program.name}: found no parameter ${name}`);
       if (type === "u32") this.#words[i] = value;
       else this.#reals[i] = value;
     });
-    const words = this.#words.subarray(0, program.fields.length);
+    const words = this.#words.subarray(0, program.shader.fields.length);
     const key = words.join();
     const known = this.#slots.get(key);
     if (known !== undefined) return known;
