@@ -2,6 +2,7 @@
 
 import { COMPACT_FORMAT, COMPACT_VERSION, type CompactAbout } from "../edge/format.ts";
 import { rowMatrix } from "../edge/matrix.ts";
+import { readCompact } from "../edge/read.ts";
 import { type Tensor, writeSafetensors } from "../io/safetensors.ts";
 import { plainHyper } from "../model/kernels/index.ts";
 import type { TrainedModel } from "../model/model.ts";
@@ -96,7 +97,9 @@ export async function compactModel(
     ...textRules(model),
   };
   const metadata = { format: COMPACT_FORMAT, version: COMPACT_VERSION, about: JSON.stringify(about) };
-  return writeSafetensors({ tensors: parcel.tensors, metadata });
+  const bytes = writeSafetensors({ tensors: parcel.tensors, metadata });
+  readCompact(bytes, "the compact model"); // nothing is given out that load() would refuse
+  return bytes;
 }
 
 /** Labels that training has seen; all of them where it has seen none. */

@@ -1,6 +1,7 @@
 // How a model is made small.
 
 import { ArgumentError } from "../core/errors.ts";
+import { VARIANCE_FORMS } from "../edge/format.ts";
 import { isLinear } from "../model/kernels/index.ts";
 import type { TrainedModel } from "../model/model.ts";
 import { groupsOf } from "../model/posteriors/index.ts";
@@ -10,7 +11,7 @@ export const NUMBER_TYPES = ["f32", "f16", "int8", "int7", "int6", "int5", "int4
 /** Type of the elements of a matrix. */
 export type NumberType = (typeof NUMBER_TYPES)[number];
 
-export const VARIANCE_FORMS = ["exact", "low-rank", "diagonal", "none"] as const;
+export { VARIANCE_FORMS };
 /**
  * What probabilities integrate. The latent variance is s(x) = k(x,x) - |x V|^2 with a matrix V of M columns.
  * - exact: V itself, in the type of the weights (for covariance "perFactor": one for each factor).

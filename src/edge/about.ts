@@ -3,7 +3,7 @@
 import type { TermRules } from "../data/terms.ts";
 import { FormatError } from "../io/errors.ts";
 import { kernelNames } from "../model/kernels/index.ts";
-import type { CompactAbout } from "./format.ts";
+import { type CompactAbout, VARIANCE_FORMS } from "./format.ts";
 
 /** A size that an array of the file can have; what the file really holds is checked by its tensors' shapes. */
 const MOST = 2 ** 31 - 1;
@@ -28,7 +28,9 @@ export function checkAbout(json: string | undefined, file: string): CompactAbout
   const truth = (from: Record<string, unknown>, name: string): boolean =>
     typeof from[name] === "boolean" ? from[name] : refuse(name, from[name], "true or false");
 
-  const kernel = kernelNames.find((name) => name === about.kernel);
+  const word = <Name extends string>(name: string, words: readonly Name[]): Name =>
+    words.find((each) => each === about[name]) ?? refuse(name, about[name], words.join(" or "));
+
   const { hyper, text, bits } = about;
   const positive =
     Array.isArray(hyper) &&
@@ -40,7 +42,7 @@ export function checkAbout(json: string | undefined, file: string): CompactAbout
   const packed: Record<string, number> = {};
   for (const name of Object.keys(Object(bits))) packed[name] = count(Object(bits), name, 2, 8);
   return {
-    kernel: kernel ?? refuse("kernel", about.kernel, kernelNames.join(" or ")),
+    kernel: word("kernel", kernelNames),
     features: count(about, "features"),
     rows: count(about, "rows"),
     labels: count(about, "labels"),
@@ -51,8 +53,7 @@ export function checkAbout(json: string | undefined, file: string): CompactAbout
     hyper: positive ? (hyper as CompactAbout["hyper"]) : refuse("hyper", hyper, "three positive numbers"),
     normalise: truth(about, "normalise"),
     bits: packed,
-    variance:
-      typeof about.variance === "string" ? about.variance : refuse("variance", about.variance, "a text"),
+    variance: word("variance", VARIANCE_FORMS),
     ...(text === undefined ? {} : { text: rules(Object(text)) }),
   };
 

@@ -26,6 +26,8 @@ import type { KernelName } from "../model/kernels/index.ts";
 export const COMPACT_FORMAT = "mlgpf-compact";
 export const COMPACT_VERSION = "1";
 
+export const VARIANCE_FORMS = ["exact", "low-rank", "diagonal", "none"] as const;
+
 /** The metadata "about", as JSON. */
 export interface CompactAbout {
   kernel: KernelName;
@@ -47,6 +49,6 @@ export interface CompactAbout {
   bits: Record<string, number>;
   /** How texts become features; `documents` is how many texts the frequencies count. */
   text?: TermRules & { documents: number };
-  /** What the variance is: "exact", "low-rank", "diagonal" or "none". */
-  variance: string;
+  /** What the variance is. */
+  variance: (typeof VARIANCE_FORMS)[number];
 }

@@ -103,6 +103,8 @@ export class InputReader {
     for (let e = 0; e < values.length; e++) {
       const value = (values[e] as number) * (columnWeights?.[columns[e] as number] ?? 1);
       values[e] = value;
+      if (!Number.isFinite(values[e] as number))
+        throw new ArgumentError("input", "found values too large to compute with, expected smaller ones");
       squares += value * value;
     }
     const factor = about.normalise && squares > 0 ? 1 / Math.sqrt(squares) : 1;

@@ -7,7 +7,8 @@ import { isLinear } from "../model/kernels/index.ts";
 import { checkAbout } from "./about.ts";
 import { ByteReader } from "./bytes.ts";
 import { COMPACT_FORMAT, COMPACT_VERSION, type CompactAbout } from "./format.ts";
-import { allHalvesFinite } from "./half.ts";
+import { allHalvesFinite, fromHalf } from "./half.ts";
+import { LARGEST_NUMBER, LARGEST_ROW, LARGEST_SQUARE } from "./limits.ts";
 import { packedBytes, type RowMatrix, rowMatrix } from "./matrix.ts";
 import { Vocabulary } from "./vocabulary.ts";
 
@@ -41,6 +42,7 @@ export interface CompactModel {
 /** The parts of a file, each checked as it is taken. */
 class Parts {
   readonly #tensors: TensorFile["tensors"];
+  readonly #taken = new Set<string>();
   readonly about: CompactAbout;
   readonly file: string;
 
@@ -62,12 +64,21 @@ class Parts {
     return this.#tensors.has(name);
   }
 
+  /** Refuses whatever the model has no use for. */
+  finish(): void {
+    for (const name of [...this.#tensors.keys(), ...Object.keys(this.about.bits)])
+      if (!this.#taken.has(name))
+        this.refuse(`${JSON.stringify(name.slice(0, 60))} besides`, "only what the model is made of");
+  }
+
   /** A tensor of one of these types; a size of -1 may be anything from 1. */
   #tensor<T extends Tensor["dtype"]>(
     name: string,
     types: readonly T[],
     shape: number[],
+    largest = LARGEST_NUMBER,
   ): Tensor & { dtype: T } {
+    this.#taken.add(name);
     const tensor = this.#tensors.get(name);
     if (tensor === undefined) return this.refuse(`no tensor ${name}`, "one");
     const fits =
@@ -80,16 +91,17 @@ class Parts {
       );
     if (!types.some((type) => type === tensor.dtype))
       this.refuse(`tensor ${name} of type ${tensor.dtype}`, types.join(" or "));
-    const finite =
+    if (
       tensor.dtype === "F32"
-        ? allFinite(tensor.data)
-        : tensor.dtype !== "F16" || allHalvesFinite(tensor.data);
-    if (!finite) this.refuse(`a number in ${name} that is not finite`, "finite numbers");
+        ? !allWithin(tensor.data, largest)
+        : tensor.dtype === "F16" && !allHalvesFinite(tensor.data)
+    )
+      this.refuse(`a number in ${name} that is not finite or too large`, `numbers up to ${largest}`);
     return tensor as Tensor & { dtype: T };
   }
 
-  reals(name: string, size: number): Float32Array {
-    return this.#tensor(name, ["F32"], [size]).data as Float32Array;
+  reals(name: string, size: number, largest?: number): Float32Array {
+    return this.#tensor(name, ["F32"], [size], largest).data as Float32Array;
   }
 
   integers(name: string, size: number): Int32Array {
@@ -107,16 +119,16 @@ class Parts {
 
   labelMatrix(name: string, rows: number, columns: number): LabelMatrix {
     const { dtype, data } = this.#tensor(name, ["F32", "F16", "I8"], [rows, columns]);
+    if (dtype !== "I8" && !rowsWithin(data as Float32Array | Uint16Array, columns, LARGEST_ROW))
+      this.refuse(`a row of ${name} that is too large`, `magnitudes that add up to ${LARGEST_ROW} at most`);
     return { dtype, data: data as LabelMatrix["data"], scale: this.#scale(name, dtype, rows) };
   }
 
-  /** columns = -1 takes them from the shape. */
   matrix(name: string, rows: number, columns: number): RowMatrix {
     const bits = Object.hasOwn(this.about.bits, name) ? (this.about.bits[name] as number) : 0;
     const stored = bits === 0 ? columns : packedBytes(columns, bits);
     const tensor = this.#tensor(name, bits === 0 ? ["F32", "F16", "I8"] : ["U8"], [rows, stored]);
-    const width = columns === -1 ? (tensor.shape[1] as number) : columns;
-    return rowMatrix(tensor, width, this.#scale(name, tensor.dtype, rows), bits);
+    return rowMatrix(tensor, columns, this.#scale(name, tensor.dtype, rows), bits);
   }
 }
 
@@ -124,44 +136,69 @@ class Parts {
 export function readCompact(bytes: Uint8Array, file = "the model"): CompactModel {
   const parts = new Parts(readSafetensors(bytes, file), file);
   const { about } = parts;
-  const { features: d, rows: r, labels: k, factors: p, groups, kernel } = about;
-  const phi = parts.labelMatrix("phi", k, p);
-  const bias = parts.reals("bias", k);
-  const z = parts.has("inducing") ? parts.matrix("inducing", r, about.inducing) : undefined;
-  const inducing = z && { z, squares: parts.reals("inducingSquares", about.inducing) };
-  if (inducing === undefined && !isLinear(kernel))
-    parts.refuse(`kernel ${kernel} without inducing`, "its inducing inputs");
-  const throughFeatures = parts.has("weights");
-  if (throughFeatures && !isLinear(kernel)) parts.refuse(`kernel ${kernel} with weights`, "mu");
-  const ofRank = (name: string, rows: number): RowMatrix | undefined =>
-    parts.has(name) ? parts.matrix(name, rows, about.rank) : undefined;
-  const root = inducing && ofRank("root", groups * about.inducing);
-  const own = root === undefined && parts.has("own") ? parts.matrix("own", d, 1) : undefined;
-  const hasVariance = own !== undefined || root !== undefined;
-  return {
+  const { features: d, rows: r, labels: k, factors: p, groups, inducing: m, rank } = about;
+  const { linear, own, cover, root, inducing } = formOf(parts);
+  // The other sizes are those of a tensor; a rank that is packed could be several times its bytes.
+  if (rank > bytes.length) parts.refuse(`rank ${rank} in ${bytes.length} bytes`, "a smaller one");
+  const model: CompactModel = {
     about,
     bytes: bytes.length,
-    inducing,
-    weights: throughFeatures ? parts.matrix("weights", r, p) : undefined,
-    mu: throughFeatures ? undefined : parts.matrix("mu", about.inducing, p),
-    phi,
-    bias,
-    root,
-    own,
-    cover: own && ofRank("cover", r),
-    spread: hasVariance && groups === 1 ? spreads(parts, k) : undefined,
+    phi: parts.labelMatrix("phi", k, p),
+    bias: parts.reals("bias", k),
+    weights: linear ? parts.matrix("weights", r, p) : undefined,
+    mu: linear ? undefined : parts.matrix("mu", m, p),
+    inducing: inducing
+      ? { z: parts.matrix("inducing", r, m), squares: parts.reals("inducingSquares", m, LARGEST_SQUARE) }
+      : undefined,
+    own: own ? parts.matrix("own", d, 1) : undefined,
+    cover: cover ? parts.matrix("cover", r, rank) : undefined,
+    root: root ? parts.matrix("root", groups * m, rank) : undefined,
+    spread: (own || root) && groups === 1 ? spreads(parts, k) : undefined,
     rows: rowsOf(parts, d, r),
     columnWeights: parts.has("columnWeights") ? parts.reals("columnWeights", d) : undefined,
     labelName: labelNames(parts.bytes("names"), k, parts.file),
     ...vocabularyOf(parts, d),
   };
+  parts.finish();
+  return model;
 }
 
-/** Loops over every weight at load: a zero times anything finite is zero, which is quicker than a call for each. */
-function allFinite(values: Float32Array): boolean {
-  let sum = 0;
-  for (let i = 0; i < values.length; i++) sum += 0 * (values[i] as number);
-  return sum === 0;
+/**
+ * Which matrices this model has. Means go through the features where the kernel is linear, else through the inducing
+ * inputs; so does the variance, but one for each factor always goes through inducing inputs. The sizes that the metadata
+ * states are 0 just where there is no matrix that has them, so that every size is one of bytes which are there.
+ */
+function formOf(parts: Parts): Record<"linear" | "own" | "cover" | "root" | "inducing", boolean> {
+  const { kernel, variance, groups, inducing: m, rank } = parts.about;
+  const linear = isLinear(kernel);
+  const none = variance === "none";
+  const own = !none && linear && groups === 1;
+  const root = !none && !own;
+  const inducing = root || !linear;
+  const cover = own && rank > 0;
+  const expected = `those of kernel ${kernel} with variance ${variance}`;
+  if (none && groups !== 1) parts.refuse(`${groups} groups without variance`, "1");
+  if (inducing !== m > 0) parts.refuse(`${m} inducing inputs`, expected);
+  if (rank > 0 ? none || variance === "diagonal" : root) parts.refuse(`rank ${rank}`, expected);
+  return { linear, own, cover, root, inducing };
+}
+
+/** Loops over every weight at load. NaN is not within anything. */
+function allWithin(values: Float32Array, largest: number): boolean {
+  for (let i = 0; i < values.length; i++) if (!(Math.abs(values[i] as number) <= largest)) return false;
+  return true;
+}
+
+/** Whether the magnitudes in each row of finite numbers add up to so much at the most. */
+function rowsWithin(values: Float32Array | Uint16Array, columns: number, largest: number): boolean {
+  const halves = values instanceof Uint16Array;
+  for (let start = 0; start < values.length; start += columns) {
+    let sum = 0;
+    for (let i = start; i < start + columns; i++)
+      sum += Math.abs(halves ? fromHalf(values[i] as number) : (values[i] as number));
+    if (sum > largest) return false;
+  }
+  return true;
 }
 
 /** The row of each feature, -1 for none; without the tensor each has its own. */

@@ -5,12 +5,10 @@ import { allowedLabels, type LabelLists } from "../metrics/allowed.ts";
 import { fromHalf } from "./half.ts";
 import { type Input, InputReader } from "./input.ts";
 import { Latent, type LatentPoint } from "./latent.ts";
+import { LARGEST_MEAN } from "./limits.ts";
 import { mostProbable } from "./ranking.ts";
 import type { CompactModel } from "./read.ts";
 import { GROUP, type LabelLayer } from "./utilities.ts";
-
-/** Far beyond where any probability is 0 or 1, and far enough from what single precision can hold. */
-const LARGEST_MEAN = 1e30;
 
 /** Which labels to give for an input. */
 export interface PredictOptions extends LabelLists {

@@ -30,6 +30,13 @@ function dataOf(of: TrainedModel): Dataset {
   };
 }
 
+test("a model with weights that no compact model may have is refused when it is made", async () => {
+  const large = { ...model, phi: model.phi.map((value) => 1e9 * value) };
+  await expect(compactModel(large, { type: "f32" })).rejects.toThrow(
+    "the compact model: found a row of phi that is too large",
+  );
+});
+
 describe("what cannot matter is left out", () => {
   test("labels without a training point", async () => {
     const labelCounts = model.labelCounts.map((count, label) => (label % 5 === 2 ? 0 : count));

@@ -89,7 +89,7 @@ describe("values too large to compute with", () => {
   test("are refused, never a probability that is no number", async () => {
     for (const kernel of ["linear", "se", "linear+se"] as const)
       for (const type of ["f32", "int8"] as const)
-        for (const columnWeights of [undefined, new Float32Array(60).fill(1e30)])
+        for (const columnWeights of [undefined, new Float32Array(60).fill(1e17)])
           for (const normalise of [false, true]) {
             const { vectoriser: _, ...rest } = textModel({ ...small, kernel });
             const transform = { normalise, ...(columnWeights ? { columnWeights } : {}) };
