@@ -42,16 +42,16 @@ fn factorAt(matrix: u32, row: u32, column: u32) -> f32 {
 }
 
 /** A, with its diagonal raised and 1 on the diagonal beyond its end. */
-fn elementAt(matrix: u32, row: u32, column: u32, lift: f32) -> f32 {
+fn elementAt(matrix: u32, row: u32, column: u32, jitter: f32) -> f32 {
   if (row >= p.size || column >= p.size) {
     return select(0.0, 1.0, row == column);
   }
   let value = start[p.startOffset + (matrix * p.size + max(row, column)) * p.size + min(row, column)];
-  return value + select(0.0, lift, row == column);
+  return value + select(0.0, jitter, row == column);
 }
 
 /** left = T_ik. */
-fn updatedTile(matrix: u32, i: u32, k: u32, lift: f32, local: u32) {
+fn updatedTile(matrix: u32, i: u32, k: u32, jitter: f32, local: u32) {
   let y = local / VECTORS;
   let x = 4u * (local % VECTORS);
   var sum = vec4f();
@@ -70,7 +70,7 @@ fn updatedTile(matrix: u32, i: u32, k: u32, lift: f32, local: u32) {
     workgroupBarrier();
   }
   for (var t = 0u; t < 4u; t++) {
-    left[y * WIDTH + x + t] = elementAt(matrix, i * TILE + y, k * TILE + x + t, lift) - sum[t];
+    left[y * WIDTH + x + t] = elementAt(matrix, i * TILE + y, k * TILE + x + t, jitter) - sum[t];
   }
   workgroupBarrier();
 }
@@ -120,10 +120,10 @@ fn put(matrix: u32, row: u32, column: u32, value: f32) {
 }
 
 /** Panels of one matrix; true where all pivots are positive. */
-fn factorPanels(matrix: u32, share: u32, shares: u32, lift: f32, local: u32) -> bool {
+fn factorPanels(matrix: u32, share: u32, shares: u32, jitter: f32, local: u32) -> bool {
   let blocks = (p.size + TILE - 1u) / TILE;
   for (var k = p.firstPanel; k < p.endPanel; k++) {
-    updatedTile(matrix, k, k, lift, local);
+    updatedTile(matrix, k, k, jitter, local);
     factorTile(k, local);
     if (workgroupUniformLoad(&bad) != 0u) {
       return false;
@@ -134,7 +134,7 @@ fn factorPanels(matrix: u32, share: u32, shares: u32, lift: f32, local: u32) -> 
       }
     }
     for (var i = k + 1u + share; i < blocks; i += shares) {
-      updatedTile(matrix, i, k, lift, local);
+      updatedTile(matrix, i, k, jitter, local);
       solveTile(local);
       for (var slot = local; slot < TILE * TILE; slot += SIZE) {
         let row = slot / TILE;
@@ -159,7 +159,7 @@ fn meanDiagonal(matrix: u32) -> f32 {
 }
 
 /** 1e-6, 1e-5, 1e-4 of the mean of the diagonal; nothing at first. */
-fn liftOf(attempt: u32, mean: f32) -> f32 {
+fn jitterOf(attempt: u32, mean: f32) -> f32 {
   if (attempt == 0u) {
     return 0.0;
   }
@@ -185,15 +185,15 @@ fn main(
     }
   }
   for (var attempt = p.firstAttempt; attempt < p.endAttempt; attempt++) {
-    var lift = 0.0;
+    var jitter = 0.0;
     if (attempt > 0u) {
-      lift = liftOf(attempt, meanDiagonal(matrix));
+      jitter = jitterOf(attempt, meanDiagonal(matrix));
     }
     if (local == 0u) {
       bad = 0u;
     }
     workgroupBarrier();
-    if (factorPanels(matrix, workgroup.x, counts.x, lift, local)) {
+    if (factorPanels(matrix, workgroup.x, counts.x, jitter, local)) {
       if (local == 0u && workgroup.x == 0u) {
         status[matrix] = 0u;
         if (attempt > 0u) {

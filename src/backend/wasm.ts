@@ -41,7 +41,7 @@ const list = (tensor: IndexTensor): Integers => tensor as Integers;
 const entries = (tensor: PatternTensor): Pattern => tensor as Pattern;
 
 /** Shares of its mean that are added to a diagonal whose matrix could not be factored. */
-const LIFTS = [1e-6, 1e-5, 1e-4];
+const JITTERS = [1e-6, 1e-5, 1e-4];
 
 export class WasmBackend implements Backend {
   readonly name = "wasm";
@@ -146,25 +146,25 @@ export class WasmBackend implements Backend {
       cholesky(stack, count).forEach((status, i) => {
         if (status === FACTORED) return;
         const rows = [i * n, (i + 1) * n] as const;
-        this.#factoriseLifted(start.rowRange(...rows), stack.rowRange(...rows), i);
+        this.#factoriseWithJitter(start.rowRange(...rows), stack.rowRange(...rows), i);
       });
     } finally {
       start.free();
     }
   }
 
-  #factoriseLifted(start: Matrix, out: Matrix, index: number): void {
+  #factoriseWithJitter(start: Matrix, out: Matrix, index: number): void {
     const n = start.columns;
-    const lift = matrix(this.core, 1, n, this.precision);
+    const jitter = matrix(this.core, 1, n, this.precision);
     const values = start.toArray();
     let mean = 0;
     for (let i = 0; i < n; i++) mean += (values[i * (n + 1)] as number) / n;
-    const factored = LIFTS.some((share) => {
+    const factored = JITTERS.some((share) => {
       dense.scale(1, start, out);
-      dense.addDiagonal(out, dense.fill(lift, share * mean));
+      dense.addDiagonal(out, dense.fill(jitter, share * mean));
       return cholesky(out)[0] === FACTORED;
     });
-    lift.free();
+    jitter.free();
     if (factored) this.#raised++;
     else this.#failed = index;
   }

@@ -30,14 +30,14 @@ export async function dualFromInverse(
     const double = (m: Matrix): Matrix => convert(m, scope.keep(matrix(core, m.rows, m.columns, "f64")));
     const [totalsInDouble, meanInDouble] = [double(totals), double(mean).reshape(mean.columns, 1)];
     const sums = scope.keep(matrix(core, labels.columns, POINTS_AT_ONCE, "f64"));
-    const turned = scope.keep(matrix(core, POINTS_AT_ONCE, labels.columns, "f64"));
+    const transposed = scope.keep(matrix(core, POINTS_AT_ONCE, labels.columns, "f64"));
     for (const { from, to } of blocksOf(allPoints(rows), POINTS_AT_ONCE)) {
       await pause(options, "dual weights", from / rows);
       const part = sums.block(0, 0, labels.columns, to - from);
       // The outer product also clears what was there.
       gemm(meanInDouble, totalsInDouble.block(0, from, 1, to - from), part, { alpha: -1 });
       addTransposeTimes(labels, inverse.block(0, from, rows, to - from), part);
-      convert(transpose(part, turned.rowRange(0, to - from)), out.rowRange(from, to));
+      convert(transpose(part, transposed.rowRange(0, to - from)), out.rowRange(from, to));
     }
   } finally {
     scope.free();

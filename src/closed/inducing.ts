@@ -60,23 +60,23 @@ class SparseSource implements ProductSource {
 
 /** z dense, in the space of the features. */
 class DenseSource implements ProductSource {
-  readonly #turned: Matrix; // Z' [D,M]
+  readonly #transposed: Matrix; // Z' [D,M]
   readonly squares: Matrix;
 
   constructor(inputs: Matrix) {
     const { core, precision, rows, columns } = inputs;
-    this.#turned = transpose(inputs, matrix(core, columns, rows, precision));
+    this.#transposed = transpose(inputs, matrix(core, columns, rows, precision));
     this.squares = rowSums(inputs, matrix(core, 1, rows, precision), inputs);
   }
   get count(): number {
-    return this.#turned.columns;
+    return this.#transposed.columns;
   }
   products(points: Points, from: number, to: number, out: Matrix): Matrix {
-    sparseTimes(points.x, this.#turned, out, { from, to });
+    sparseTimes(points.x, this.#transposed, out, { from, to });
     return points.squaresOf(from, to);
   }
   free(): void {
-    this.#turned.free();
+    this.#transposed.free();
     this.squares.free();
   }
 }

@@ -104,8 +104,8 @@ export class LearnedRidge implements RidgeSolution {
     const count = block.to - block.from;
     const make = (m: number, n: number): Matrix => scope.keep(matrix(core, m, n, precision));
     const own = this.#inWorkingPrecision(block, scope);
-    const turned = multiply(own, this.exactInverse, make(count, features)); // V'
-    const v = transpose(turned, make(features, count));
+    const transposed = multiply(own, this.exactInverse, make(count, features)); // V'
+    const v = transpose(transposed, make(features, count));
     const gain = scale(sign, multiply(own, v, make(count, count)), make(count, count));
     addDiagonal(gain, fill(make(1, count), 1));
     if (cholesky(gain)[0] !== FACTORED) {
@@ -116,7 +116,7 @@ export class LearnedRidge implements RidgeSolution {
           : "found points to forget that were never learned, expected points with the features they were learned with",
       );
     }
-    return { gain, factor: solveTriangular(gain, turned) };
+    return { gain, factor: solveTriangular(gain, transposed) };
   }
 
   /** The features of a block in the precision of C. */

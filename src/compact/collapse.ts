@@ -185,9 +185,9 @@ function lowRank(core: Core, v: Matrix, rank: number, a: number): Omit<Collapsed
   for (let row = 0; row < v.rows; row++) own[row] = a - squareSum(full, row, v.columns);
   if (rank === 0) return { own, rank, groups: 1 };
   const directions = leadingDirections(core, v, rank);
-  const turned = matrixFrom(core, rank, v.columns, directions.toArray(), v.precision);
+  const leading = matrixFrom(core, rank, v.columns, directions.toArray(), v.precision);
   const out = matrix(core, v.rows, rank, v.precision);
-  gemm(v, turned, out, { transposeB: true });
+  gemm(v, leading, out, { transposeB: true });
   const cover = out.toArray();
   for (let row = 0; row < v.rows; row++) own[row] = (own[row] as number) + squareSum(cover, row, rank);
   return { own, cover, rank, groups: 1 };

@@ -38,11 +38,11 @@ export function solveTriangular(t: Matrix, b: Matrix, options: SolveOptions = {}
   const n = isSquare("t", t);
   sameSize("b", side === "left" ? "rows" : "columns", side === "left" ? b.rows : b.columns, n);
   // From the right it is the transposed problem, T' X' = B'.
-  const turned = transpose !== (side === "right");
-  let [tRow, tColumn] = turned ? [1, t.stride] : [t.stride, 1];
+  const transposed = transpose !== (side === "right");
+  let [tRow, tColumn] = transposed ? [1, t.stride] : [t.stride, 1];
   let [xRow, xColumn] = side === "left" ? [b.stride, 1] : [1, b.stride];
   let [tAddress, bAddress] = [t.address, b.address];
-  const lower = (triangle === "lower") !== turned;
+  const lower = (triangle === "lower") !== transposed;
   if (!lower && n > 0) {
     // An upper triangle read from its last element backwards is a lower one.
     const size = t.precision === "f32" ? 4 : 8;

@@ -33,7 +33,7 @@ export class Postings {
     this.rows = rows;
     this.columns = columns;
     try {
-      const { start, row, value } = turned(z);
+      const { start, row, value } = transposed(z);
       const numbers = new Int32Array(columns).fill(-1);
       let count = 0;
       for (let c = 0; c < columns; c++) {
@@ -68,7 +68,7 @@ export class Postings {
 }
 
 /** The entries of a sparse matrix by columns; within a column the rows rise. */
-function turned(z: Csr): { start: Int32Array; row: Int32Array; value: Float64Array } {
+function transposed(z: Csr): { start: Int32Array; row: Int32Array; value: Float64Array } {
   const { rows, columns, nonzeros } = z;
   const rowStart = z.start.view();
   const column = z.column.view();

@@ -77,7 +77,7 @@ class Points {
   readonly #indices: Integers;
   readonly #values: Matrix;
   /** Centres as columns, for the sparse product. */
-  readonly #turned: Matrix | undefined;
+  readonly #transposed: Matrix | undefined;
   readonly #scope: Scope;
 
   constructor(rows: Matrix | Csr, clusters: number, scope: Scope) {
@@ -90,7 +90,7 @@ class Points {
     this.#halfNorms = scope.keep(matrix(core, 1, clusters, precision));
     this.#indices = scope.keep(integers(core, CHUNK));
     this.#values = scope.keep(matrix(core, 1, CHUNK, precision));
-    this.#turned =
+    this.#transposed =
       rows instanceof Csr ? scope.keep(matrix(core, rows.columns, clusters, precision)) : undefined;
     const squares = scope.keep(matrix(core, 1, rows.rows, precision));
     this.squares = Float64Array.from(
@@ -105,7 +105,8 @@ class Points {
     rowSums(centres, halfNorms, centres);
     const norms = halfNorms.view();
     for (let c = 0; c < clusters; c++) norms[c] = (norms[c] as number) / 2;
-    const turned = this.#turned && transpose(centres, this.#turned.block(0, 0, centres.columns, clusters));
+    const transposed =
+      this.#transposed && transpose(centres, this.#transposed.block(0, 0, centres.columns, clusters));
     const count = chosen?.length ?? this.rows.rows;
     let inertia = 0;
     let moved = 0;
@@ -113,7 +114,7 @@ class Points {
       const size = Math.min(CHUNK, count - from);
       const numbers = Int32Array.from({ length: size }, (_, i) => chosen?.[from + i] ?? from + i);
       const products = this.#products.block(0, 0, size, clusters);
-      this.#multiply(centres, turned, numbers, chosen === undefined ? from : undefined, products);
+      this.#multiply(centres, transposed, numbers, chosen === undefined ? from : undefined, products);
       this.rows.core.kernels[this.rows.precision].nearest(
         size,
         clusters,
@@ -140,7 +141,7 @@ class Points {
   /** products = rows times centres', for a run of rows (from) or for numbered ones. */
   #multiply(
     centres: Matrix,
-    turned: Matrix | undefined,
+    transposed: Matrix | undefined,
     numbers: Int32Array,
     from: number | undefined,
     products: Matrix,
@@ -148,7 +149,7 @@ class Points {
     const { rows } = this;
     if (rows instanceof Csr) {
       const chosen = integers(rows.core, numbers);
-      sparseTimes(rows, turned as Matrix, products, { rows: chosen });
+      sparseTimes(rows, transposed as Matrix, products, { rows: chosen });
       chosen.free();
     } else if (from !== undefined)
       gemm(rows.rowRange(from, from + numbers.length), centres, products, { transposeB: true });
@@ -241,8 +242,8 @@ function productsWithOne(
   const products = scope.keep(matrix(core, sample.length, 1, precision));
   if (rows instanceof Csr) {
     const chosen = scope.keep(integers(core, sample));
-    const turned = scope.keep(matrix(core, rows.columns, 1, precision));
-    return (centre) => sparseTimes(rows, transpose(centre, turned), products, { rows: chosen }).view();
+    const transposed = scope.keep(matrix(core, rows.columns, 1, precision));
+    return (centre) => sparseTimes(rows, transpose(centre, transposed), products, { rows: chosen }).view();
   }
   const gathered = scope.keep(gather(rows, sample));
   return (centre) => rowSums(gathered, products, centre).view();

@@ -49,7 +49,7 @@ export function isStack(argument: string, value: Matrix, count: number): number 
   return value.columns;
 }
 
-/** A row or column vector of the given length, without gaps. */
+/** A row or column vector of the given length, contiguous. */
 export function isVector(argument: string, value: Matrix, length: number): void {
   const vector = (value.rows === 1 || (value.columns === 1 && value.stride === 1)) as boolean;
   if (!vector && value.rows * value.columns !== 0) {

@@ -264,9 +264,9 @@ for (const kind of backendKinds) {
         ] as const) {
           const xs = randomNumbers(m * n, m);
           const x = inside(backend, m, n, xs);
-          const turned = backend.tensor(n, m);
-          backend.transpose(x.view, turned);
-          expect(await valuesOf(backend, turned)).toEqual(transposed(m, n, xs));
+          const result = backend.tensor(n, m);
+          backend.transpose(x.view, result);
+          expect(await valuesOf(backend, result)).toEqual(transposed(m, n, xs));
           const rows = backend.indices(5);
           const chosen = Int32Array.from([m - 1, 0, m >> 1, 0, m - 1]);
           backend.writeIndices(rows, chosen);
@@ -275,7 +275,7 @@ for (const kind of backendKinds) {
           expect(await valuesOf(backend, gathered)).toEqual(
             fill(5, n, (i, j) => at(xs, n, chosen[i] as number, j)),
           );
-          backend.free(x.whole, turned, rows, gathered);
+          backend.free(x.whole, result, rows, gathered);
         }
         const n = 70;
         const xs = randomNumbers(n * n, 5);

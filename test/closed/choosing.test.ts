@@ -27,7 +27,7 @@ import {
   solve,
   sparseOf,
   times,
-  turned,
+  transposed,
 } from "../support/closed.ts";
 import { coreKinds, withCore } from "../support/cores.ts";
 import { randomNumbers } from "../support/numbers.ts";
@@ -176,24 +176,26 @@ test("the stack finds its directions among many labels, and scores new points wi
       const mu = [...form.mean.toArray()];
       const centred = S.map((row) => row.map((s, j) => s - (mu[j] as number)));
       const E = rowsOf(stack.vectors.toArray(), rank);
-      expect(difference(times(turned(E), E), identity(rank))).toBeLessThan(1e-9);
+      expect(difference(times(transposed(E), E), identity(rank))).toBeLessThan(1e-9);
       const T = times(centred, E);
       const energy = (rows: Rows): number => rows.flat().reduce((sum, value) => sum + value * value, 0);
       // Any five labels or sums of labels hold less than the leading directions.
-      const few = times(centred, turned([0, 1, 2, 3, 4].map((j) => identity(k)[j] as number[])));
+      const few = times(centred, transposed([0, 1, 2, 3, 4].map((j) => identity(k)[j] as number[])));
       expect(energy(T)).toBeGreaterThan(energy(few));
       expect(energy(T)).toBeLessThan(energy(centred));
 
       const ys = [...Y.slice(0, 20), ...Y.slice(25)];
-      const own = turned(ys).map((column) => column.reduce((sum, y) => sum + y, 0) / ys.length);
+      const own = transposed(ys).map((column) => column.reduce((sum, y) => sum + y, 0) / ys.length);
       const centredY = ys.map((row) => row.map((y, j) => y - (own[j] as number)));
-      const square = times(turned(T), T).map((row, i) => row.map((value, j) => value + (i === j ? 3 : 0)));
-      const B = solve(square, times(turned(T), centredY));
+      const square = times(transposed(T), T).map((row, i) =>
+        row.map((value, j) => value + (i === j ? 3 : 0)),
+      );
+      const B = solve(square, times(transposed(T), centredY));
       const s2 = times(T, B).map((row) => row.map((value, j) => value + (own[j] as number)));
       const first = scope.keep(matrixFrom(core, S.length, k, S.flat(), "f64"));
       const second = stack.scores(first, scope.keep(matrix(core, S.length, k, "f64")));
       expect(difference(rowsOf(second.toArray(), k), s2)).toBeLessThan(1e-9);
-      const h = T.map((row) => times([row], solve(square, turned([row])))[0]?.[0] as number);
+      const h = T.map((row) => times([row], solve(square, transposed([row])))[0]?.[0] as number);
       const loo: Rows = [];
       await stack.leftOut.forBlocks("", ({ scores }) => void loo.push(...rowsOf(scores.toArray(), k)));
       const expected = s2.map((row, i) =>

@@ -36,7 +36,7 @@ import {
   type Rows,
   rowsOf,
   sparseOf,
-  turned,
+  transposed,
 } from "../support/closed.ts";
 import { coreKinds, withCore } from "../support/cores.ts";
 
@@ -104,7 +104,9 @@ async function exactErrors(
 const reordered = (row: number[], kernel: number, factor: number): number[] =>
   [...row.slice(row.length - kernel), ...row.slice(0, row.length - kernel)].map((value) => value * factor);
 const reorderedSquare = (rows: Rows, kernel: number): Rows =>
-  turned(turned(rows.map((row) => reordered(row, kernel, 2))).map((row) => reordered(row, kernel, 1)));
+  transposed(
+    transposed(rows.map((row) => reordered(row, kernel, 2))).map((row) => reordered(row, kernel, 1)),
+  );
 const lower = (rows: Rows): Rows => rows.map((row, i) => row.slice(0, i + 1));
 
 async function sparseErrors(
@@ -119,7 +121,7 @@ async function sparseErrors(
     const m = problem.Z.length;
     const inducing = scope.keep(
       await inducingFeatures(
-        { basis: given(turned(problem.V)), inputs: given(problem.Z) },
+        { basis: given(transposed(problem.V)), inputs: given(problem.Z) },
         { name: "se" },
         { jitter: problem.jitter },
       ),
@@ -143,7 +145,7 @@ async function sparseErrors(
       );
       errors[`cross of part ${number}`] = difference(
         rowsOf(part.cross.toArray(), m + shape.linear),
-        turned(reference.cross).map((row) => reordered(row, m, Math.SQRT2)),
+        transposed(reference.cross).map((row) => reordered(row, m, Math.SQRT2)),
       );
       errors[`sum of part ${number}`] = difference(
         [[...part.sums.toArray()]],
@@ -165,8 +167,8 @@ async function sparseErrors(
     );
     const solution = scope.keep(await solveRidge(whole, { noise: problem.lam }, precision));
     errors.weights = difference(
-      turned(rowsOf(solution.weights.toArray(), k)),
-      turned(expected.weights).map((row) => reordered(row, m, Math.SQRT1_2)),
+      transposed(rowsOf(solution.weights.toArray(), k)),
+      transposed(expected.weights).map((row) => reordered(row, m, Math.SQRT1_2)),
     );
     const fromPoints = scope.keep(await sumsOfPoints(training, labels, { kernel: { features, count: m } }));
     for (const inverse of [true, false]) {
@@ -212,13 +214,13 @@ async function stackErrors(
   const stack = await fitStack(source, labels, { rank, choices: [{ noise: expected.g }] });
   const loo: Rows = [];
   await stack.leftOut.forBlocks("", ({ scores }) => void loo.push(...rowsOf(scores.toArray(), k)));
-  const vectors = turned(rowsOf(stack.vectors.toArray(), rank));
-  const signs = turned(expected.vectors).map((vector, p) =>
+  const vectors = transposed(rowsOf(stack.vectors.toArray(), rank));
+  const signs = transposed(expected.vectors).map((vector, p) =>
     Math.sign(vector.reduce((sum, value, j) => sum + value * ((vectors[p] as number[])[j] as number), 0)),
   );
   const signed = (rows: Rows): Rows => rows.map((row, p) => row.map((value) => value * (signs[p] as number)));
   const errors = {
-    "stack vectors": difference(signed(vectors), turned(expected.vectors)),
+    "stack vectors": difference(signed(vectors), transposed(expected.vectors)),
     "stack weights": difference(signed(rowsOf(stack.solution.weights.toArray(), k)), expected.weights),
     "stack loo": difference(loo, expected.loo),
   };

@@ -24,7 +24,7 @@ import {
   randomProblem,
   rowsOf,
   sparseOf,
-  turned,
+  transposed,
 } from "../support/closed.ts";
 import { coreKinds, withCore } from "../support/cores.ts";
 
@@ -47,7 +47,7 @@ async function setUp(core: Core, { parts, precision, working }: Setting, seed: n
   const inducing =
     parts === "linear"
       ? undefined
-      : scope.keep(await inducingFeatures({ basis: place(turned(V)), inputs: place(Z) }, { name: "se" }));
+      : scope.keep(await inducingFeatures({ basis: place(transposed(V)), inputs: place(Z) }, { name: "se" }));
   const x = toUnitRows(scope.keep(csr(core, sparseOf(X), precision)));
   const points = scope.keep(new Points(x));
   const linear = parts !== "kernel";

@@ -32,7 +32,7 @@ import {
   randomProblem,
   rowsOf,
   sparseOf,
-  turned,
+  transposed,
   unit,
 } from "../support/closed.ts";
 import { coreKinds, withCore } from "../support/cores.ts";
@@ -53,7 +53,7 @@ class Placed {
 }
 
 const means = (Y: Rows): number[] =>
-  turned(Y).map((column) => column.reduce((sum, y) => sum + y, 0) / Y.length);
+  transposed(Y).map((column) => column.reduce((sum, y) => sum + y, 0) / Y.length);
 const without = <T>(rows: T[], i: number): T[] => rows.filter((_, j) => j !== i);
 
 async function exactScores(form: ExactForm, points: Points): Promise<Rows> {
@@ -184,7 +184,7 @@ describe("leaving one out", () => {
 function given(core: Core, V: Rows, Z: Rows, scope: Scope, precision: Precision = "f64"): InducingInputs {
   const place = (rows: Rows) =>
     scope.keep(matrixFrom(core, rows.length, (rows[0] as number[]).length, rows.flat(), precision));
-  return { basis: place(turned(V)), inputs: place(Z) };
+  return { basis: place(transposed(V)), inputs: place(Z) };
 }
 
 /** All numbers of the sums. */

@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 
-const documents = ["ARCHITECTURE.md", "CONTRIBUTING.md", "shaders/README.md"];
+const documents = ["ARCHITECTURE.md", "CONTRIBUTING.md", "GLOSSARY.md", "docs/maths.md", "shaders/README.md"];
 const folders = ["assembly", "bench", "docs", "examples", "scripts", "shaders", "site", "src", "test"];
 /** A path in backquotes: of a source file, or of a folder, which ends with a stroke. */
 const NAMED = /`([\w.-]+(?:\/[\w.-]+)*(?:\.(?:ts|mjs|wgsl|css|md)|\/))`/g;

@@ -31,7 +31,7 @@ const product = (a: Rows, b: Rows): Rows =>
   a.map((row) =>
     (b[0] as number[]).map((_, j) => row.reduce((sum, v, i) => sum + v * (b[i]?.[j] as number), 0)),
   );
-const turned = (a: Rows): Rows => (a[0] as number[]).map((_, j) => a.map((row) => row[j] as number));
+const transposed = (a: Rows): Rows => (a[0] as number[]).map((_, j) => a.map((row) => row[j] as number));
 const rowsOf = (values: number[], columns: number): Rows =>
   Array.from({ length: values.length / columns }, (_, i) => values.slice(i * columns, (i + 1) * columns));
 const absent = ({ labels, parameters }: SelfcheckCase): Rows =>
@@ -77,7 +77,7 @@ describe("limits that coincide", () => {
           const byZ = await selfcheckAnswers(backend, free, NODES);
           expectSameAnswers(byA, byZ, ["Z"]);
           const dZ = rowsOf(byZ.gradient.Z as number[], sizes.features);
-          expectClose(byA.gradient.A as number[], product(dZ, turned(basis)).flat(), "dA = dZ Xtilde'");
+          expectClose(byA.gradient.A as number[], product(dZ, transposed(basis)).flat(), "dA = dZ Xtilde'");
         });
       });
     }

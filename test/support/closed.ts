@@ -61,7 +61,7 @@ export function listsOf(rows: Rows): { rowStart: Int32Array; labelIndex: Int32Ar
   return { rowStart: Int32Array.from(rowStart), labelIndex: Int32Array.from(columnIndex) };
 }
 
-export const turned = (rows: Rows): Rows =>
+export const transposed = (rows: Rows): Rows =>
   (rows[0] ?? []).map((_, j) => rows.map((row) => row[j] as number));
 
 export const times = (a: Rows, b: Rows): Rows =>

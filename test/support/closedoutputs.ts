@@ -17,7 +17,7 @@ import {
   type RealArray,
   scoped,
 } from "../../src/core/index.ts";
-import { listsOf, randomProblem, sparseOf, turned } from "./closed.ts";
+import { listsOf, randomProblem, sparseOf, transposed } from "./closed.ts";
 
 /** Left-out scores, sums and weights of the exact form, the sparse form and the stack. */
 export async function closedOutputs(core: Core, precision: Precision): Promise<RealArray[]> {
@@ -32,7 +32,7 @@ export async function closedOutputs(core: Core, precision: Precision): Promise<R
     const exact = scope.keep(await fitExact(points, labels, { noise: 0.2, kernel: { name: "se" } }));
     outputs.push(exact.dual.toArray());
     await putAll(exact);
-    const basis = scope.keep(matrixFrom(core, sizes.features, sizes.rank, turned(V).flat(), precision));
+    const basis = scope.keep(matrixFrom(core, sizes.features, sizes.rank, transposed(V).flat(), precision));
     const inputs = scope.keep(matrixFrom(core, sizes.inducing, sizes.rank, Z.flat(), precision));
     const inducing = scope.keep(await inducingFeatures({ basis, inputs }, { name: "se" }));
     const features = featuresOf({ inducing, linear: true }, points);

@@ -48,23 +48,23 @@ function byColumns({ rowStart, columnIndex, values }: NonNullable<GpuSparse["arr
   for (let j = 0; j < columns; j++) (starts[j + 1] as number) += starts[j] as number;
   const next = starts.slice();
   const places = new Int32Array(columnIndex.length);
-  const turned = new Float32Array(columnIndex.length);
+  const transposed = new Float32Array(columnIndex.length);
   for (let i = 0; i + 1 < rowStart.length; i++) {
     for (let e = rowStart[i] as number; e < (rowStart[i + 1] as number); e++) {
       const to = (next[columnIndex[e] as number] as number)++;
       places[to] = i;
-      turned[to] = values[e] as number;
+      transposed[to] = values[e] as number;
     }
   }
-  return { starts, places, turned };
+  return { starts, places, transposed };
 }
 
 function columnsOf(recorder: Recorder, x: GpuSparse): NonNullable<GpuSparse["byColumns"]> {
   if (x.byColumns) return x.byColumns;
-  const { starts, places, turned } = byColumns(x.arrays as NonNullable<GpuSparse["arrays"]>, x.columns);
+  const { starts, places, transposed } = byColumns(x.arrays as NonNullable<GpuSparse["arrays"]>, x.columns);
   const position = recorder.allocate(x.rows, "places of rows in a batch");
   recorder.clear({ block: position, offset: 0, length: x.rows });
-  x.byColumns = { ...upload(recorder, starts, places, turned), position };
+  x.byColumns = { ...upload(recorder, starts, places, transposed), position };
   x.arrays = undefined;
   return x.byColumns;
 }

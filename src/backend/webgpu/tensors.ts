@@ -12,7 +12,7 @@ export interface Operand {
   readonly length: number;
 }
 
-/** A dense matrix, row by row without gaps; a view where it is not the owner of its block. */
+/** A dense matrix, row by row and contiguous; a view where it is not the owner of its block. */
 export class GpuTensor implements Tensor, Operand {
   readonly rows: number;
   readonly columns: number;
@@ -90,8 +90,8 @@ export class GpuSparse implements SparseTensor {
 
   blocks(): Block[] {
     const { byRows, byColumns } = this;
-    const turned = byColumns ? [byColumns.numbers, byColumns.values, byColumns.position] : [];
-    return [byRows.numbers, byRows.values, ...turned];
+    const transposed = byColumns ? [byColumns.numbers, byColumns.values, byColumns.position] : [];
+    return [byRows.numbers, byRows.values, ...transposed];
   }
 }
 
