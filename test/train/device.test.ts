@@ -177,7 +177,8 @@ describe("a training on a GPU", () => {
       const half = seen.slice(0, Math.ceil(seen.length / 2));
       for (const what of ["count", "bytes"] as const) {
         const highest = (of: LiveBuffers[]): number => Math.max(...of.map((each) => each[what]));
-        expect(highest(seen), what).toBeLessThanOrEqual(most?.[what] ?? highest(half));
+        // How many copies are on their way differs from run to run; the smallest buffer lost in each step would be 10 %.
+        expect(highest(seen), what).toBeLessThanOrEqual(1.01 * (most?.[what] ?? highest(half)));
       }
       most ??= { count: Math.max(...seen.map((s) => s.count)), bytes: Math.max(...seen.map((s) => s.bytes)) };
     });
