@@ -1,7 +1,7 @@
 // A tagger of the size that people ship, with made-up parameters, and texts to ask it.
 
 import { type TfidfState, TfidfVectoriser } from "../src/data/tfidf.ts";
-import type { TrainedModel } from "../src/model/model.ts";
+import type { LatentModel } from "../src/model/model.ts";
 import type { Collapsed } from "./onnx.ts";
 import { randomMatrix, textLikeCsr } from "./problems.ts";
 
@@ -12,7 +12,7 @@ const WORDS_A_TEXT = 40;
 const INDUCING = 200;
 
 export interface EdgeProblem {
-  model: TrainedModel;
+  model: LatentModel;
   collapsed: Collapsed;
   texts: string[];
   /** The same texts as the tagger sees them. */
@@ -43,7 +43,7 @@ export function edgeProblem(texts: number): EdgeProblem {
   const weights = randomMatrix(d, p, 1);
   const phi = randomMatrix(k, p, 2);
   const bias = randomMatrix(1, k, 3).map((value) => value - 5);
-  const model: TrainedModel = {
+  const model: LatentModel = {
     likelihood: "bernoulli",
     kernel: "linear",
     posterior: "shared",

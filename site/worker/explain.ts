@@ -7,15 +7,15 @@
 
 import type { SparseRows } from "../../src/data/index.ts";
 import { transformedRows } from "../../src/data/transform.ts";
-import type { TrainedModel } from "../../src/model/model.ts";
+import type { LatentModel } from "../../src/model/model.ts";
 import type { WordShare } from "./messages.ts";
 
-export const explains = (model: TrainedModel): boolean =>
+export const explains = (model: LatentModel): boolean =>
   model.kernel === "linear" && model.mean === "features";
 
 /** Shares of the words of the first row, greatest first; `label` is k. */
 export function wordShares(
-  model: TrainedModel,
+  model: LatentModel,
   features: SparseRows,
   label: number,
   nameOf: (column: number) => string,

@@ -8,7 +8,7 @@ import { eigenSymmetric } from "../core/eigen.ts";
 import { cholesky, FACTORED, solveTriangular } from "../core/factor.ts";
 import { type Matrix, matrix, matrixFrom, type RealArray } from "../core/matrix.ts";
 import { isLinear, plainHyper, scalarKernel } from "../model/kernels/index.ts";
-import type { TrainedModel } from "../model/model.ts";
+import type { LatentModel } from "../model/model.ts";
 import { groupsOf } from "../model/posteriors/index.ts";
 import type { FullCompactOptions } from "./options.ts";
 
@@ -25,7 +25,7 @@ export interface Collapsed {
   groups: number;
 }
 
-export async function collapse(model: TrainedModel, options: FullCompactOptions): Promise<Collapsed> {
+export async function collapse(model: LatentModel, options: FullCompactOptions): Promise<Collapsed> {
   const core = await createCore({ threads: 1 });
   try {
     const weights = isLinear(model.kernel) ? meanWeights(core, model) : undefined;
@@ -36,7 +36,7 @@ export async function collapse(model: TrainedModel, options: FullCompactOptions)
 }
 
 /** mu itself, or a Z' mu. */
-function meanWeights(core: Core, model: TrainedModel): RealArray {
+function meanWeights(core: Core, model: LatentModel): RealArray {
   if (model.mean === "features") return model.mu;
   const z = inducingInputs(core, model);
   const { precision } = z;
@@ -48,12 +48,12 @@ function meanWeights(core: Core, model: TrainedModel): RealArray {
   return weights;
 }
 
-function inducingInputs(core: Core, model: TrainedModel): Matrix {
+function inducingInputs(core: Core, model: LatentModel): Matrix {
   const precision = model.inducingInputs instanceof Float32Array ? "f32" : "f64";
   return matrixFrom(core, model.features, model.inducingPoints, model.inducingInputs, precision);
 }
 
-function variance(core: Core, model: TrainedModel, options: FullCompactOptions): Omit<Collapsed, "weights"> {
+function variance(core: Core, model: LatentModel, options: FullCompactOptions): Omit<Collapsed, "weights"> {
   if (options.variance === "none") return { rank: 0, groups: 1 };
   const z = inducingInputs(core, model);
   const kz = innerCovariance(core, model, z);
@@ -79,7 +79,7 @@ function variance(core: Core, model: TrainedModel, options: FullCompactOptions):
 }
 
 /** Kz [M,M] in double precision. */
-function innerCovariance(core: Core, model: TrainedModel, z: Matrix): Float64Array {
+function innerCovariance(core: Core, model: LatentModel, z: Matrix): Float64Array {
   const m = model.inducingPoints;
   const { covariance } = scalarKernel(model.kernel, plainHyper(model.hyper));
   const products = matrix(core, m, m, z.precision);
@@ -91,7 +91,7 @@ function innerCovariance(core: Core, model: TrainedModel, z: Matrix): Float64Arr
 }
 
 /** L of Kz + diag(sigma), double precision. */
-function factorise(core: Core, model: TrainedModel, kz: Float64Array, sigma: ArrayLike<number>): Matrix {
+function factorise(core: Core, model: LatentModel, kz: Float64Array, sigma: ArrayLike<number>): Matrix {
   const m = model.inducingPoints;
   const c = matrixFrom(core, m, m, kz, "f64");
   const elements = c.view();
@@ -103,7 +103,7 @@ function factorise(core: Core, model: TrainedModel, kz: Float64Array, sigma: Arr
 }
 
 /** Sigma, or its mean over the factors. */
-function meanSigma(model: TrainedModel): Float64Array {
+function meanSigma(model: LatentModel): Float64Array {
   const { sigma, inducingPoints: m } = model;
   const groups = groupsOf(model);
   return Float64Array.from({ length: m }, (_, j) => {
@@ -123,7 +123,7 @@ function inverseTransposed(core: Core, factor: Matrix): Matrix {
 }
 
 /** One L^-T for each group, one below the other. */
-function exactRoots(core: Core, model: TrainedModel, kz: Float64Array): Omit<Collapsed, "weights"> {
+function exactRoots(core: Core, model: LatentModel, kz: Float64Array): Omit<Collapsed, "weights"> {
   const m = model.inducingPoints;
   const groups = groupsOf(model);
   const root = new Float64Array(groups * m * m);
@@ -155,7 +155,7 @@ function truncatedRoot(
 }
 
 /** V = a Z' L^-T */
-function featureRoot(core: Core, model: TrainedModel, z: Matrix, factor: Matrix): Matrix {
+function featureRoot(core: Core, model: LatentModel, z: Matrix, factor: Matrix): Matrix {
   const [a] = plainHyper(model.hyper);
   const v = matrixFrom(
     core,

@@ -5,7 +5,7 @@ import { rowMatrix } from "../edge/matrix.ts";
 import { readCompact } from "../edge/read.ts";
 import { type Tensor, writeSafetensors } from "../io/safetensors.ts";
 import { plainHyper } from "../model/kernels/index.ts";
-import type { TrainedModel } from "../model/model.ts";
+import type { LatentModel } from "../model/model.ts";
 import { type Collapsed, collapse } from "./collapse.ts";
 import { countBytes, nameBytes, vocabularyBytes } from "./names.ts";
 import { storeMatrix } from "./numbers.ts";
@@ -68,7 +68,7 @@ class Parcel {
 
 /** The bytes of a compact model, ready for load() of mlgpf/edge or for a file. */
 export async function compactModel(
-  model: TrainedModel,
+  model: LatentModel,
   given: CompactOptions = {},
 ): Promise<Uint8Array<ArrayBuffer>> {
   const options = completeCompactOptions(model, given);
@@ -103,7 +103,7 @@ export async function compactModel(
 }
 
 /** Labels that training has seen; all of them where it has seen none. */
-export function keptLabels({ labels, labelCounts }: TrainedModel, all: boolean): number[] {
+export function keptLabels({ labels, labelCounts }: LatentModel, all: boolean): number[] {
   const every = Array.from({ length: labels }, (_, label) => label);
   const seen = every.filter((label) => (labelCounts[label] as number) > 0);
   return all || seen.length === 0 ? every : seen;
@@ -116,7 +116,7 @@ function smallType(type: NumberType): NumberType {
 
 function addLatent(
   parcel: Parcel,
-  model: TrainedModel,
+  model: LatentModel,
   { weights, own, cover, root, rank, groups }: Collapsed,
   { type }: FullCompactOptions,
   rows: Int32Array | undefined,
@@ -149,7 +149,7 @@ function addLatent(
 
 function addLabels(
   parcel: Parcel,
-  model: TrainedModel,
+  model: LatentModel,
   labels: number[],
   { own, root, groups }: Collapsed,
   { type }: FullCompactOptions,
@@ -173,7 +173,7 @@ function addLabels(
   parcel.bytes("names", nameBytes(labels.map((label) => labelNames?.[label] ?? String(label))));
 }
 
-function addVocabulary(parcel: Parcel, { vectoriser, featureNames }: TrainedModel): void {
+function addVocabulary(parcel: Parcel, { vectoriser, featureNames }: LatentModel): void {
   const names = vectoriser?.terms ?? featureNames;
   if (names === undefined) return;
   const { bytes, order } = vocabularyBytes(names);
@@ -183,7 +183,7 @@ function addVocabulary(parcel: Parcel, { vectoriser, featureNames }: TrainedMode
 }
 
 /** What the vectoriser does to a text. */
-function textRules({ vectoriser }: TrainedModel): Pick<CompactAbout, "text"> {
+function textRules({ vectoriser }: LatentModel): Pick<CompactAbout, "text"> {
   if (!vectoriser) return {};
   const { options, documents } = vectoriser;
   const { wordNgrams = 1, charNgrams, sublinear = true, idf = true, normalise = true } = options;

@@ -3,7 +3,7 @@
 import { ArgumentError } from "../core/errors.ts";
 import { VARIANCE_FORMS } from "../edge/format.ts";
 import { isLinear } from "../model/kernels/index.ts";
-import type { TrainedModel } from "../model/model.ts";
+import type { LatentModel } from "../model/model.ts";
 import { groupsOf } from "../model/posteriors/index.ts";
 
 /** Of an element of a matrix; intN is a whole number of N bits with a scale for each row. */
@@ -38,7 +38,7 @@ export type FullCompactOptions = Required<CompactOptions>;
 
 const DEFAULT_RANK = 32;
 
-export function completeCompactOptions(model: TrainedModel, given: CompactOptions): FullCompactOptions {
+export function completeCompactOptions(model: LatentModel, given: CompactOptions): FullCompactOptions {
   const linear = isLinear(model.kernel);
   const standard = linear ? "diagonal" : groupsOf(model) === 1 ? "exact" : "low-rank";
   const options: FullCompactOptions = {

@@ -8,7 +8,7 @@ import type { Dataset } from "../data/dataset.ts";
 import { load, type Tagger } from "../edge/index.ts";
 import { type Evaluation, EvaluationMeter } from "../metrics/evaluation.ts";
 import { isLinear } from "../model/kernels/index.ts";
-import type { TrainedModel } from "../model/model.ts";
+import type { LatentModel } from "../model/model.ts";
 import { compactModel, keptLabels } from "./index.ts";
 import { edgeModule } from "./module.ts";
 import { type CompactOptions, completeCompactOptions, NUMBER_TYPES, type NumberType } from "./options.ts";
@@ -40,13 +40,13 @@ export function figuresOf(name: string, bytes: number, { ranking, calibration }:
 }
 
 /** What a choice is called: "int5, diagonal variance". */
-export function choiceName(model: TrainedModel, given: CompactOptions): string {
+export function choiceName(model: LatentModel, given: CompactOptions): string {
   const { type, variance, rank } = completeCompactOptions(model, given);
   return `${type}, ${variance === "low-rank" ? `rank-${rank}` : variance === "none" ? "no" : variance} variance`;
 }
 
 /** The choices worth knowing beside one: other types with its variance, other variances with its type. */
-export function otherChoices(model: TrainedModel, given: CompactOptions): CompactOptions[] {
+export function otherChoices(model: LatentModel, given: CompactOptions): CompactOptions[] {
   const chosen = completeCompactOptions(model, given);
   const types: NumberType[] = NUMBER_TYPES.filter((type) =>
     ["f32", "f16", "int8", "int6", "int5", "int4"].includes(type),
@@ -65,7 +65,7 @@ const BLOCK = 128;
 
 /** Measures a compact model made with these options; labels it left out have probability 0. */
 export async function evaluateCompact(
-  model: TrainedModel,
+  model: LatentModel,
   options: CompactOptions,
   data: Dataset,
   onProgress: (fraction: number) => void = () => {},
@@ -92,7 +92,7 @@ function evaluateTagger(
   core: Core,
   tagger: Tagger,
   labels: number[],
-  model: TrainedModel,
+  model: LatentModel,
   { features, labels: truth }: Dataset,
   onProgress: (fraction: number) => void,
 ): Evaluation {

@@ -1,7 +1,7 @@
 // Features that cannot matter: no text can tell whether their weights are there. They stay features (a text's length
 // counts them, and so does its variance) but get no row in the large matrices.
 
-import type { TrainedModel } from "../model/model.ts";
+import type { LatentModel } from "../model/model.ts";
 import type { Collapsed } from "./collapse.ts";
 import type { NumberType } from "./options.ts";
 
@@ -13,7 +13,7 @@ const VARIANCE = 0.001;
 
 /** The features that keep their rows, or undefined where leaving others out would not save anything. */
 export function keptRows(
-  model: TrainedModel,
+  model: LatentModel,
   collapsed: Collapsed,
   type: NumberType,
 ): Int32Array | undefined {

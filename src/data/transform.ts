@@ -52,21 +52,30 @@ export function transformInPlace(
   }
 }
 
-/** Some rows, with the transform applied. */
-export function transformedRows(
+/** Copies of some rows, one after another. */
+export function slicedRows(
   { rowStart, columnIndex, values, columns }: SparseRows,
-  transform: FeatureTransform,
   first: number,
   count: number,
 ): SparseRows {
   const [begin, end] = [rowStart[first] as number, rowStart[first + count] as number];
-  const rows: SparseRows = {
+  return {
     rows: count,
     columns,
     rowStart: rowStart.slice(first, first + count + 1).map((start) => start - begin),
     columnIndex: columnIndex.slice(begin, end),
     values: values.slice(begin, end),
   };
+}
+
+/** The same with the transform applied. */
+export function transformedRows(
+  features: SparseRows,
+  transform: FeatureTransform,
+  first: number,
+  count: number,
+): SparseRows {
+  const rows = slicedRows(features, first, count);
   transformInPlace(rows, transform);
   return rows;
 }

@@ -1,48 +1,43 @@
 // A trained model as one safetensors file: tensors by name, everything else as JSON in the metadata.
 
+import { calibratorFromParts, calibratorToParts } from "../calibrate/file.ts";
 import { TfidfVectoriser } from "../data/tfidf.ts";
-import { FormatError } from "../io/errors.ts";
-import { readSafetensors, type Tensor, type TensorFile, writeSafetensors } from "../io/safetensors.ts";
-import { means } from "./means/index.ts";
-import type { TrainedModel, TrainingSummary } from "./model.ts";
-import { kernelNames, likelihoodNames, meanNames, type PosteriorName, posteriorNames } from "./names.ts";
-import { groupsOf, posteriors } from "./posteriors/index.ts";
+import { readSafetensors, type TensorFile, writeSafetensors } from "../io/safetensors.ts";
+import { closedFromParts, closedToPart } from "./files/closed.ts";
+import { latentFromParts, latentToPart } from "./files/latent.ts";
+import { FileParts, realTensor, wholeTensor } from "./files/parts.ts";
+import { isClosed, type ModelCommon, type StepSummary, type TrainedModel, type TrainingSummary } from "./model.ts";
 
 export const MODEL_FORMAT = "mlgpf-model";
 export const MODEL_VERSION = "2";
 /** Versions that can be read: 1 is that of mlgpf 0.1. */
 const READABLE = ["1", MODEL_VERSION];
-/** Logarithms beyond it have no exponential in single precision. */
-const MOST_HYPER = 80;
-
-type Real = Float32Array | Float64Array;
-
-const real = (data: Real, shape: number[]): Tensor =>
-  data instanceof Float32Array ? { dtype: "F32", shape, data } : { dtype: "F64", shape, data };
+const LIKELIHOODS = ["bernoulli", "gaussian", "both"] as const;
 
 /** The bytes of a model's file (safetensors). */
 export function modelToBytes(model: TrainedModel): Uint8Array<ArrayBuffer> {
-  const { features: d, labels: k, factors: p, inducingPoints: m, transform } = model;
-  const tensors = new Map<string, Tensor>([
-    ["inducingInputs", real(model.inducingInputs, [d, m])],
-    ["mu", real(model.mu, [means[model.mean].rows(model), p])],
-    ["sigma", real(model.sigma, [groupsOf(model), m])],
-    ["phi", real(model.phi, [k, p])],
-    ["bias", real(model.bias, [k])],
-    ["hyper", real(model.hyper, [3])],
-    ["labelCounts", { dtype: "I32", shape: [k], data: model.labelCounts }],
-  ]);
-  if (transform.columnWeights) tensors.set("columnWeights", real(transform.columnWeights, [d]));
+  const { transform, labelCounts, calibrator } = model;
+  const own = isClosed(model) ? [closedToPart(model)] : [latentToPart(model)];
+  if (isClosed(model) && model.latent) own.push(latentToPart(model.latent));
+  const tensors = new Map(own.flatMap((part) => [...part.tensors]));
+  tensors.set("labelCounts", wholeTensor(labelCounts));
+  if (transform.columnWeights)
+    tensors.set("columnWeights", realTensor(transform.columnWeights, [model.features]));
   const metadata: Record<string, string> = {
     format: MODEL_FORMAT,
     version: MODEL_VERSION,
     likelihood: model.likelihood,
-    kernel: model.kernel,
-    posterior: model.posterior,
-    mean: model.mean,
+    features: String(model.features),
+    ...Object.assign({}, ...own.map((part) => part.metadata)),
     normalise: String(transform.normalise),
     summary: JSON.stringify(model.summary),
   };
+  if (calibrator) {
+    const part = calibratorToParts(calibrator);
+    for (const [name, tensor] of part.tensors) tensors.set(`calibrator.${name}`, tensor);
+    metadata.calibrator = JSON.stringify(part.about);
+  }
+  if (isClosed(model) && model.latent) metadata.latentSummary = JSON.stringify(model.latent.summary);
   if (model.labelNames) metadata.labelNames = JSON.stringify(model.labelNames);
   if (model.featureNames) metadata.featureNames = JSON.stringify(model.featureNames);
   if (model.vectoriser) metadata.vectoriser = JSON.stringify(model.vectoriser);
@@ -55,108 +50,74 @@ export function modelFromBytes(bytes: Uint8Array, file = "the model"): TrainedMo
 }
 
 /** Checks that a safetensors file holds a whole model and gives it back. */
-export function modelFromTensors({ tensors, metadata }: TensorFile, file = "the model"): TrainedModel {
-  const refuse = (found: string, expected: string): never => {
-    throw new FormatError(file, found, expected);
-  };
+export function modelFromTensors(tensorFile: TensorFile, file = "the model"): TrainedModel {
+  const parts = new FileParts(tensorFile, file);
+  const { metadata } = parts;
   if (metadata.format === "mlgpf-compact")
-    refuse("a compact model", "the one it was made from: a compact model is for mlgpf serve and mlgpf/edge");
+    parts.refuse(
+      "a compact model",
+      "the one it was made from: a compact model is for mlgpf serve and mlgpf/edge",
+    );
   if (metadata.format !== MODEL_FORMAT)
-    refuse(`format ${JSON.stringify(metadata.format)}`, `a model made by mlgpf`);
+    parts.refuse(`format ${JSON.stringify(metadata.format)}`, "a model made by mlgpf");
   if (!READABLE.includes(metadata.version as string))
-    refuse(`model version ${metadata.version}`, `version ${READABLE.join(" or ")}`);
-  const named = <Name extends string>(what: string, names: readonly Name[], standard?: Name): Name => {
-    const value = metadata[what] ?? standard;
-    return (
-      names.find((name) => name === value) ?? refuse(`${what} ${JSON.stringify(value)}`, names.join(" or "))
-    );
+    parts.refuse(`model version ${metadata.version}`, `version ${READABLE.join(" or ")}`);
+  const likelihood = parts.name("likelihood", LIKELIHOODS, "bernoulli");
+  const common = commonOf(parts);
+  if (likelihood === "bernoulli") return latentFromParts(parts, common, summaryOf<StepSummary>(parts, "summary"));
+  const { calibrator } = common;
+  if (calibrator === undefined) return parts.refuse("no calibrator", "one, as every Gaussian model has");
+  const summary = summaryOf(parts, "summary");
+  const closed = { ...common, likelihood, summary, calibrator };
+  const { calibrator: _, ...uncalibrated } = common;
+  return {
+    ...closed,
+    ...closedFromParts(parts, closed),
+    ...(likelihood === "both"
+      ? { latent: latentFromParts(parts, uncalibrated, summaryOf<StepSummary>(parts, "latentSummary")) }
+      : {}),
   };
-  const kernel = named("kernel", kernelNames);
-  const mean = named("mean", meanNames);
-  const shapeOf = (name: string, dimensions: number): number[] => {
-    const shape = tensors.get(name)?.shape;
-    if (shape?.length !== dimensions)
-      refuse(`tensor ${name} of shape ${JSON.stringify(shape)}`, `${dimensions} dimensions`);
-    return shape as number[];
-  };
-  const [d, m] = shapeOf("inducingInputs", 2) as [number, number];
-  const [k, p] = shapeOf("phi", 2) as [number, number];
-  const [groups] = shapeOf("sigma", 2) as [number, number];
-  // Files of version 1 do not name the posterior: the rows of sigma tell.
-  const guess = posteriorNames.find((name) => posteriors[name].groups(p) === groups);
-  const posterior: PosteriorName = named("posterior", posteriorNames, guess);
-  if (posteriors[posterior].groups(p) !== groups)
-    refuse(
-      `${groups} rows of sigma`,
-      `${posteriors[posterior].groups(p)}, as the posterior ${posterior} has`,
-    );
+}
 
-  /** A tensor of floating point numbers of that shape, all of them finite. */
-  const reals = (name: string, shape: number[]): Real => {
-    const tensor = tensors.get(name);
-    if (JSON.stringify(tensor?.shape) !== JSON.stringify(shape)) {
-      refuse(`tensor ${name} of shape ${JSON.stringify(tensor?.shape)}`, JSON.stringify(shape));
-    }
-    if (tensor?.dtype !== "F32" && tensor?.dtype !== "F64")
-      return refuse(`tensor ${name} of type ${tensor?.dtype}`, "F32 or F64");
-    if (name !== "columnWeights" && tensor.dtype !== tensors.get("phi")?.dtype)
-      refuse(`tensor ${name} of type ${tensor.dtype}`, `${tensors.get("phi")?.dtype} as that of phi`);
-    if (!tensor.data.every(Number.isFinite))
-      refuse(`a number in ${name} that is not finite`, "finite numbers");
-    return tensor.data;
-  };
-  const counts = tensors.get("labelCounts");
-  if (counts?.dtype !== "I32" || counts.data.length !== k || counts.data.some((count) => count < 0))
-    return refuse("no right labelCounts", `${k} whole numbers`);
-  const json = (name: string): unknown => {
-    try {
-      return JSON.parse(metadata[name] as string);
-    } catch {
-      return refuse(`metadata ${name} that is not JSON`, "JSON");
-    }
-  };
-  const names = (name: string, count: number): string[] => {
-    const list = json(name);
-    const good =
-      Array.isArray(list) && list.length === count && list.every((item) => typeof item === "string");
-    return good ? (list as string[]) : refuse(`metadata ${name}`, `${count} names`);
-  };
-  const summary = (): TrainingSummary => {
-    const found = json("summary") as TrainingSummary | null;
-    return found !== null && Number.isSafeInteger(found.points) && found.points > 0
-      ? found
-      : refuse("a summary without the number of training points", "a training summary");
-  };
-  const model: TrainedModel = {
-    likelihood: named("likelihood", likelihoodNames, "bernoulli"),
-    kernel,
-    posterior,
-    mean,
-    features: d,
+function summaryOf<Summary extends TrainingSummary>(parts: FileParts, name: string): Summary {
+  const found = parts.json(name) as Summary | null;
+  return found !== null && Number.isSafeInteger(found.points) && found.points > 0
+    ? found
+    : parts.refuse("a summary without the number of training points", "a training summary");
+}
+
+/** What every model has. */
+function commonOf(parts: FileParts): Omit<ModelCommon, "summary"> {
+  const { tensors, metadata, file } = parts;
+  const k = tensors.get("labelCounts")?.shape[0] ?? parts.refuse("no right labelCounts", "whole numbers");
+  // Files of version 1 do not say how many features there are: the inducing inputs tell.
+  const d =
+    metadata.features === undefined ? parts.shape("inducingInputs", 2)[0] : Number(metadata.features);
+  if (!Number.isSafeInteger(d) || (d as number) < 1)
+    parts.refuse(`${metadata.features} features`, "a whole number of at least 1");
+  const features = d as number;
+  const common: Omit<ModelCommon, "summary"> = {
+    features,
     labels: k,
-    factors: p,
-    inducingPoints: m,
-    inducingInputs: reals("inducingInputs", [d, m]),
-    mu: reals("mu", [means[mean].rows({ features: d, inducingPoints: m }), p]),
-    sigma: reals("sigma", [groups, m]),
-    phi: reals("phi", [k, p]),
-    bias: reals("bias", [k]),
-    hyper: reals("hyper", [3]),
     transform: { normalise: metadata.normalise === "true" },
-    labelCounts: counts.data,
-    summary: summary(),
+    labelCounts: parts.wholes("labelCounts", k, 2 ** 31),
   };
-  if (model.sigma.some((value) => !(value > 0))) refuse("a sigma that is not above 0", "positive numbers");
-  if (model.hyper.some((value) => Math.abs(value) > MOST_HYPER))
-    refuse(`hyper-parameters ${model.hyper.join(", ")}`, `logarithms from -${MOST_HYPER} to ${MOST_HYPER}`);
   if (tensors.has("columnWeights"))
-    model.transform.columnWeights = Float32Array.from(reals("columnWeights", [d]));
-  if (metadata.labelNames !== undefined) model.labelNames = names("labelNames", k);
-  if (metadata.featureNames !== undefined) model.featureNames = names("featureNames", d);
+    common.transform.columnWeights = Float32Array.from(parts.reals("columnWeights", [features]));
+  if (metadata.calibrator !== undefined)
+    common.calibrator = calibratorFromParts(
+      parts.json("calibrator"),
+      (name) => tensors.get(`calibrator.${name}`),
+      k,
+      file,
+    );
+  if (metadata.labelNames !== undefined) common.labelNames = parts.texts("labelNames", k);
+  if (metadata.featureNames !== undefined) common.featureNames = parts.texts("featureNames", features);
   if (metadata.vectoriser !== undefined) {
-    model.vectoriser = TfidfVectoriser.fromJSON(json("vectoriser"), file).toJSON();
-    const { terms } = model.vectoriser;
-    if (terms.length !== d) refuse(`a vocabulary of ${terms.length} terms`, `${d}, one for each feature`);
+    common.vectoriser = TfidfVectoriser.fromJSON(parts.json("vectoriser"), file).toJSON();
+    const { terms } = common.vectoriser;
+    if (terms.length !== features)
+      parts.refuse(`a vocabulary of ${terms.length} terms`, `${features}, one for each feature`);
   }
-  return model;
+  return common;
 }

@@ -1,6 +1,8 @@
 // A trained model as plain data: what predicting needs, and what a reader of the file wants to know.
 
+import type { Calibrator } from "../calibrate/calibrator.ts";
 import type { RealArray } from "../core/matrix.ts";
+import type { SparseRows } from "../data/dataset.ts";
 import type { TfidfState } from "../data/tfidf.ts";
 import type { FeatureTransform } from "../data/transform.ts";
 import type { KernelName, LikelihoodName, MeanName, PosteriorName } from "./names.ts";
@@ -11,17 +13,20 @@ export interface TrainingSummary {
   options: Record<string, unknown>;
   points: number;
   droppedPoints: number;
-  steps: number;
-  epochs: number;
-  /** At the last step, with the KL at its last weight. */
-  dataTerm: number;
-  divergence: number;
-  /** How often a factorisation needed its diagonal raised. */
-  raisedFactorisations: number;
+  /** Figures on points that were left out of the model or held out, where it was calibrated. */
+  leftOut?: Record<string, number>;
   /** Figures on the validation part, where there was one. */
   validation?: Record<string, number>;
   /** What it was trained on at the end, where that was not WASM. */
   device?: string;
+  /** Of a training step by step. */
+  steps?: number;
+  epochs?: number;
+  /** At the last step, with the KL at its last weight. */
+  dataTerm?: number;
+  divergence?: number;
+  /** How often a factorisation needed its diagonal raised. */
+  raisedFactorisations?: number;
   /** With early stopping: the parameters are those of step `steps`, the best of all that were measured. */
   earlyStopping?: {
     metric: string;
@@ -31,6 +36,11 @@ export interface TrainingSummary {
     plannedSteps: number;
   };
 }
+
+type StepFigure = "steps" | "epochs" | "dataTerm" | "divergence" | "raisedFactorisations";
+
+/** How a model was trained step by step. */
+export type StepSummary = TrainingSummary & Required<Pick<TrainingSummary, StepFigure>>;
 
 /** What a model knows of its features and labels, whatever computes its scores. */
 export interface ModelFrame {
@@ -45,9 +55,20 @@ export interface ModelFrame {
   labelNames?: readonly string[];
 }
 
-/** A trained model as plain arrays: what a model file holds. */
-export interface TrainedModel extends Omit<ModelFrame, "points"> {
+/** What every model has, whichever likelihood it was trained with. */
+export interface ModelCommon extends Omit<ModelFrame, "points"> {
+  featureNames?: readonly string[];
+  /** Makes features from texts. */
+  vectoriser?: TfidfState;
+  /** Makes honest probabilities of the scores; without it they are the likelihood's own. */
+  calibrator?: Calibrator;
+  summary: TrainingSummary;
+}
+
+/** A model of latent functions with a Bernoulli likelihood, learned step by step. */
+export interface LatentModel extends ModelCommon {
   likelihood: LikelihoodName;
+  summary: StepSummary;
   kernel: KernelName;
   posterior: PosteriorName;
   /** What the mean goes through: Kx mu, or X mu. */
@@ -66,11 +87,56 @@ export interface TrainedModel extends Omit<ModelFrame, "points"> {
   bias: RealArray;
   /** log a, log v, log l of the kernel */
   hyper: RealArray;
-  featureNames?: readonly string[];
-  /** Makes features from texts. */
-  vectoriser?: TfidfState;
-  summary: TrainingSummary;
 }
+
+/** The Gaussian posterior with every training point in the mean: s(x) = k(x,X) a + mu. */
+export interface ExactPart {
+  form: "exact";
+  kernel: KernelName;
+  /** a, v, l of the kernel; lam */
+  hyper: [number, number, number];
+  noise: number;
+  /** X as the kernel sees it. */
+  rows: SparseRows;
+  /** a [N,K] */
+  dual: Float32Array;
+}
+
+/** The Gaussian posterior of a linear function of the features: s(x) = x W + mu. */
+export interface LinearPart {
+  form: "linear";
+  /** lam */
+  noise: number;
+  /** Features that have weights, rising. */
+  columns: Int32Array;
+  /** W [columns,K] */
+  weights: Float32Array;
+}
+
+/** Scores of labels that help each other: s2 = (s - mu) E Bs + mu. */
+export interface StackPart {
+  /** P */
+  rank: number;
+  /** E [K,P], Bs [P,K] */
+  vectors: Float32Array;
+  weights: Float32Array;
+}
+
+/** A model with a Gaussian likelihood, in closed form; with `latent` it has the Bernoulli one beside it. */
+export interface ClosedModel extends ModelCommon {
+  likelihood: "gaussian" | "both";
+  closed: ExactPart | LinearPart;
+  /** mu [K], the labels' frequencies */
+  labelMean: Float32Array;
+  stack?: StackPart;
+  latent?: LatentModel;
+  calibrator: Calibrator;
+}
+
+/** A trained model as plain arrays: what a model file holds. */
+export type TrainedModel = LatentModel | ClosedModel;
+
+export const isClosed = (model: TrainedModel): model is ClosedModel => "closed" in model;
 
 /** What is known of the model's features and labels. */
 export const frameOf = (model: TrainedModel): ModelFrame => ({ ...model, points: model.summary.points });

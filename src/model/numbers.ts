@@ -4,7 +4,7 @@ import type { Backend, Tensor } from "../backend/backend.ts";
 import type { LabelParameters, LabelShape } from "./labels.ts";
 import type { LatentParameters } from "./latent.ts";
 import { means } from "./means/index.ts";
-import { frameOf, type ModelFrame, type TrainedModel } from "./model.ts";
+import { frameOf, type ModelFrame, type LatentModel } from "./model.ts";
 import { groupsOf } from "./posteriors/index.ts";
 import type { LatentShape } from "./shape.ts";
 
@@ -17,7 +17,7 @@ export interface ModelNumbers {
   free(): void;
 }
 
-export function uploadModel(backend: Backend, model: TrainedModel): ModelNumbers {
+export function uploadModel(backend: Backend, model: LatentModel): ModelNumbers {
   const { features: d, labels: k, factors: p, inducingPoints: m } = model;
   const tensors = {
     inducingInputs: backend.tensor(d, m, model.inducingInputs),

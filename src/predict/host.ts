@@ -2,9 +2,9 @@
 
 import { type DeviceChoice, type OpenDevice, openDevice, replaceDevice } from "../backend/devices.ts";
 import type { Core, Precision } from "../core/core.ts";
-import type { TrainedModel } from "../model/model.ts";
-import { uploadModel } from "../model/numbers.ts";
-import { Predictor } from "../model/predictor.ts";
+import { isClosed, type TrainedModel } from "../model/model.ts";
+import type { Predictor } from "../model/predictor.ts";
+import { openPredictor } from "./open.ts";
 
 /** GPUs that are tried after the first. */
 const REPLACEMENTS = 2;
@@ -30,7 +30,7 @@ export class ModelHost {
     this.#core = core;
     this.#choice = choice;
     this.#precision = precisionOf(model);
-    this.#place = { device, predictor: new Predictor(device.backend, uploadModel(device.backend, model)) };
+    this.#place = { device, predictor: openPredictor(core, device.backend, model) };
   }
 
   static async open(core: Core, model: TrainedModel, choice: DeviceChoice = "wasm"): Promise<ModelHost> {
@@ -71,7 +71,7 @@ export class ModelHost {
     this.#place.device.dispose();
     this.#place = {
       device,
-      predictor: new Predictor(device.backend, uploadModel(device.backend, this.model)),
+      predictor: openPredictor(this.#core, device.backend, this.model),
     };
   }
 
@@ -84,4 +84,8 @@ export class ModelHost {
   }
 }
 
-const precisionOf = (model: TrainedModel): Precision => (model.phi instanceof Float32Array ? "f32" : "f64");
+/** Gaussian parts are in single precision. */
+const precisionOf = (model: TrainedModel): Precision => {
+  const latent = isClosed(model) ? model.latent : model;
+  return latent?.phi instanceof Float64Array ? "f64" : "f32";
+};

@@ -35,7 +35,7 @@ export interface PredictedLabel {
   probability: number;
   /** Mean of the utility f, which labels are ranked by, and its standard deviation. */
   utility: number;
-  deviation: number;
+  deviation?: number;
 }
 
 /** A model that is ready to predict. */
@@ -115,7 +115,7 @@ export async function predictRows(
       id,
       probability: probability[at] as number,
       utility: utility[at] as number,
-      deviation: Math.sqrt(Math.max(0, variance[at] as number)),
+      ...(variance ? { deviation: Math.sqrt(Math.max(0, variance[at] as number)) } : {}),
     }));
     for (let i = 0; i < best.rows; i++) rows.push(found.slice(i * depth, (i + 1) * depth));
   }

@@ -5,7 +5,7 @@ import { createCore } from "../core/core.ts";
 import { gemm, syrk } from "../core/dense.ts";
 import { eigenSymmetric } from "../core/eigen.ts";
 import { matrix, scoped } from "../core/matrix.ts";
-import type { TrainedModel } from "../model/model.ts";
+import type { LatentModel } from "../model/model.ts";
 
 export interface LabelGroups {
   neighbours: readonly LabelNeighbours[];
@@ -38,7 +38,7 @@ export function byFrequency(labelCounts: ArrayLike<number>): Int32Array {
 }
 
 /** Rows of Phi, each of unit length (or zero). */
-function directions({ phi, labels: k, factors: p }: TrainedModel): Float64Array {
+function directions({ phi, labels: k, factors: p }: LatentModel): Float64Array {
   const unit = Float64Array.from(phi);
   for (let label = 0; label < k; label++) {
     const row = unit.subarray(label * p, (label + 1) * p);
@@ -96,7 +96,7 @@ async function planeOf(unit: Float64Array, p: number, labels: Int32Array): Promi
 }
 
 /** Neighbours of the most frequent labels, and a map of at most a page full of them. */
-export async function labelGroups(model: TrainedModel): Promise<LabelGroups> {
+export async function labelGroups(model: LatentModel): Promise<LabelGroups> {
   const { labels: k, factors: p, labelCounts } = model;
   const unit = directions(model);
   const order = byFrequency(labelCounts);

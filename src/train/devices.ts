@@ -2,7 +2,7 @@
 // state that was kept, on another GPU or on WASM.
 
 import { type OpenDevice, replaceDevice } from "../backend/devices.ts";
-import type { TrainedModel } from "../model/model.ts";
+import type { LatentModel } from "../model/model.ts";
 import type { CheckpointIdentity, TrainingState } from "./checkpoint.ts";
 import { runSteps } from "./loop.ts";
 import type { Prepared } from "./prepare.ts";
@@ -19,7 +19,7 @@ export async function trainOnDevices(
   identity: CheckpointIdentity,
   from: TrainingState | undefined,
   run: FullRunOptions,
-): Promise<TrainedModel> {
+): Promise<LatentModel> {
   let device = first;
   let state = from;
   for (let losses = 1; ; losses++) {
@@ -44,7 +44,7 @@ async function trainOn(
   identity: CheckpointIdentity,
   state: TrainingState | undefined,
   run: FullRunOptions,
-): Promise<{ model: TrainedModel } | { lost: string; state: TrainingState | undefined }> {
+): Promise<{ model: LatentModel } | { lost: string; state: TrainingState | undefined }> {
   let session: Session | undefined;
   try {
     session = new Session(device, prepared);

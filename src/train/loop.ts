@@ -1,6 +1,6 @@
 // The steps of a training on one device, with reports, validations, checkpoints and cancelling between them.
 
-import type { TrainedModel } from "../model/model.ts";
+import type { LatentModel } from "../model/model.ts";
 import type { ModelShape } from "../model/shape.ts";
 import { type CheckpointIdentity, checkpointToBytes } from "./checkpoint.ts";
 import type { StepProgress, StepValue } from "./progress.ts";
@@ -18,7 +18,7 @@ export async function runSteps(
   shape: ModelShape,
   identity: CheckpointIdentity,
   run: FullRunOptions,
-): Promise<TrainedModel> {
+): Promise<LatentModel> {
   const { trainer, early, device } = session;
   const begin = performance.now();
   const firstStep = trainer.step;

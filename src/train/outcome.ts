@@ -5,7 +5,7 @@ import { gemm } from "../core/dense.ts";
 import { type Matrix, matrix, type RealArray } from "../core/matrix.ts";
 import { labelFrequencies } from "../data/dataset.ts";
 import type { BoundValue } from "../model/bound.ts";
-import type { ModelFrame, TrainedModel } from "../model/model.ts";
+import type { ModelFrame, LatentModel } from "../model/model.ts";
 import type { ModelNumbers } from "../model/numbers.ts";
 import { plainSigma } from "../model/parameters.ts";
 import type { Prepared } from "./prepare.ts";
@@ -64,7 +64,7 @@ export async function modelOf(
   trainer: Trainer,
   prepared: Prepared,
   { dataTerm, divergence }: BoundValue,
-): Promise<TrainedModel> {
+): Promise<LatentModel> {
   const { shape, data, dropped, options } = prepared;
   const numbers = await liveNumbers(backend, trainer, prepared);
   const { points, ...frame } = numbers.frame;

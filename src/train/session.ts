@@ -2,8 +2,8 @@
 
 import type { OpenDevice } from "../backend/devices.ts";
 import type { Dataset } from "../data/dataset.ts";
-import type { TrainedModel } from "../model/model.ts";
-import { Predictor } from "../model/predictor.ts";
+import type { LatentModel } from "../model/model.ts";
+import { LatentPredictor } from "../model/latentPredictor.ts";
 import { evaluate } from "../predict/evaluate.ts";
 import type { TrainingState } from "./checkpoint.ts";
 import { BEST, EarlyStopping } from "./early.ts";
@@ -100,7 +100,7 @@ export class Session {
     const { early, trainer, device } = this;
     const value = await trainer.value();
     const { step, raised } = trainer;
-    const predictor = new Predictor(
+    const predictor = new LatentPredictor(
       device.backend,
       await liveNumbers(device.backend, trainer, this.#prepared),
     );
@@ -115,7 +115,7 @@ export class Session {
   }
 
   /** The model at the end: the last one or, with early stopping, the best. */
-  async outcome(): Promise<TrainedModel> {
+  async outcome(): Promise<LatentModel> {
     const { trainer, early, device } = this;
     const lastStep = trainer.step;
     const best = early?.parameters && early.best;

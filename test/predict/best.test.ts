@@ -5,7 +5,8 @@ import { WasmBackend } from "../../src/backend/wasm.ts";
 import { createCore } from "../../src/core/index.ts";
 import type { TrainedModel } from "../../src/model/model.ts";
 import { uploadModel } from "../../src/model/numbers.ts";
-import { Predictor, type Scores } from "../../src/model/predictor.ts";
+import { LatentPredictor } from "../../src/model/latentPredictor.ts";
+import type { Predictor, Scores } from "../../src/model/predictor.ts";
 import { evaluate } from "../../src/predict/evaluate.ts";
 import { predictRows } from "../../src/predict/load.ts";
 import { type ModelForm, modelSizes, randomModel } from "../support/models.ts";
@@ -27,7 +28,7 @@ async function withPredictor(
   const core = await createCore({ threads: 1 });
   const backend = new WasmBackend(core, "f64");
   const before = core.arena.used;
-  const predictor = new Predictor(backend, uploadModel(backend, model));
+  const predictor = new LatentPredictor(backend, uploadModel(backend, model));
   await body(predictor);
   predictor.free();
   backend.dispose();

@@ -7,7 +7,7 @@ import type { Dataset } from "../../src/data/dataset.ts";
 import { topLabels } from "../../src/metrics/top.ts";
 import type { TrainedModel } from "../../src/model/model.ts";
 import { uploadModel } from "../../src/model/numbers.ts";
-import { Predictor } from "../../src/model/predictor.ts";
+import { LatentPredictor } from "../../src/model/latentPredictor.ts";
 import { loadModel, predictRows } from "../../src/predict/load.ts";
 import type { TrainOptions } from "../../src/train/options.ts";
 import { countBuffers, newDevice, seeingDevices, works } from "../support/devices.ts";
@@ -29,7 +29,7 @@ async function scores(
   model: TrainedModel,
   { backend }: OpenDevice,
 ): Promise<{ utility: Float64Array; probability: Float64Array; deviation: Float64Array }> {
-  const predictor = new Predictor(backend, uploadModel(backend, model));
+  const predictor = new LatentPredictor(backend, uploadModel(backend, model));
   const rows = await predictRows(predictor, many.features, model.labels);
   predictor.free();
   const all = (name: "utility" | "probability" | "deviation"): Float64Array =>

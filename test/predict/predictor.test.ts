@@ -6,7 +6,8 @@ import { createCore, type Precision } from "../../src/core/index.ts";
 import type { SparseRows } from "../../src/data/dataset.ts";
 import type { TrainedModel } from "../../src/model/model.ts";
 import { uploadModel } from "../../src/model/numbers.ts";
-import { Predictor, type Scores } from "../../src/model/predictor.ts";
+import { LatentPredictor } from "../../src/model/latentPredictor.ts";
+import type { Scores } from "../../src/model/predictor.ts";
 import { expectation, inverse, sigmoid } from "../support/fullgp.ts";
 import { covarianceOf } from "../support/kernels.ts";
 import { type ModelForm, modelSizes, randomModel } from "../support/models.ts";
@@ -44,7 +45,7 @@ async function scores(
   const core = await createCore({ threads: 1 });
   const backend = new WasmBackend(core, precision);
   const before = core.arena.used;
-  const predictor = new Predictor(backend, uploadModel(backend, model));
+  const predictor = new LatentPredictor(backend, uploadModel(backend, model));
   const parts: Scores[] = [];
   for await (const part of predictor.score(features, { probability: true, variance: true })) parts.push(part);
   predictor.free();
@@ -175,7 +176,7 @@ describe("the predictor", () => {
     const core = await createCore({ threads: 1 });
     const backend = new WasmBackend(core, "f64");
     const before = core.arena.used;
-    const predictor = new Predictor(
+    const predictor = new LatentPredictor(
       backend,
       uploadModel(backend, randomModel({ kernel: "se", groups: "shared" })),
     );

@@ -5,7 +5,7 @@ import { createCore } from "../../src/core/core.ts";
 import { type Dataset, labelFrequencies } from "../../src/data/dataset.ts";
 import type { TrainedModel } from "../../src/model/model.ts";
 import { uploadModel } from "../../src/model/numbers.ts";
-import { Predictor } from "../../src/model/predictor.ts";
+import { LatentPredictor } from "../../src/model/latentPredictor.ts";
 import {
   collectReport,
   type HistoryRecorder,
@@ -91,7 +91,7 @@ export async function example(
   const model = madeUpModel(data, names);
   const core = await createCore({ threads: 1 });
   const backend = new WasmBackend(core, "f32");
-  const predictor = new Predictor(backend, uploadModel(backend, model));
+  const predictor = new LatentPredictor(backend, uploadModel(backend, model));
   const watched = madeUpHistory();
   const probability: number[] = [];
   for await (const scores of predictor.score(data.features, { probability: true })) {

@@ -7,7 +7,7 @@ import { WasmBackend } from "../../src/backend/wasm.ts";
 import { type Core, createCore } from "../../src/core/index.ts";
 import type { TrainedModel } from "../../src/model/model.ts";
 import { uploadModel } from "../../src/model/numbers.ts";
-import { Predictor } from "../../src/model/predictor.ts";
+import { LatentPredictor } from "../../src/model/latentPredictor.ts";
 import { evaluate } from "../../src/predict/evaluate.ts";
 import { checkpointFromBytes } from "../../src/train/checkpoint.ts";
 import { runSteps } from "../../src/train/loop.ts";
@@ -82,7 +82,7 @@ const watched: typeof trained = (...args) => withFastClock(() => trained(...args
 async function figures(model: TrainedModel): Promise<Record<string, number>> {
   const { core } = await shared();
   const backend = new WasmBackend(core, "f32");
-  const predictor = new Predictor(backend, uploadModel(backend, model));
+  const predictor = new LatentPredictor(backend, uploadModel(backend, model));
   const { ranking } = await evaluate(predictor, tinyData);
   predictor.free();
   return ranking.metrics;

@@ -6,7 +6,7 @@ import { createCore } from "../../src/core/index.ts";
 import type { Dataset } from "../../src/data/dataset.ts";
 import type { TrainedModel } from "../../src/model/model.ts";
 import { uploadModel } from "../../src/model/numbers.ts";
-import { Predictor } from "../../src/model/predictor.ts";
+import { LatentPredictor } from "../../src/model/latentPredictor.ts";
 import { evaluate } from "../../src/predict/evaluate.ts";
 import type { TrainOptions } from "../../src/train/options.ts";
 import type { NoteProgress, StepProgress, TrainProgress } from "../../src/train/progress.ts";
@@ -19,7 +19,7 @@ import { modelDigest, tinyData, tinyOptions, tinyTraining, withFastClock } from 
 async function figures(model: TrainedModel, data: Dataset): Promise<Record<string, number>> {
   const core = await createCore({ threads: 1 });
   const backend = new WasmBackend(core, model.phi instanceof Float32Array ? "f32" : "f64");
-  const predictor = new Predictor(backend, uploadModel(backend, model));
+  const predictor = new LatentPredictor(backend, uploadModel(backend, model));
   const { ranking } = await evaluate(predictor, data);
   core.dispose();
   return ranking.metrics;

@@ -1,0 +1,108 @@
+// A closed-form posterior from its saved numbers, to score new points with.
+//
+//     exact:  s(x) = k(x,X) a + mu      linear:  s(x) = x W + mu      stack:  s2 = ((s - mu) E) Bs + mu
+
+import type { Core } from "../core/core.ts";
+import { csr, sparseTimes } from "../core/csr.ts";
+import { combine, gemm } from "../core/dense.ts";
+import { Postings, sparseProducts } from "../core/kernelrows.ts";
+import { type Matrix, matrix, matrixFrom, Scope, scoped } from "../core/matrix.ts";
+import type { SparseRows } from "../data/dataset.ts";
+import type { ClosedModel, ExactPart, LinearPart } from "../model/model.ts";
+import { Kernel } from "./kernel.ts";
+import { Points } from "./points.ts";
+
+/** Scores points, as many at a time as the caller has room for. */
+export interface ClosedScorer {
+  /** out [n,K] = s of rows that are weighted and scaled already. */
+  scores(rows: SparseRows, out: Matrix): void;
+  /** out [n,K] = s2 from s [n,K]; only where the model has a stack. */
+  stacked(scores: Matrix, out: Matrix): void;
+  free(): void;
+}
+
+export function closedScorer(
+  core: Core,
+  { closed, labelMean, stack, labels }: Pick<ClosedModel, "closed" | "labelMean" | "stack" | "labels">,
+): ClosedScorer {
+  const scope = new Scope();
+  const mean = scope.keep(matrixFrom(core, 1, labels, labelMean, "f32"));
+  const first =
+    closed.form === "exact"
+      ? exactScores(core, closed, labels, scope)
+      : linearScores(core, closed, labels, scope);
+  const vectors = stack && scope.keep(matrixFrom(core, labels, stack.rank, stack.vectors, "f32"));
+  const weights = stack && scope.keep(matrixFrom(core, stack.rank, labels, stack.weights, "f32"));
+  return {
+    scores(rows, out) {
+      first(rows, out);
+      combine("add", out, mean, out);
+    },
+    stacked(scores, out) {
+      if (vectors === undefined || weights === undefined) return;
+      scoped((inner) => {
+        const projected = inner.keep(matrix(core, scores.rows, vectors.columns, "f32"));
+        gemm(combine("subtract", scores, mean, out), vectors, projected);
+        combine("add", gemm(projected, weights, out), mean, out);
+      });
+    },
+    free: () => scope.free(),
+  };
+}
+
+type Scores = (rows: SparseRows, out: Matrix) => void;
+
+function exactScores(core: Core, part: ExactPart, labels: number, scope: Scope): Scores {
+  const training = scope.keep(new Points(scope.keep(csr(core, part.rows, "f32"))));
+  const index = scope.keep(new Postings(training.x));
+  const [linearVariance, variance, lengthScale] = part.hyper;
+  const choice = { name: part.kernel, linearVariance, variance, lengthScale };
+  const kernel = scope.keep(new Kernel(core, "f32", choice));
+  const dual = scope.keep(matrixFrom(core, training.rows, labels, part.dual, "f32"));
+  return (rows, out) =>
+    scoped((inner) => {
+      const points = inner.keep(new Points(inner.keep(csr(core, rows, "f32"))));
+      const room = (): Matrix => inner.keep(matrix(core, rows.rows, training.rows, "f32"));
+      const products = sparseProducts(points.x, index, room(), { from: 0, to: rows.rows });
+      gemm(kernel.map(products, points.squares, training.squares, room()), dual, out);
+    });
+}
+
+function linearScores(core: Core, part: LinearPart, labels: number, scope: Scope): Scores {
+  const { columns } = part;
+  const weights = scope.keep(matrixFrom(core, columns.length, labels, part.weights, "f32"));
+  return (rows, out) =>
+    scoped((inner) => {
+      const x = inner.keep(csr(core, keptColumns(rows, columns), "f32"));
+      sparseTimes(x, weights, out);
+    });
+}
+
+/** The rows with only these columns, numbered by their places among them. */
+export function keptColumns(rows: SparseRows, columns: Int32Array): SparseRows {
+  if (columns.length === rows.columns) return rows;
+  const place = new Int32Array(rows.columns).fill(-1);
+  columns.forEach((column, i) => {
+    place[column] = i;
+  });
+  const rowStart = new Int32Array(rows.rows + 1);
+  const columnIndex = new Int32Array(rows.columnIndex.length);
+  const values = new Float32Array(columnIndex.length);
+  let entries = 0;
+  for (let i = 0; i < rows.rows; i++) {
+    for (let e = rows.rowStart[i] as number; e < (rows.rowStart[i + 1] as number); e++) {
+      const at = place[rows.columnIndex[e] as number] as number;
+      if (at < 0) continue;
+      columnIndex[entries] = at;
+      values[entries++] = rows.values[e] as number;
+    }
+    rowStart[i + 1] = entries;
+  }
+  return {
+    rows: rows.rows,
+    columns: columns.length,
+    rowStart,
+    columnIndex: columnIndex.subarray(0, entries),
+    values: values.subarray(0, entries),
+  };
+}

@@ -1,0 +1,86 @@
+// The part of a model file that holds a Gaussian posterior in closed form.
+
+import type { SparseRows } from "../../data/dataset.ts";
+import type { Tensor } from "../../io/safetensors.ts";
+import type { ClosedModel, ExactPart, LinearPart, ModelCommon, StackPart } from "../model.ts";
+import { kernelNames } from "../names.ts";
+import { type FilePart, type FileParts, realTensor, wholeTensor } from "./parts.ts";
+
+type ClosedNumbers = Pick<ClosedModel, "closed" | "labelMean" | "stack">;
+
+export function closedToPart({ closed, labelMean, stack, labels: k }: ClosedModel): FilePart {
+  const tensors = new Map<string, Tensor>([["labelMean", realTensor(labelMean, [k])]]);
+  const metadata: Record<string, string> = { form: closed.form, noise: String(closed.noise) };
+  if (closed.form === "exact") {
+    const { rows, dual } = closed;
+    tensors.set("rowStart", wholeTensor(rows.rowStart));
+    tensors.set("columnIndex", wholeTensor(rows.columnIndex));
+    tensors.set("values", realTensor(rows.values, [rows.values.length]));
+    tensors.set("dual", realTensor(dual, [rows.rows, k]));
+    Object.assign(metadata, { closedKernel: closed.kernel, closedHyper: JSON.stringify(closed.hyper) });
+  } else {
+    tensors.set("columns", wholeTensor(closed.columns));
+    tensors.set("weights", realTensor(closed.weights, [closed.columns.length, k]));
+  }
+  if (stack) {
+    tensors.set("stack.vectors", realTensor(stack.vectors, [k, stack.rank]));
+    tensors.set("stack.weights", realTensor(stack.weights, [stack.rank, k]));
+  }
+  return { tensors, metadata };
+}
+
+export function closedFromParts(parts: FileParts, { features, labels: k }: ModelCommon): ClosedNumbers {
+  const form = parts.name("form", ["exact", "linear"]);
+  const closed = form === "exact" ? exactPart(parts, features, k) : linearPart(parts, features, k);
+  const stack = parts.tensors.has("stack.vectors") ? stackPart(parts, k) : undefined;
+  return { closed, labelMean: parts.singles("labelMean", [k]), ...(stack ? { stack } : {}) };
+}
+
+function exactPart(parts: FileParts, features: number, k: number): ExactPart {
+  const hyper = parts.json("closedHyper");
+  const right =
+    Array.isArray(hyper) && hyper.length === 3 && hyper.every((value) => value > 1e-36 && value < 1e36);
+  if (!right) parts.refuse("metadata closedHyper", "three numbers above 0");
+  const [points] = parts.shape("dual", 2) as [number, number];
+  return {
+    form: "exact",
+    kernel: parts.name("closedKernel", kernelNames),
+    hyper: hyper as ExactPart["hyper"],
+    noise: parts.positive("noise"),
+    rows: sparseRows(parts, points, features),
+    dual: parts.singles("dual", [points, k]),
+  };
+}
+
+function sparseRows(parts: FileParts, rows: number, columns: number): SparseRows {
+  const entries = parts.shape("values", 1)[0] as number;
+  const rowStart = parts.wholes("rowStart", rows + 1, entries + 1);
+  const columnIndex = parts.wholes("columnIndex", entries, columns);
+  let whole = rowStart[0] === 0 && rowStart[rows] === entries;
+  for (let i = 0; i < rows && whole; i++) {
+    const [from, to] = [rowStart[i] as number, rowStart[i + 1] as number];
+    whole = from <= to;
+    for (let e = from + 1; e < to && whole; e++)
+      whole = (columnIndex[e - 1] as number) < (columnIndex[e] as number);
+  }
+  if (!whole) parts.refuse("training rows that are not in order", "rows with rising columns");
+  return { rows, columns, rowStart, columnIndex, values: parts.singles("values", [entries]) };
+}
+
+function linearPart(parts: FileParts, features: number, k: number): LinearPart {
+  const [kept] = parts.shape("weights", 2) as [number, number];
+  const columns = parts.wholes("columns", kept, features);
+  for (let i = 1; i < kept; i++)
+    if ((columns[i] as number) <= (columns[i - 1] as number))
+      parts.refuse("columns that do not rise", "each feature once, in order");
+  return { form: "linear", noise: parts.positive("noise"), columns, weights: parts.singles("weights", [kept, k]) };
+}
+
+function stackPart(parts: FileParts, k: number): StackPart {
+  const [, rank] = parts.shape("stack.vectors", 2) as [number, number];
+  return {
+    rank,
+    vectors: parts.singles("stack.vectors", [k, rank]),
+    weights: parts.singles("stack.weights", [rank, k]),
+  };
+}

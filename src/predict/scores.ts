@@ -1,0 +1,99 @@
+// The scores that a calibrator makes probabilities of, whichever parts of a model they come from: "gaussian" (the closed
+// form), "stack" (its labels helping each other) and "utility" (the logit of the Bernoulli model's own probability,
+// which integrates the variance).
+
+import { type ClosedScorer, closedScorer } from "../closed/scorer.ts";
+import type { Core } from "../core/core.ts";
+import { combine, map } from "../core/dense.ts";
+import { type Matrix, matrix, matrixFrom, Scope } from "../core/matrix.ts";
+import type { SparseRows } from "../data/dataset.ts";
+import { slicedRows, transformedRows } from "../data/transform.ts";
+import type { LatentPredictor } from "../model/latentPredictor.ts";
+import type { ClosedModel, ModelFrame } from "../model/model.ts";
+
+/** Points scored together. */
+const BLOCK = 256;
+
+export interface ScoredBlock {
+  firstRow: number;
+  rows: number;
+  /** One matrix [rows,K] for each name, used again for the next block. */
+  scores: Matrix[];
+}
+
+/** Names of the scores of a model with these parts, in the order they are given. */
+export function scoreNames(model: { stack?: unknown; latent?: unknown; closed?: unknown }): string[] {
+  if (model.closed === undefined) return ["utility"];
+  return ["gaussian", ...(model.stack ? ["stack"] : []), ...(model.latent ? ["utility"] : [])];
+}
+
+/** Scores of every part of a model. */
+export class ScoreSource {
+  readonly frame: ModelFrame;
+  readonly names: readonly string[];
+  readonly #core: Core;
+  readonly #closed: ClosedScorer | undefined;
+  readonly #latent: LatentPredictor | undefined;
+
+  constructor(
+    core: Core,
+    frame: ModelFrame,
+    closed: Pick<ClosedModel, "closed" | "labelMean" | "stack" | "labels"> | undefined,
+    latent: LatentPredictor | undefined,
+  ) {
+    this.#core = core;
+    this.frame = frame;
+    this.names = scoreNames({ ...closed, latent });
+    this.#closed = closed && closedScorer(core, closed);
+    this.#latent = latent;
+  }
+
+  /** All points, a block at a time. */
+  async *blocks(features: SparseRows): AsyncGenerator<ScoredBlock> {
+    const { labels: k, transform } = this.frame;
+    const scope = new Scope();
+    try {
+      const room = this.names.map(() => scope.keep(matrix(this.#core, Math.min(BLOCK, features.rows), k, "f32")));
+      for (let first = 0; first < features.rows; first += BLOCK) {
+        const rows = Math.min(BLOCK, features.rows - first);
+        const scores = room.map((all) => all.rowRange(0, rows));
+        if (this.#closed) {
+          this.#closed.scores(transformedRows(features, transform, first, rows), scores[0] as Matrix);
+          if (this.names.includes("stack")) this.#closed.stacked(scores[0] as Matrix, scores[1] as Matrix);
+        }
+        if (this.#latent) await this.#utilities(slicedRows(features, first, rows), scores.at(-1) as Matrix);
+        yield { firstRow: first, rows, scores };
+      }
+    } finally {
+      scope.free();
+    }
+  }
+
+  /** out = log p - log (1 - p), p of the Bernoulli model. */
+  async #utilities(features: SparseRows, out: Matrix): Promise<void> {
+    const latent = this.#latent as LatentPredictor;
+    for await (const { firstRow, rows, probability } of latent.score(features, { probability: true })) {
+      const part = out.rowRange(firstRow, firstRow + rows);
+      logits(probability as Float32Array, part);
+    }
+  }
+
+  free(): void {
+    this.#closed?.free();
+  }
+}
+
+/** The least and the greatest probability in single precision that have a logit. */
+const [LEAST, MOST] = [1e-30, 1 - 2 ** -24];
+
+function logits(probability: ArrayLike<number>, out: Matrix): void {
+  const { core, rows, columns } = out;
+  const kept = Float32Array.from(probability, (p) => Math.min(MOST, Math.max(LEAST, p)));
+  const present = matrixFrom(core, rows, columns, kept, "f32");
+  const absent = matrixFrom(core, rows, columns, kept.map((p) => 1 - p), "f32");
+  map("log", present, present);
+  map("log", absent, absent);
+  combine("subtract", present, absent, out);
+  present.free();
+  absent.free();
+}
