@@ -7,11 +7,11 @@
 
 import type { SparseRows } from "../../src/data/index.ts";
 import { transformedRows } from "../../src/data/transform.ts";
-import type { LatentModel } from "../../src/model/model.ts";
+import { isClosed, type LatentModel, type TrainedModel } from "../../src/model/model.ts";
 import type { WordShare } from "./messages.ts";
 
-export const explains = (model: LatentModel): boolean =>
-  model.kernel === "linear" && model.mean === "features";
+export const explains = (model: TrainedModel): model is LatentModel =>
+  !isClosed(model) && model.kernel === "linear" && model.mean === "features";
 
 /** Shares of the words of the first row, greatest first; `label` is k. */
 export function wordShares(

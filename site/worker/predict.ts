@@ -1,6 +1,7 @@
 // The worker that holds a model and answers what is typed.
 
 import { modelFromBytes } from "../../src/model/file.ts";
+import { isClosed } from "../../src/model/model.ts";
 import { type LoadedModel, loadModel, type PredictedLabel } from "../../src/predict/load.ts";
 import { explains, wordShares } from "./explain.ts";
 import {
@@ -35,7 +36,8 @@ async function load(file: string, source: Blob): Promise<void> {
   loaded?.model.dispose();
   const reader = typedReader(next.model);
   loaded = { model: next, reader };
-  const { kernel, features, labels, summary } = next.model;
+  const { features, labels, summary } = next.model;
+  const kernel = isClosed(next.model) ? next.model.likelihood : next.model.kernel;
   scope.postMessage({
     kind: "loaded",
     info: {
@@ -63,8 +65,8 @@ async function predict(number: number, text: string): Promise<void> {
   const answerOf = ({ label, id, probability, utility, deviation }: PredictedLabel): Answer => ({
     label: typeof label === "string" ? label : `label ${label}`,
     probability,
-    low: sigmoid(utility - deviation),
-    high: sigmoid(utility + deviation),
+    low: deviation === undefined ? probability : sigmoid(utility - deviation),
+    high: deviation === undefined ? probability : sigmoid(utility + deviation),
     words: explains(model.model) ? weightiest(wordShares(model.model, features, id, reader.nameOf)) : [],
   });
   const answers = labels.map(answerOf);

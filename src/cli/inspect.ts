@@ -7,6 +7,7 @@ import { createCore, type Precision } from "../core/core.ts";
 import { FormatError } from "../io/errors.ts";
 import { readWhole } from "../io/files.ts";
 import { selfcheckCases } from "../model/cases.ts";
+import { isClosed } from "../model/model.ts";
 import { type SelfcheckCase, type SelfcheckErrors, worstErrors } from "../model/selfcheck.ts";
 import type { Command } from "./command.ts";
 import { deviceFlag, deviceOf, type Parsed, UsageError } from "./flags.ts";
@@ -16,14 +17,20 @@ async function inspect(parsed: Parsed): Promise<void> {
   const [path, ...more] = parsed.positional;
   if (path === undefined || more.length > 0) throw new UsageError("mlgpf inspect takes one model");
   const model = await openModel(path);
+  const latent = isClosed(model) ? model.latent : model;
   const about = {
-    kernel: model.kernel,
+    likelihood: model.likelihood,
+    ...(isClosed(model) ? { form: model.closed.form, noise: model.closed.noise } : {}),
+    calibrated: model.calibrator !== undefined,
     features: model.features,
     labels: model.labels,
-    factors: model.factors,
-    inducingPoints: model.inducingPoints,
-    posterior: model.posterior,
-    precision: model.phi instanceof Float32Array ? "f32" : "f64",
+    ...(latent && {
+      kernel: latent.kernel,
+      factors: latent.factors,
+      inducingPoints: latent.inducingPoints,
+      posterior: latent.posterior,
+      precision: latent.phi instanceof Float32Array ? "f32" : "f64",
+    }),
     fromText: model.vectoriser !== undefined,
     labelNames: model.labelNames?.slice(0, 5),
     summary: model.summary,

@@ -1,11 +1,12 @@
 // Makes a compact model of a trained one: what predicting needs in one small file, for mlgpf/edge.
 
+import { ArgumentError } from "../core/errors.ts";
 import { COMPACT_FORMAT, COMPACT_VERSION, type CompactAbout } from "../edge/format.ts";
 import { rowMatrix } from "../edge/matrix.ts";
 import { readCompact } from "../edge/read.ts";
 import { type Tensor, writeSafetensors } from "../io/safetensors.ts";
 import { plainHyper } from "../model/kernels/index.ts";
-import type { LatentModel } from "../model/model.ts";
+import { isClosed, type LatentModel, type TrainedModel } from "../model/model.ts";
 import { type Collapsed, collapse } from "./collapse.ts";
 import { countBytes, nameBytes, vocabularyBytes } from "./names.ts";
 import { storeMatrix } from "./numbers.ts";
@@ -66,11 +67,22 @@ class Parcel {
   }
 }
 
+/** The model itself, if it can be made compact. */
+export function compactable(model: TrainedModel): LatentModel {
+  const found = isClosed(model) ? "a Gaussian model" : model.calibrator ? "a calibrated model" : undefined;
+  if (found === undefined) return model as LatentModel;
+  throw new ArgumentError(
+    "model",
+    `found ${found}, expected one with the bernoulli likelihood, not calibrated`,
+  );
+}
+
 /** The bytes of a compact model, ready for load() of mlgpf/edge or for a file. */
 export async function compactModel(
-  model: LatentModel,
+  trained: TrainedModel,
   given: CompactOptions = {},
 ): Promise<Uint8Array<ArrayBuffer>> {
+  const model = compactable(trained);
   const options = completeCompactOptions(model, given);
   const collapsed = await collapse(model, options);
   const parcel = new Parcel();

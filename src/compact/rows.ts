@@ -12,11 +12,7 @@ const UTILITY = 0.01;
 const VARIANCE = 0.001;
 
 /** The features that keep their rows, or undefined where leaving others out would not save anything. */
-export function keptRows(
-  model: LatentModel,
-  collapsed: Collapsed,
-  type: NumberType,
-): Int32Array | undefined {
+export function keptRows(model: LatentModel, collapsed: Collapsed, type: NumberType): Int32Array | undefined {
   const { features: d, factors: p, inducingPoints: m } = model;
   const { weights, cover, root, rank } = collapsed;
   // In full precision only what is zero is left out.

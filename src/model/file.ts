@@ -1,12 +1,18 @@
 // A trained model as one safetensors file: tensors by name, everything else as JSON in the metadata.
 
-import { calibratorFromParts, calibratorToParts } from "../calibrate/file.ts";
+import { calibratorFromJSON, calibratorToJSON } from "../calibrate/file.ts";
 import { TfidfVectoriser } from "../data/tfidf.ts";
 import { readSafetensors, type TensorFile, writeSafetensors } from "../io/safetensors.ts";
 import { closedFromParts, closedToPart } from "./files/closed.ts";
 import { latentFromParts, latentToPart } from "./files/latent.ts";
 import { FileParts, realTensor, wholeTensor } from "./files/parts.ts";
-import { isClosed, type ModelCommon, type StepSummary, type TrainedModel, type TrainingSummary } from "./model.ts";
+import {
+  isClosed,
+  type ModelCommon,
+  type StepSummary,
+  type TrainedModel,
+  type TrainingSummary,
+} from "./model.ts";
 
 export const MODEL_FORMAT = "mlgpf-model";
 export const MODEL_VERSION = "2";
@@ -32,11 +38,7 @@ export function modelToBytes(model: TrainedModel): Uint8Array<ArrayBuffer> {
     normalise: String(transform.normalise),
     summary: JSON.stringify(model.summary),
   };
-  if (calibrator) {
-    const part = calibratorToParts(calibrator);
-    for (const [name, tensor] of part.tensors) tensors.set(`calibrator.${name}`, tensor);
-    metadata.calibrator = JSON.stringify(part.about);
-  }
+  if (calibrator) metadata.calibrator = JSON.stringify(calibratorToJSON(calibrator));
   if (isClosed(model) && model.latent) metadata.latentSummary = JSON.stringify(model.latent.summary);
   if (model.labelNames) metadata.labelNames = JSON.stringify(model.labelNames);
   if (model.featureNames) metadata.featureNames = JSON.stringify(model.featureNames);
@@ -64,7 +66,8 @@ export function modelFromTensors(tensorFile: TensorFile, file = "the model"): Tr
     parts.refuse(`model version ${metadata.version}`, `version ${READABLE.join(" or ")}`);
   const likelihood = parts.name("likelihood", LIKELIHOODS, "bernoulli");
   const common = commonOf(parts);
-  if (likelihood === "bernoulli") return latentFromParts(parts, common, summaryOf<StepSummary>(parts, "summary"));
+  if (likelihood === "bernoulli")
+    return latentFromParts(parts, common, summaryOf<StepSummary>(parts, "summary"));
   const { calibrator } = common;
   if (calibrator === undefined) return parts.refuse("no calibrator", "one, as every Gaussian model has");
   const summary = summaryOf(parts, "summary");
@@ -91,8 +94,7 @@ function commonOf(parts: FileParts): Omit<ModelCommon, "summary"> {
   const { tensors, metadata, file } = parts;
   const k = tensors.get("labelCounts")?.shape[0] ?? parts.refuse("no right labelCounts", "whole numbers");
   // Files of version 1 do not say how many features there are: the inducing inputs tell.
-  const d =
-    metadata.features === undefined ? parts.shape("inducingInputs", 2)[0] : Number(metadata.features);
+  const d = metadata.features === undefined ? parts.shape("inducingInputs", 2)[0] : Number(metadata.features);
   if (!Number.isSafeInteger(d) || (d as number) < 1)
     parts.refuse(`${metadata.features} features`, "a whole number of at least 1");
   const features = d as number;
@@ -105,12 +107,7 @@ function commonOf(parts: FileParts): Omit<ModelCommon, "summary"> {
   if (tensors.has("columnWeights"))
     common.transform.columnWeights = Float32Array.from(parts.reals("columnWeights", [features]));
   if (metadata.calibrator !== undefined)
-    common.calibrator = calibratorFromParts(
-      parts.json("calibrator"),
-      (name) => tensors.get(`calibrator.${name}`),
-      k,
-      file,
-    );
+    common.calibrator = calibratorFromJSON(parts.json("calibrator"), k, file);
   if (metadata.labelNames !== undefined) common.labelNames = parts.texts("labelNames", k);
   if (metadata.featureNames !== undefined) common.featureNames = parts.texts("featureNames", features);
   if (metadata.vectoriser !== undefined) {

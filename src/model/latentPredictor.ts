@@ -47,10 +47,7 @@ export class LatentPredictor implements Predictor {
   }
 
   /** Scores of all points, block by block; `want` decides what is computed beyond the utilities. */
-  async *score(
-    features: SparseRows,
-    want: ScoreOptions = {},
-  ): AsyncGenerator<Scores> {
+  async *score(features: SparseRows, want: ScoreOptions = {}): AsyncGenerator<Scores> {
     const backend = this.#backend;
     for (const { firstRow, batch, utility } of this.#blocks(features)) {
       const rows = batch.rows.length;

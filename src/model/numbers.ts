@@ -4,7 +4,7 @@ import type { Backend, Tensor } from "../backend/backend.ts";
 import type { LabelParameters, LabelShape } from "./labels.ts";
 import type { LatentParameters } from "./latent.ts";
 import { means } from "./means/index.ts";
-import { frameOf, type ModelFrame, type LatentModel } from "./model.ts";
+import { frameOf, type LatentModel, type ModelFrame } from "./model.ts";
 import { groupsOf } from "./posteriors/index.ts";
 import type { LatentShape } from "./shape.ts";
 

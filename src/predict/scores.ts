@@ -53,7 +53,9 @@ export class ScoreSource {
     const { labels: k, transform } = this.frame;
     const scope = new Scope();
     try {
-      const room = this.names.map(() => scope.keep(matrix(this.#core, Math.min(BLOCK, features.rows), k, "f32")));
+      const room = this.names.map(() =>
+        scope.keep(matrix(this.#core, Math.min(BLOCK, features.rows), k, "f32")),
+      );
       for (let first = 0; first < features.rows; first += BLOCK) {
         const rows = Math.min(BLOCK, features.rows - first);
         const scores = room.map((all) => all.rowRange(0, rows));
@@ -90,7 +92,13 @@ function logits(probability: ArrayLike<number>, out: Matrix): void {
   const { core, rows, columns } = out;
   const kept = Float32Array.from(probability, (p) => Math.min(MOST, Math.max(LEAST, p)));
   const present = matrixFrom(core, rows, columns, kept, "f32");
-  const absent = matrixFrom(core, rows, columns, kept.map((p) => 1 - p), "f32");
+  const absent = matrixFrom(
+    core,
+    rows,
+    columns,
+    kept.map((p) => 1 - p),
+    "f32",
+  );
   map("log", present, present);
   map("log", absent, absent);
   combine("subtract", present, absent, out);

@@ -5,7 +5,7 @@ import { rowsWithLabels, selectFeatures } from "../data/dataset.ts";
 import { transformedRows } from "../data/transform.ts";
 import { type Evaluation, everyFigure, isFull } from "../metrics/evaluation.ts";
 import { topLabels } from "../metrics/top.ts";
-import type { TrainedModel } from "../model/model.ts";
+import { isClosed, type TrainedModel } from "../model/model.ts";
 import type { Predictor } from "../model/predictor.ts";
 import { evaluate } from "../predict/evaluate.ts";
 import { labelGroups } from "./groups.ts";
@@ -45,6 +45,7 @@ const SAMPLE_WORDS = 12;
 
 export async function collectReport(source: ReportSource): Promise<ReportInput> {
   const { model, bytes, title, run, history, measure } = source;
+  const latent = isClosed(model) ? model.latent : model;
   const measured = measure && (await measureModel(model, measure, source.onProgress));
   return {
     title,
@@ -53,20 +54,15 @@ export async function collectReport(source: ReportSource): Promise<ReportInput> 
     run,
     ...(history ? { history } : {}),
     ...(measured ? { measured } : {}),
-    groups: await labelGroups(model),
+    ...(latent ? { groups: await labelGroups(latent) } : {}),
   };
 }
 
 function aboutModel(model: TrainedModel, bytes: number): ReportModel {
-  const { kernel, mean, features, labels, factors, inducingPoints, labelCounts, labelNames, phi } = model;
+  const { features, labels, labelCounts, labelNames } = model;
   return {
-    kernel,
-    mean,
-    precision: phi instanceof Float32Array ? "f32" : "f64",
     features,
     labels,
-    factors,
-    inducing: inducingPoints,
     bytes,
     labelCounts,
     ...(labelNames ? { labelNames } : {}),

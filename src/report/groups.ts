@@ -8,6 +8,8 @@ import { matrix, scoped } from "../core/matrix.ts";
 import type { LatentModel } from "../model/model.ts";
 
 export interface LabelGroups {
+  /** P */
+  factors: number;
   neighbours: readonly LabelNeighbours[];
   map: LabelMap;
 }
@@ -101,6 +103,7 @@ export async function labelGroups(model: LatentModel): Promise<LabelGroups> {
   const unit = directions(model);
   const order = byFrequency(labelCounts);
   return {
+    factors: p,
     neighbours: Array.from(order.subarray(0, LABELS_WITH_NEIGHBOURS), (label) => nearest(unit, k, p, label)),
     map: await planeOf(unit, p, order.slice(0, MOST_ON_MAP)),
   };

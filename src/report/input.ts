@@ -15,17 +15,13 @@ export interface ReportInput {
   history?: TrainingHistory;
   /** Figures on data with known labels, where there were any. */
   measured?: Measured;
-  groups: LabelGroups;
+  /** Where there are latent functions that labels share. */
+  groups?: LabelGroups;
 }
 
 export interface ReportModel {
-  kernel: string;
-  mean: string;
-  precision: string;
   features: number;
   labels: number;
-  factors: number;
-  inducing: number;
   /** Size of the model file. */
   bytes: number;
   /** Training points of each label. */

@@ -15,11 +15,26 @@ import {
 } from "../model/names.ts";
 import { completeTable, type OptionTable } from "../options/table.ts";
 
+export const likelihoodChoices = ["bernoulli", "gaussian", "both", "auto"] as const;
+/** Which likelihood, or both, or what suits the sizes. */
+export type LikelihoodChoice = (typeof likelihoodChoices)[number];
+
 /** What decides the model that a training gives. */
 export interface TrainOptions {
   /**
+   * How labels come from scores. `bernoulli`: the paper's model, learned step by step. `gaussian`: in closed form, exact
+   * while there are few enough points, else linear in the features. `both`: one model of both. `auto`: by the sizes.
+   * @default bernoulli
+   */
+  likelihood?: LikelihoodChoice;
+  /**
+   * Make the probabilities honest on points that were left out or held out; the paper's are without.
+   * @default no for the bernoulli likelihood, else yes
+   */
+  calibration?: boolean;
+  /**
    * k(x, z): how alike two points are. `rbf` is another name of `se`, the squared exponential.
-   * @default linear
+   * @default linear; se for the gaussian likelihood
    */
   kernel?: KernelName | "rbf" | "linear+rbf";
   /**
@@ -190,11 +205,35 @@ const earlyStoppingParts: OptionTable<EarlyStopping, Required<EarlyStopping>, un
 };
 
 export const trainOptions: OptionTable<TrainOptions, FullTrainOptions, DataSizes & FullTrainOptions> = {
+  likelihood: {
+    kind: "choice",
+    choices: likelihoodChoices,
+    default: "bernoulli",
+    meaning: "how labels come from scores",
+    advice:
+      "`gaussian` is trained in closed form and ranks best up to some 15,000 points; `both` is best beyond; `auto` chooses between them by the number of points",
+  },
+  calibration: {
+    kind: "switch",
+    default: {
+      words: "no for the bernoulli likelihood, else yes",
+      of: ({ likelihood }) => likelihood !== "bernoulli",
+    },
+    refuse: (calibration, { likelihood }) =>
+      !calibration && likelihood !== "bernoulli"
+        ? `true with the likelihood ${likelihood}, whose scores are no probabilities`
+        : undefined,
+    meaning: "probabilities are made honest on points left out or held out",
+    advice: "`--no-calibration` gives the likelihood's own probabilities, and trains on every point",
+  },
   kernel: {
     kind: "choice",
     choices: kernelNames,
     also: { rbf: "se", "linear+rbf": "linear+se" },
-    default: "linear",
+    default: {
+      words: "linear; se for the gaussian likelihood",
+      of: ({ likelihood }) => (likelihood === "gaussian" ? "se" : "linear"),
+    },
     meaning: "how alike two points are",
     advice:
       "Texts and other sparse data: keep it. `se` or `linear+se` for few, dense features where labels depend on them in a curved way; slower",

@@ -5,7 +5,7 @@ import { gemm } from "../core/dense.ts";
 import { type Matrix, matrix, type RealArray } from "../core/matrix.ts";
 import { labelFrequencies } from "../data/dataset.ts";
 import type { BoundValue } from "../model/bound.ts";
-import type { ModelFrame, LatentModel } from "../model/model.ts";
+import type { LatentModel, ModelFrame } from "../model/model.ts";
 import type { ModelNumbers } from "../model/numbers.ts";
 import { plainSigma } from "../model/parameters.ts";
 import type { Prepared } from "./prepare.ts";

@@ -1,8 +1,28 @@
 // What a training says while it runs.
 
-/** Before the first step: how far the basis and the inducing inputs are. */
+/** The longer pieces of work: the basis and the inducing inputs before the first step, and all of a closed form. */
+export const workStages = [
+  "singular vectors",
+  "Rayleigh-Ritz",
+  "k-means++",
+  "k-means",
+  "kernel",
+  "factor",
+  "inverse",
+  "sums",
+  "weights",
+  "dual weights",
+  "leave-one-out",
+  "left-out scores",
+  "directions",
+  "stack",
+  "scores",
+  "calibration",
+] as const;
+
+/** How far a longer piece of work is. */
 export interface PreparationProgress {
-  stage: "singular vectors" | "Rayleigh-Ritz" | "k-means++" | "k-means";
+  stage: (typeof workStages)[number];
   /** How much of this stage is done, 0 to 1. */
   fraction: number;
 }

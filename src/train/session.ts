@@ -2,8 +2,8 @@
 
 import type { OpenDevice } from "../backend/devices.ts";
 import type { Dataset } from "../data/dataset.ts";
-import type { LatentModel } from "../model/model.ts";
 import { LatentPredictor } from "../model/latentPredictor.ts";
+import type { LatentModel } from "../model/model.ts";
 import { evaluate } from "../predict/evaluate.ts";
 import type { TrainingState } from "./checkpoint.ts";
 import { BEST, EarlyStopping } from "./early.ts";

@@ -1,21 +1,55 @@
 // Training in one call: from a data set and options to a model.
 
-import { openDevice } from "../backend/devices.ts";
-import { createCore } from "../core/core.ts";
+import { WasmBackend } from "../backend/wasm.ts";
+import { type Core, createCore } from "../core/core.ts";
 import { ArgumentError } from "../core/errors.ts";
+import type { WorkOptions } from "../core/progress.ts";
 import { checkDataset } from "../data/check.ts";
-import { type Dataset, rowsWithLabels, selectRows } from "../data/dataset.ts";
-import type { TrainedModel } from "../model/model.ts";
-import { type CheckpointIdentity, checkpointFromBytes, dataDigest } from "./checkpoint.ts";
-import { trainOnDevices } from "./devices.ts";
-import { estimate } from "./estimate.ts";
+import { type Dataset, labelFrequencies, rowsWithLabels, selectRows } from "../data/dataset.ts";
+import { fitTransform } from "../data/transform.ts";
+import { LatentPredictor } from "../model/latentPredictor.ts";
+import {
+  type ClosedModel,
+  frameOf,
+  type LatentModel,
+  type ModelCommon,
+  type ModelFrame,
+  type TrainedModel,
+} from "../model/model.ts";
+import { uploadModel } from "../model/numbers.ts";
+import { ScoreSource } from "../predict/scores.ts";
+import { trainExact } from "./exact.ts";
+import { calibrateHeldOut, splitData } from "./heldOut.ts";
+import { trainLatent } from "./latent.ts";
+import type { CalibratedFit } from "./leftOut.ts";
+import { trainLinear } from "./linear.ts";
 import { completeOptions, type FullTrainOptions, type TrainOptions } from "./options.ts";
-import { prepare } from "./prepare.ts";
-import { completeRunOptions, type RunOptions } from "./run.ts";
+import type { TrainProgress } from "./progress.ts";
+import { completeRunOptions, type FullRunOptions, type RunOptions } from "./run.ts";
 
 export type { RunOptions } from "./run.ts";
 
+/** Up to so many points every one of them carries the mean: N^3 operations, N^2 numbers. */
+const MOST_EXACT = 15_000;
+
+/** Everything that a training needs, whichever likelihood it has. */
+interface Job {
+  core: Core;
+  data: Dataset;
+  /** Points without labels, left out. */
+  dropped: number;
+  full: FullTrainOptions;
+  run: FullRunOptions;
+  work: WorkOptions;
+  note: (text: string) => void;
+}
+
 /** Trains a model. Points without labels say nothing and are left out. */
+export async function train(
+  dataset: Dataset,
+  options: TrainOptions & RunOptions & { likelihood: "bernoulli" },
+): Promise<LatentModel>;
+export async function train(dataset: Dataset, options?: TrainOptions & RunOptions): Promise<TrainedModel>;
 export async function train(
   dataset: Dataset,
   options: TrainOptions & RunOptions = {},
@@ -26,41 +60,143 @@ export async function train(
   if (labelled.length === 0)
     throw new ArgumentError("dataset", "found no point with a label, expected at least one");
   const data = labelled.length === dataset.features.rows ? dataset : selectRows(dataset, labelled);
-  const sizes = {
-    points: data.features.rows,
-    features: data.features.columns,
-    labels: data.labels.labels,
-  };
-  const full = completeOptions(options, sizes);
-  const identity = identityOf(data, full, options);
-  const state = options.resume && checkpointFromBytes(options.resume, identity);
+  const { rows: points, columns: features } = data.features;
+  const sizes = { points, features, labels: data.labels.labels };
+  const chosen = chosenLikelihood(options.likelihood, points);
+  const full = completeOptions({ ...options, ...(chosen && { likelihood: chosen.likelihood }) }, sizes);
   const core = await createCore({ threads: run.threads, relaxed: run.relaxed });
   try {
-    const note = (text: string): void => options.onProgress?.({ stage: "note", text });
+    const note = (text: string): void => run.onProgress?.({ stage: "note", text });
     note(`${core.threadsReason}${core.relaxed ? ", relaxed SIMD" : ""}`);
-    const device = await openDevice(core, run.device, full.precision);
-    if (run.device !== "wasm") note(`training on ${device.about}`);
-    const problem = { ...sizes, entries: data.features.values.length };
-    if (options.onProgress) note(estimate(core, problem, full, !device.backend.onCore));
-    const dropped = dataset.features.rows - labelled.length;
-    const preparing = { ...run, largestTensor: device.largestTensor };
-    const prepared = await prepare(core, data, dropped, full, preparing).catch((error) => {
-      device.dispose();
-      throw error;
-    });
-    return await trainOnDevices(device, prepared, identity, state, run);
+    if (chosen) note(chosen.reason);
+    const work: WorkOptions = {
+      ...(run.signal ? { signal: run.signal } : {}),
+      onProgress: (progress) => run.onProgress?.(progress as TrainProgress),
+    };
+    const job = { core, data, dropped: dataset.features.rows - labelled.length, full, run, work, note };
+    return await trainJob(job);
   } finally {
     core.dispose();
   }
 }
 
-/** What a checkpoint must agree with: data and options and, where it decides, the validation data. */
-function identityOf(data: Dataset, full: FullTrainOptions, { validation }: RunOptions): CheckpointIdentity {
-  if (full.earlyStopping && validation === undefined)
-    throw new ArgumentError("earlyStopping", "found no validation data, expected some to measure on");
-  const digest = dataDigest(data);
+async function trainJob(job: Job): Promise<TrainedModel> {
+  const { likelihood } = job.full;
+  if (likelihood === "gaussian" && job.data.features.rows <= MOST_EXACT) return await trainGaussian(job);
+  if (likelihood === "bernoulli") return await trainBernoulli(job);
+  return await trainHeldOut(job);
+}
+
+/** What `auto` stands for, and why. */
+function chosenLikelihood(
+  given: TrainOptions["likelihood"],
+  points: number,
+): { likelihood: "gaussian" | "both"; reason: string } | undefined {
+  if (given !== "auto") return undefined;
+  const exact = points <= MOST_EXACT;
   return {
-    options: JSON.stringify(full),
-    data: full.earlyStopping && validation ? `${digest} ${dataDigest(validation)}` : digest,
+    likelihood: exact ? "gaussian" : "both",
+    reason: exact
+      ? `likelihood gaussian, exact: ${points} points are at most ${MOST_EXACT}`
+      : `likelihoods gaussian and bernoulli together: ${points} points are more than ${MOST_EXACT}`,
   };
+}
+
+/** Exact, calibrated by leaving each point out. */
+async function trainGaussian({ core, data, dropped, full, work, note }: Job): Promise<ClosedModel> {
+  const frame = frameFor(data, full, data.features.rows);
+  const { calibrator, figures, ...closed } = await trainExact(core, data, frame, full.kernel, work, note);
+  const common = commonFor(data, frame);
+  const summary = { ...summaryFor(full, frame.points, dropped), leftOut: figures };
+  return { ...common, likelihood: "gaussian", ...closed, calibrator, summary };
+}
+
+/** Step by step; calibrated on points held out, where there are enough and it is wanted. */
+async function trainBernoulli(job: Job): Promise<LatentModel> {
+  const { core, data, dropped, full, run, work } = job;
+  const split = full.calibration ? splitData(data) : undefined;
+  if (split === undefined) return await trainLatent(core, data, dropped, full, run);
+  sayHeldOut(job, split.heldOut);
+  const model = await trainLatent(core, split.fitted, dropped, full, run);
+  const { calibrator, figures } = await withScores(core, undefined, model, (source) =>
+    calibrateHeldOut(core, source, split.heldOut, work),
+  );
+  return { ...model, calibrator, summary: { ...model.summary, leftOut: figures } };
+}
+
+/** The linear closed form, with the latent functions beside it or alone, calibrated on points held out. */
+async function trainHeldOut(job: Job): Promise<TrainedModel> {
+  const { core, data, dropped, full, run, work } = job;
+  const split = splitData(data);
+  if (split === undefined) return await trainGaussian(job);
+  sayHeldOut(job, split.heldOut);
+  const { fitted, heldOut } = split;
+  const frame = frameFor(fitted, full, fitted.features.rows);
+  const latent = full.likelihood === "both" ? await trainLatent(core, fitted, dropped, full, run) : undefined;
+  const closed = { ...(await trainLinear(core, fitted, frame, work)), labels: frame.labels };
+  const { calibrator, figures } = await withScores(
+    core,
+    closed,
+    latent,
+    (source) => calibrateHeldOut(core, source, heldOut, work),
+    frame,
+  );
+  const summary = { ...summaryFor(full, frame.points, dropped), leftOut: figures };
+  const likelihood = latent ? "both" : "gaussian";
+  return {
+    ...commonFor(data, frame),
+    likelihood,
+    ...closed,
+    calibrator,
+    summary,
+    ...(latent ? { latent } : {}),
+  };
+}
+
+const sayHeldOut = ({ note }: Job, { features }: Dataset): void =>
+  note(`${features.rows} points are held out to make the probabilities honest`);
+
+/** Does some work with the scores of parts of a model. */
+async function withScores(
+  core: Core,
+  closed: Pick<ClosedModel, "closed" | "labelMean" | "stack" | "labels"> | undefined,
+  model: LatentModel | undefined,
+  use: (source: ScoreSource) => Promise<CalibratedFit>,
+  frame: ModelFrame = frameOf(model as LatentModel),
+): Promise<CalibratedFit> {
+  const backend = new WasmBackend(core, model?.phi instanceof Float64Array ? "f64" : "f32");
+  const latent = model && new LatentPredictor(backend, uploadModel(backend, model));
+  const source = new ScoreSource(core, frame, closed, latent);
+  try {
+    return await use(source);
+  } finally {
+    source.free();
+    latent?.free();
+    backend.dispose();
+  }
+}
+
+/** What a closed model knows of its features and labels. */
+function frameFor(data: Dataset, full: FullTrainOptions, points: number): ModelFrame {
+  return {
+    features: data.features.columns,
+    labels: data.labels.labels,
+    points,
+    transform: fitTransform(data.features, full.idf, full.normalise),
+    labelCounts: Int32Array.from(labelFrequencies(data.labels)),
+    ...(data.labelNames ? { labelNames: data.labelNames } : {}),
+  };
+}
+
+function commonFor(data: Dataset, { points: _, ...frame }: ModelFrame): Omit<ModelCommon, "summary"> {
+  return {
+    ...frame,
+    ...(data.featureNames ? { featureNames: data.featureNames } : {}),
+    ...(data.vectoriser ? { vectoriser: data.vectoriser.toJSON() } : {}),
+  };
+}
+
+function summaryFor(full: FullTrainOptions, points: number, dropped: number) {
+  const options = { ...full, basis: typeof full.basis === "string" ? full.basis : "given" };
+  return { options, points, droppedPoints: dropped };
 }

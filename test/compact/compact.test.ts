@@ -7,7 +7,7 @@ import type { Dataset } from "../../src/data/dataset.ts";
 import { TfidfVectoriser } from "../../src/data/tfidf.ts";
 import { load } from "../../src/edge/index.ts";
 import { readSafetensors } from "../../src/io/safetensors.ts";
-import type { TrainedModel } from "../../src/model/model.ts";
+import type { LatentModel } from "../../src/model/model.ts";
 import { loadModel } from "../../src/predict/load.ts";
 import { sampleTexts, textModel, written } from "../edge/support.ts";
 import { generator } from "../support/numbers.ts";
@@ -17,7 +17,7 @@ const model = textModel(sizes);
 const texts = sampleTexts(model, 200, 9);
 
 /** The texts with made-up labels. */
-function dataOf(of: TrainedModel): Dataset {
+function dataOf(of: LatentModel): Dataset {
   const next = generator(4);
   const lists = texts.map(() => [...Array(of.labels).keys()].filter(() => next() < 0.15));
   const rowStart = Int32Array.from([0, ...lists.map(() => 0)]);
@@ -72,7 +72,7 @@ describe("what cannot matter is left out", () => {
       const found = new Map(tagger.predict(text, { topK: 25 }).map((each) => [each.label, each]));
       for (const { label, probability, deviation } of wanted[i] ?? []) {
         expect(Math.abs((found.get(String(label))?.probability as number) - probability)).toBeLessThan(1e-5);
-        expect(Math.abs((found.get(String(label))?.sd as number) - deviation)).toBeLessThan(1e-4);
+        expect(Math.abs((found.get(String(label))?.sd as number) - (deviation as number))).toBeLessThan(1e-4);
       }
     });
   });

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { type CompactOptions, compactModel } from "../../src/compact/index.ts";
 import { load } from "../../src/edge/index.ts";
-import type { TrainedModel } from "../../src/model/model.ts";
+import type { LatentModel } from "../../src/model/model.ts";
 import { sampleTexts, textModel } from "../edge/support.ts";
 
 const sizes = { features: 60, labels: 12, factors: 4, inducing: 10 };
@@ -12,7 +12,7 @@ const texts = sampleTexts(linear, 80, 5).filter((text) => text.length > 0);
 const oneWord = linear.vectoriser?.terms.slice(0, 40) ?? [];
 
 /** The latent variance of each text: that of a label's utility over its share. */
-async function variances(model: TrainedModel, options: CompactOptions, inputs = texts): Promise<number[]> {
+async function variances(model: LatentModel, options: CompactOptions, inputs = texts): Promise<number[]> {
   const tagger = await load(await compactModel(model, options));
   return inputs.map((text) => tagger.score(text).variance(0));
 }
@@ -82,7 +82,7 @@ describe("the variance through inducing inputs", () => {
 });
 
 describe("options that cannot be", () => {
-  const wrong: [TrainedModel, CompactOptions, string][] = [
+  const wrong: [LatentModel, CompactOptions, string][] = [
     [linear, { type: "int9" as never }, "type: found int9, expected f32, f16, int8"],
     [linear, { variance: "some" as never }, "variance: found some, expected exact, low-rank, diagonal, none"],
     [linear, { variance: "low-rank", rank: 0 }, "rank: found 0, expected a whole number of at least 1"],

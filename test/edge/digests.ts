@@ -1,10 +1,10 @@
 // Compact models and what was recorded of them: SHA-256 of the file, and of the predictions for 1,000 texts.
 
 import type { CompactOptions } from "../../src/compact/index.ts";
-import type { TrainedModel } from "../../src/model/model.ts";
+import type { LatentModel } from "../../src/model/model.ts";
 import { textModel } from "./support.ts";
 
-export function sameCases(): Record<string, { model: TrainedModel; options: CompactOptions }> {
+export function sameCases(): Record<string, { model: LatentModel; options: CompactOptions }> {
   return {
     "linear, as by default": { model: textModel(), options: {} },
     "linear, half precision, low rank": {

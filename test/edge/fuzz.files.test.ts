@@ -10,7 +10,7 @@ import { Tagger } from "../../src/edge/tagger.ts";
 import { plainLayer } from "../../src/edge/utilities.ts";
 import { FormatError } from "../../src/io/errors.ts";
 import { modelFromBytes, modelToBytes } from "../../src/model/file.ts";
-import type { TrainedModel } from "../../src/model/model.ts";
+import type { LatentModel } from "../../src/model/model.ts";
 import { generator } from "../support/numbers.ts";
 import { altered } from "./alter.ts";
 import { textModel } from "./support.ts";
@@ -25,7 +25,7 @@ const sizes = { features: 20, labels: 7, factors: 3, inducing: 4 };
 const linear = textModel(sizes);
 const squared = textModel({ ...sizes, kernel: "linear+se", groups: "perFactor" });
 const { vectoriser, ...rest } = textModel({ ...sizes, mean: "inducing" });
-const named: TrainedModel = {
+const named: LatentModel = {
   ...rest,
   featureNames: [...(vectoriser?.terms ?? [])].reverse(),
   transform: { normalise: true, columnWeights: new Float32Array(20).fill(2) },
@@ -142,7 +142,7 @@ describe(`${runs} altered files`, () => {
       const files = [linear, squared, named].map(modelToBytes);
       let whole = 0;
       const read = (bytes: Uint8Array): void => {
-        const model = modelFromBytes(bytes, "small");
+        const model = modelFromBytes(bytes, "small") as LatentModel;
         for (const values of [
           model.inducingInputs,
           model.mu,

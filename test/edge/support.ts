@@ -3,7 +3,7 @@
 import { edgeModule } from "../../src/compact/module.ts";
 import { TfidfVectoriser } from "../../src/data/tfidf.ts";
 import { load, type Prediction, type Tagger } from "../../src/edge/index.ts";
-import type { TrainedModel } from "../../src/model/model.ts";
+import type { LatentModel } from "../../src/model/model.ts";
 import { generator, randomNumbers } from "../support/numbers.ts";
 
 const SYLLABLES = ["ba", "ko", "lin", "ter", "ma", "su", "vi", "ng", "é", "ß", "жук", "ört", "'s", "7"];
@@ -24,9 +24,9 @@ export function words(count: number, seed: number): string[] {
 }
 
 export interface TextModelForm {
-  kernel?: TrainedModel["kernel"];
+  kernel?: LatentModel["kernel"];
   groups?: "shared" | "perFactor";
-  mean?: TrainedModel["mean"];
+  mean?: LatentModel["mean"];
   features?: number;
   labels?: number;
   factors?: number;
@@ -34,7 +34,7 @@ export interface TextModelForm {
   seed?: number;
 }
 
-export function textModel(form: TextModelForm = {}): TrainedModel {
+export function textModel(form: TextModelForm = {}): LatentModel {
   const { kernel = "linear", mean = kernel === "linear" ? "features" : "inducing", seed = 1 } = form;
   const { features: d = 400, labels: k = 150, factors: p = 21, inducing: m = 17 } = form;
   const groups = form.groups === "perFactor" ? p : 1;
@@ -81,7 +81,7 @@ export function textModel(form: TextModelForm = {}): TrainedModel {
 }
 
 /** Texts of known and unknown words, of many lengths; the first ones are empty, strange or long. */
-export function sampleTexts(model: TrainedModel, count: number, seed: number): string[] {
+export function sampleTexts(model: LatentModel, count: number, seed: number): string[] {
   const next = generator(seed);
   const terms = model.vectoriser?.terms ?? [];
   const strange = ["", " \n", "?!", "unbekannt", "漢字かな交じり文", "\ud800 half a pair", "Ａ full ﬁ width"];

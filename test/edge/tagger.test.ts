@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { compactModel } from "../../src/compact/index.ts";
 import { NUMBER_TYPES, type VarianceForm } from "../../src/compact/options.ts";
 import { load } from "../../src/edge/index.ts";
-import type { TrainedModel } from "../../src/model/model.ts";
+import type { LatentModel } from "../../src/model/model.ts";
 import { loadModel } from "../../src/predict/load.ts";
 import { bothPaths, sampleTexts, type TextModelForm, textModel, written } from "./support.ts";
 
@@ -19,7 +19,7 @@ const titleOf = ({ kernel, groups, mean = "inducing" }: TextModelForm): string =
   `${kernel}, ${groups}, ${mean}`;
 
 async function full(
-  model: TrainedModel,
+  model: LatentModel,
   texts: string[],
 ): ReturnType<Awaited<ReturnType<typeof loadModel>>["predict"]> {
   using loaded = await loadModel(model, { threads: 1 });
@@ -51,7 +51,7 @@ describe("a compact model in full precision", () => {
     const columnWeights = Float32Array.from({ length: 60 }, (_, j) => 0.5 + (j % 7));
     const named = textModel(small);
     const { vectoriser: _, ...rest } = named;
-    const model: TrainedModel = { ...rest, transform: { normalise: true, columnWeights } };
+    const model: LatentModel = { ...rest, transform: { normalise: true, columnWeights } };
     const rows = { rows: 1, columns: 60, rowStart: Int32Array.of(0, 3) };
     const [columnIndex, values] = [Int32Array.of(2, 11, 40), Float32Array.of(1, 3, 0.5)];
     using loaded = await loadModel(model, { threads: 1 });

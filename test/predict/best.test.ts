@@ -3,9 +3,9 @@
 import { describe, expect, test } from "vitest";
 import { WasmBackend } from "../../src/backend/wasm.ts";
 import { createCore } from "../../src/core/index.ts";
-import type { TrainedModel } from "../../src/model/model.ts";
-import { uploadModel } from "../../src/model/numbers.ts";
 import { LatentPredictor } from "../../src/model/latentPredictor.ts";
+import type { LatentModel } from "../../src/model/model.ts";
+import { uploadModel } from "../../src/model/numbers.ts";
 import type { Predictor, Scores } from "../../src/model/predictor.ts";
 import { evaluate } from "../../src/predict/evaluate.ts";
 import { predictRows } from "../../src/predict/load.ts";
@@ -22,7 +22,7 @@ const forms: ModelForm[] = (["shared", "perFactor"] as const).flatMap((groups) =
 ]);
 
 async function withPredictor(
-  model: TrainedModel,
+  model: LatentModel,
   body: (predictor: Predictor) => Promise<void>,
 ): Promise<void> {
   const core = await createCore({ threads: 1 });

@@ -5,9 +5,9 @@ import { type OpenDevice, openDevice } from "../../src/backend/devices.ts";
 import { createCore } from "../../src/core/index.ts";
 import type { Dataset } from "../../src/data/dataset.ts";
 import { topLabels } from "../../src/metrics/top.ts";
-import type { TrainedModel } from "../../src/model/model.ts";
-import { uploadModel } from "../../src/model/numbers.ts";
 import { LatentPredictor } from "../../src/model/latentPredictor.ts";
+import type { LatentModel } from "../../src/model/model.ts";
+import { uploadModel } from "../../src/model/numbers.ts";
 import { loadModel, predictRows } from "../../src/predict/load.ts";
 import type { TrainOptions } from "../../src/train/options.ts";
 import { countBuffers, newDevice, seeingDevices, works } from "../support/devices.ts";
@@ -26,7 +26,7 @@ const forms: [name: string, options: TrainOptions][] = [
 
 /** Utilities, probabilities and deviations of all labels, rows one after another. */
 async function scores(
-  model: TrainedModel,
+  model: LatentModel,
   { backend }: OpenDevice,
 ): Promise<{ utility: Float64Array; probability: Float64Array; deviation: Float64Array }> {
   const predictor = new LatentPredictor(backend, uploadModel(backend, model));

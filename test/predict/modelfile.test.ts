@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { TfidfVectoriser } from "../../src/data/tfidf.ts";
 import { readSafetensors, type Tensor, writeSafetensors } from "../../src/io/safetensors.ts";
 import { modelFromBytes, modelToBytes } from "../../src/model/file.ts";
-import type { TrainedModel } from "../../src/model/model.ts";
+import type { LatentModel } from "../../src/model/model.ts";
 import { checkpointToBytes } from "../../src/train/checkpoint.ts";
 import { modelSizes, randomModel } from "../support/models.ts";
 
@@ -12,7 +12,7 @@ const { features: d, labels: k } = modelSizes;
 const plain = randomModel({ kernel: "linear+se", groups: "perFactor" });
 const words = ["ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen"];
 
-function withEverything(): TrainedModel {
+function withEverything(): LatentModel {
   const vectoriser = new TfidfVectoriser({
     options: {},
     documents: 9,
@@ -87,9 +87,9 @@ describe("a model file", () => {
     for (let i = 0; i < header; i++) {
       const changed = bytes.slice();
       (changed[i] as number) ^= 1 << (i % 7);
-      let model: TrainedModel;
+      let model: LatentModel;
       try {
-        model = modelFromBytes(changed, "tagger.safetensors");
+        model = modelFromBytes(changed, "tagger.safetensors") as LatentModel;
       } catch {
         refusal(changed);
         refused++;

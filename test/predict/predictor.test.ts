@@ -4,9 +4,9 @@ import { describe, expect, test } from "vitest";
 import { WasmBackend } from "../../src/backend/wasm.ts";
 import { createCore, type Precision } from "../../src/core/index.ts";
 import type { SparseRows } from "../../src/data/dataset.ts";
-import type { TrainedModel } from "../../src/model/model.ts";
-import { uploadModel } from "../../src/model/numbers.ts";
 import { LatentPredictor } from "../../src/model/latentPredictor.ts";
+import type { LatentModel } from "../../src/model/model.ts";
+import { uploadModel } from "../../src/model/numbers.ts";
 import type { Scores } from "../../src/model/predictor.ts";
 import { expectation, inverse, sigmoid } from "../support/fullgp.ts";
 import { covarianceOf } from "../support/kernels.ts";
@@ -35,10 +35,10 @@ const empty: SparseRows = {
   values: new Float32Array(0),
 };
 
-type Wanted = Required<Omit<Scores, "rows">>;
+type Wanted = Required<Omit<Scores, "rows" | "firstRow">>;
 
 async function scores(
-  model: TrainedModel,
+  model: LatentModel,
   features: SparseRows,
   precision: Precision = "f64",
 ): Promise<Wanted> {
@@ -58,7 +58,7 @@ async function scores(
 }
 
 /** k(x, z) */
-function covariance(model: TrainedModel, x: number[], z: number[]): number {
+function covariance(model: LatentModel, x: number[], z: number[]): number {
   const hyper = Array.from(model.hyper, Math.exp);
   let [inner, distance] = [0, 0];
   x.forEach((value, j) => {
@@ -69,7 +69,7 @@ function covariance(model: TrainedModel, x: number[], z: number[]): number {
 }
 
 /** Everything by its definition; x as rows. */
-function reference(model: TrainedModel, x: number[][]): Wanted {
+function reference(model: LatentModel, x: number[][]): Wanted {
   const z = Array.from({ length: m }, (_, j) =>
     Array.from({ length: d }, (_, feature) => at(model.inducingInputs, m, feature, j)),
   );

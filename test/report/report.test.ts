@@ -151,18 +151,19 @@ describe("the report's figures", () => {
 
   test("neighbours are the labels of greatest cosine, and the map's plane spreads them most", async () => {
     const { model, input } = await example();
+    const groups = input.groups as NonNullable<typeof input.groups>;
     const { labels: k, factors: p, phi } = model;
     const row = (label: number): number[] => [...phi.subarray(label * p, (label + 1) * p)];
     const dot = (a: number[], b: number[]): number => a.reduce((sum, x, i) => sum + x * (b[i] as number), 0);
     const cosine = (a: number, b: number): number =>
       dot(row(a), row(b)) / Math.sqrt(dot(row(a), row(a)) * dot(row(b), row(b)));
-    for (const { label, near } of input.groups.neighbours) {
+    for (const { label, near } of groups.neighbours) {
       const all = Array.from({ length: k }, (_, other) => other).filter((other) => other !== label);
       const order = all.sort((a, b) => cosine(label, b) - cosine(label, a));
       expect(near.map((other) => other.label)).toEqual(order.slice(0, near.length));
       expect(Math.abs((near[0]?.cosine as number) - cosine(label, order[0] as number))).toBeLessThan(1e-12);
     }
-    const { map } = input.groups;
+    const { map } = groups;
     const spread = (values: Float64Array): number => values.reduce((sum, value) => sum + value * value, 0);
     const between = map.x.reduce((sum, x, i) => sum + x * (map.y[i] as number), 0);
     expect(spread(map.x)).toBeGreaterThan(spread(map.y));

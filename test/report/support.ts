@@ -3,9 +3,9 @@
 import { WasmBackend } from "../../src/backend/wasm.ts";
 import { createCore } from "../../src/core/core.ts";
 import { type Dataset, labelFrequencies } from "../../src/data/dataset.ts";
-import type { TrainedModel } from "../../src/model/model.ts";
-import { uploadModel } from "../../src/model/numbers.ts";
 import { LatentPredictor } from "../../src/model/latentPredictor.ts";
+import type { LatentModel } from "../../src/model/model.ts";
+import { uploadModel } from "../../src/model/numbers.ts";
 import {
   collectReport,
   type HistoryRecorder,
@@ -16,7 +16,7 @@ import { randomNumbers } from "../support/numbers.ts";
 import { topicData } from "../support/problems.ts";
 
 export interface Example {
-  model: TrainedModel;
+  model: LatentModel;
   data: Dataset;
   input: ReportInput;
   /** Mean utilities and probabilities of all points. */
@@ -24,7 +24,7 @@ export interface Example {
 }
 
 /** A model with made-up parameters. */
-export function madeUpModel(data: Dataset, names?: readonly string[]): TrainedModel {
+export function madeUpModel(data: Dataset, names?: readonly string[]): LatentModel {
   const [d, k, p, m] = [data.features.columns, data.labels.labels, 6, 5];
   const scaled = (count: number, seed: number, by: number): Float32Array =>
     Float32Array.from(randomNumbers(count, seed), (value) => by * value);

@@ -24,7 +24,7 @@ const SMALL = { threads: 1, epochs: 40, factors: 4 };
 
 describe("the words' shares", () => {
   test("add up, with the bias, to the mean utility of each label", async () => {
-    const model = await train(await texts(), SMALL);
+    const model = await train(await texts(), { ...SMALL, likelihood: "bernoulli" });
     expect(explains(model)).toBe(true);
     const reader = typedReader(model);
     const { features } = reader.read("a small wild tree");
@@ -42,7 +42,7 @@ describe("the words' shares", () => {
   });
 
   test("point the right way", async () => {
-    const model = await train(await texts(), SMALL);
+    const model = await train(await texts(), { ...SMALL, likelihood: "bernoulli" });
     const reader = typedReader(model);
     const { features } = reader.read("wild tree");
     const animal = model.labelNames?.indexOf("animal") as number;
@@ -53,14 +53,14 @@ describe("the words' shares", () => {
   });
 
   test("are not offered where the mean does not go through the features", async () => {
-    const model = await train(await texts(), { ...SMALL, kernel: "se" });
+    const model = await train(await texts(), { ...SMALL, kernel: "se", likelihood: "bernoulli" });
     expect(explains(model)).toBe(false);
   });
 });
 
 describe("what is typed", () => {
   test("words that the model has never seen are named once", async () => {
-    const reader = typedReader(await train(await texts(), SMALL));
+    const reader = typedReader(await train(await texts(), { ...SMALL, likelihood: "bernoulli" }));
     const { features, unknown } = reader.read("A wild zebra, a ZEBRA of the savannah");
     expect(unknown).toEqual(["zebra", "savannah"]);
     expect(features.rows).toBe(1);

@@ -1,12 +1,12 @@
 // Models with made-up parameters, to predict with.
 
-import type { TrainedModel } from "../../src/model/model.ts";
+import type { LatentModel } from "../../src/model/model.ts";
 import { randomNumbers } from "./numbers.ts";
 
 export interface ModelForm {
-  kernel: TrainedModel["kernel"];
+  kernel: LatentModel["kernel"];
   groups: "shared" | "perFactor";
-  mean?: TrainedModel["mean"];
+  mean?: LatentModel["mean"];
   precision?: "f32" | "f64";
 }
 
@@ -15,7 +15,7 @@ export const modelSizes = { features: 8, labels: 7, factors: 3, inducing: 5 } as
 export function randomModel(
   { kernel, groups: form, mean = "inducing", precision = "f64" }: ModelForm,
   seed = 1,
-): TrainedModel {
+): LatentModel {
   const { features: d, labels: k, factors: p, inducing: m } = modelSizes;
   const groups = form === "shared" ? 1 : p;
   const numbers = (count: number, of: number): Float32Array | Float64Array => {

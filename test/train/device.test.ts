@@ -5,9 +5,9 @@ import { describe, expect, test } from "vitest";
 import { type OpenDevice, openDevice } from "../../src/backend/devices.ts";
 import { WasmBackend } from "../../src/backend/wasm.ts";
 import { type Core, createCore } from "../../src/core/index.ts";
-import type { TrainedModel } from "../../src/model/model.ts";
-import { uploadModel } from "../../src/model/numbers.ts";
 import { LatentPredictor } from "../../src/model/latentPredictor.ts";
+import type { LatentModel } from "../../src/model/model.ts";
+import { uploadModel } from "../../src/model/numbers.ts";
 import { evaluate } from "../../src/predict/evaluate.ts";
 import { checkpointFromBytes } from "../../src/train/checkpoint.ts";
 import { runSteps } from "../../src/train/loop.ts";
@@ -47,7 +47,7 @@ function shared(): Promise<Shared> {
 }
 
 interface Watched {
-  model: TrainedModel;
+  model: LatentModel;
   steps: StepProgress[];
 }
 
@@ -79,7 +79,7 @@ async function trained(on: "gpu" | "wasm", options: TrainOptions, given: RunOpti
 /** The same with a report after every step. */
 const watched: typeof trained = (...args) => withFastClock(() => trained(...args));
 
-async function figures(model: TrainedModel): Promise<Record<string, number>> {
+async function figures(model: LatentModel): Promise<Record<string, number>> {
   const { core } = await shared();
   const backend = new WasmBackend(core, "f32");
   const predictor = new LatentPredictor(backend, uploadModel(backend, model));

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import type { Dataset } from "../../src/data/dataset.ts";
 import { readSafetensors } from "../../src/io/safetensors.ts";
-import type { TrainedModel } from "../../src/model/model.ts";
+import type { LatentModel } from "../../src/model/model.ts";
 import { EarlyStopping } from "../../src/train/early.ts";
 import type { TrainOptions } from "../../src/train/options.ts";
 import type { StepProgress, TrainProgress } from "../../src/train/progress.ts";
@@ -19,7 +19,7 @@ const settings = { learningRate: 0.05, klWarmup: 0, earlyStopping: { patience: 4
 const EVERY = 3;
 
 interface Watched {
-  model: TrainedModel;
+  model: LatentModel;
   notes: string;
   /** The figure at each validation, by step. */
   figures: Map<number, number>;

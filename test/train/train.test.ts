@@ -4,9 +4,9 @@ import { describe, expect, test } from "vitest";
 import { WasmBackend } from "../../src/backend/wasm.ts";
 import { createCore } from "../../src/core/index.ts";
 import type { Dataset } from "../../src/data/dataset.ts";
-import type { TrainedModel } from "../../src/model/model.ts";
-import { uploadModel } from "../../src/model/numbers.ts";
 import { LatentPredictor } from "../../src/model/latentPredictor.ts";
+import type { LatentModel } from "../../src/model/model.ts";
+import { uploadModel } from "../../src/model/numbers.ts";
 import { evaluate } from "../../src/predict/evaluate.ts";
 import type { TrainOptions } from "../../src/train/options.ts";
 import type { NoteProgress, StepProgress, TrainProgress } from "../../src/train/progress.ts";
@@ -16,7 +16,7 @@ import { topicData } from "../support/problems.ts";
 import { modelDigest, tinyData, tinyOptions, tinyTraining, withFastClock } from "../support/training.ts";
 
 /** P@k and the like of a model on data. */
-async function figures(model: TrainedModel, data: Dataset): Promise<Record<string, number>> {
+async function figures(model: LatentModel, data: Dataset): Promise<Record<string, number>> {
   const core = await createCore({ threads: 1 });
   const backend = new WasmBackend(core, model.phi instanceof Float32Array ? "f32" : "f64");
   const predictor = new LatentPredictor(backend, uploadModel(backend, model));
@@ -25,7 +25,7 @@ async function figures(model: TrainedModel, data: Dataset): Promise<Record<strin
   return ranking.metrics;
 }
 
-const arraysOf = (model: TrainedModel): ArrayLike<number>[] => [
+const arraysOf = (model: LatentModel): ArrayLike<number>[] => [
   model.inducingInputs,
   model.mu,
   model.sigma,
@@ -33,7 +33,7 @@ const arraysOf = (model: TrainedModel): ArrayLike<number>[] => [
   model.bias,
   model.hyper,
 ];
-const allFinite = (model: TrainedModel): boolean =>
+const allFinite = (model: LatentModel): boolean =>
   arraysOf(model).every((values) => Array.from(values).every(Number.isFinite)) &&
   Number.isFinite(model.summary.dataTerm) &&
   Number.isFinite(model.summary.divergence);
@@ -232,7 +232,15 @@ describe("a training that goes wrong", () => {
 
 describe("the options", () => {
   const data = topicData({ points: 60, features: 25, labels: 9 }, 4);
-  const few = { factors: 3, inducingPoints: 7, rank: 6, batch: 20, epochs: 1, threads: 1 };
+  const few = {
+    likelihood: "bernoulli",
+    factors: 3,
+    inducingPoints: 7,
+    rank: 6,
+    batch: 20,
+    epochs: 1,
+    threads: 1,
+  } as const;
   const given = { rows: 6, values: Float32Array.from(randomNumbers(6 * 25, 8)) };
 
   for (const kernel of ["linear", "se", "linear+se"] as const) {
@@ -268,9 +276,9 @@ describe("the options", () => {
 
   test("what is fixed stays where it was", async () => {
     const common = { ...few, kernel: "linear+se", inducing: "free" } as const;
-    const trained = (epochs: number, options: TrainOptions): Promise<TrainedModel> =>
-      train(data, { ...common, ...options, epochs });
-    const pairs = async (options: TrainOptions): Promise<[TrainedModel, TrainedModel]> => [
+    const trained = (epochs: number, options: TrainOptions): Promise<LatentModel> =>
+      train(data, { ...common, ...options, epochs, likelihood: "bernoulli" });
+    const pairs = async (options: TrainOptions): Promise<[LatentModel, LatentModel]> => [
       await trained(1, options),
       await trained(3, options),
     ];

@@ -73,7 +73,12 @@ function linearPart(parts: FileParts, features: number, k: number): LinearPart {
   for (let i = 1; i < kept; i++)
     if ((columns[i] as number) <= (columns[i - 1] as number))
       parts.refuse("columns that do not rise", "each feature once, in order");
-  return { form: "linear", noise: parts.positive("noise"), columns, weights: parts.singles("weights", [kept, k]) };
+  return {
+    form: "linear",
+    noise: parts.positive("noise"),
+    columns,
+    weights: parts.singles("weights", [kept, k]),
+  };
 }
 
 function stackPart(parts: FileParts, k: number): StackPart {

@@ -41,7 +41,10 @@ export function latentFromParts(
   const guess = posteriorNames.find((name) => posteriors[name].groups(p) === groups);
   const posterior = parts.name("posterior", posteriorNames, guess);
   if (posteriors[posterior].groups(p) !== groups)
-    parts.refuse(`${groups} rows of sigma`, `${posteriors[posterior].groups(p)}, as the posterior ${posterior} has`);
+    parts.refuse(
+      `${groups} rows of sigma`,
+      `${posteriors[posterior].groups(p)}, as the posterior ${posterior} has`,
+    );
   const reals = (name: string, shape: number[]) => parts.reals(name, shape, "phi");
   const model: LatentModel = {
     ...common,
@@ -59,7 +62,8 @@ export function latentFromParts(
     hyper: reals("hyper", [3]),
     summary,
   };
-  if (model.sigma.some((value) => !(value > 0))) parts.refuse("a sigma that is not above 0", "positive numbers");
+  if (model.sigma.some((value) => !(value > 0)))
+    parts.refuse("a sigma that is not above 0", "positive numbers");
   if (model.hyper.some((value) => Math.abs(value) > MOST_HYPER))
     parts.refuse(
       `hyper-parameters ${model.hyper.join(", ")}`,

@@ -56,7 +56,9 @@ function labelTable(model: ReportModel, id: string, caption: string, figures: re
   );
 }
 
-export function groups({ model, groups: { neighbours, map } }: ReportInput): Html {
+export function groups({ model, groups: found }: ReportInput): Html | undefined {
+  if (found === undefined) return undefined;
+  const { neighbours, map, factors } = found;
   const dots = Array.from(map.labels, (label, i) => ({
     name: labelName(model, label),
     count: model.labelCounts[label] as number,
@@ -68,7 +70,7 @@ export function groups({ model, groups: { neighbours, map } }: ReportInput): Htm
   return section(
     "groups",
     "How labels group",
-    html`<p>Labels share ${whole(model.factors)} hidden functions, the factors. Two labels that weigh the factors alike rise and fall together. The cosine says how alike: 1 is the same direction, 0 is nothing in common, −1 is opposite.</p>
+    html`<p>Labels share ${whole(factors)} hidden functions, the factors. Two labels that weigh the factors alike rise and fall together. The cosine says how alike: 1 is the same direction, 0 is nothing in common, −1 is opposite.</p>
 `,
     table(
       "neighbours",

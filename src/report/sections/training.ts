@@ -63,7 +63,7 @@ export function livePlots({ steps, validations }: TrainingHistory): LivePlot[] {
 
 /** Steps taken, and what was out of the ordinary about them. */
 function facts({ summary }: ReportInput): string {
-  const { steps, epochs, raisedFactorisations: raised, earlyStopping: early } = summary;
+  const { steps = 0, epochs = 0, raisedFactorisations: raised = 0, earlyStopping: early } = summary;
   const list = [`${whole(steps)} steps, ${readable(epochs)} times over the data.`];
   if (early) {
     const { lastStep, plannedSteps } = early;
@@ -105,7 +105,9 @@ export function setup(input: ReportInput): Html {
   size.push(["Device", summary.device ?? "WASM"]);
   if (run.machine !== undefined) size.push(["Program and machine", run.machine]);
   size.push(...run.notes.map((note): [string, string] => ["Said by the training", note]));
-  size.push(["Bound at the last step", readable(summary.dataTerm - summary.divergence)]);
+  const { dataTerm, divergence } = summary;
+  if (dataTerm !== undefined && divergence !== undefined)
+    size.push(["Bound at the last step", readable(dataTerm - divergence)]);
   const options = Object.entries(summary.options).map(([name, value]) => [
     html`<code>${name}</code>`,
     meaningOf(name),
