@@ -54,10 +54,21 @@ export interface ExactOptions extends WorkOptions {
 /** How a is found. */
 export type ExactWay = "inverse" | "factor";
 
+/** Multiplications and additions of each way. */
+function operationsOf(points: number, labels: number, leftOut: number): Record<ExactWay, number> {
+  const trailing = Math.min(points, leftOut) ** 3 / 3;
+  return { inverse: points ** 3, factor: points ** 3 / 3 + 2 * points ** 2 * labels + trailing };
+}
+
 /** The way with fewer operations for so many points and labels. */
 export function exactWay(points: number, labels: number, leftOut: number = LEFT_OUT): ExactWay {
-  const trailing = Math.min(points, leftOut) ** 3 / 3;
-  return 2 * points ** 2 * labels + trailing < (2 * points ** 3) / 3 ? "factor" : "inverse";
+  const { factor, inverse } = operationsOf(points, labels, leftOut);
+  return factor < inverse ? "factor" : "inverse";
+}
+
+/** Operations of that way. */
+export function exactOperations(points: number, labels: number, leftOut: number = LEFT_OUT): number {
+  return operationsOf(points, labels, leftOut)[exactWay(points, labels, leftOut)];
 }
 
 /** Bytes of a core's memory that the exact form takes at its height, beside the points. */

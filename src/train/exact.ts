@@ -1,8 +1,8 @@
 // Training in closed form where every point carries the mean: one factorisation for all labels, and everything that is
 // chosen or calibrated is so by leaving each point out.
 
-import { judge, precisionCriterion } from "../closed/criterion.ts";
-import { fitExact } from "../closed/exact.ts";
+import { chooseExact, type ExactChoice } from "../closed/choose.ts";
+import { exactBytes, exactOperations, fitExact } from "../closed/exact.ts";
 import { type LeaveOneOut, type PointRange, pointsIn, someOf } from "../closed/leaveoneout.ts";
 import { Points } from "../closed/points.ts";
 import { fitStack } from "../closed/stack.ts";
@@ -12,6 +12,7 @@ import { scale } from "../core/dense.ts";
 import { type Matrix, matrix, Scope } from "../core/matrix.ts";
 import { Pattern } from "../core/pattern.ts";
 import type { WorkOptions } from "../core/progress.ts";
+import { permutation } from "../core/random.ts";
 import { type Dataset, selectLabels, selectRows } from "../data/dataset.ts";
 import { transformedRows } from "../data/transform.ts";
 import type { ClosedModel, ExactPart, ModelFrame, StackPart } from "../model/model.ts";
@@ -19,47 +20,60 @@ import type { KernelName } from "../model/names.ts";
 import { scoreNames } from "../predict/scores.ts";
 import { type CalibratedFit, calibrate } from "./leftOut.ts";
 
-/** Points that the calibrator is fitted on, and points on which a length scale is chosen. */
+/** Points that the calibrator is fitted on. */
 const CALIBRATED = 6000;
-const CHOSEN_ON = 4000;
 /** Labels help each other where there are not too many of them; beyond, the stack was worth nothing (EUR-Lex). */
 const [FEWEST_STACKED, MOST_STACKED] = [3, 2000];
 const STACK_NOISE = 30;
 /** Up to so many points the smaller noise is better. */
 const FEW_POINTS = 10_000;
-
-interface Setting {
-  lengthScale: number;
-  noise: number;
-}
+/** Points in a random order: those with left-out scores may be the last ones, and are a fair sample. */
+const ORDER_STREAM = 77;
 
 /** Length scale and noise: wide, or narrow with less noise; left-out figures are flat in between. */
-const settings = (points: number): Setting[] => [
-  { lengthScale: 1, noise: points > FEW_POINTS ? 0.4 : 0.2 },
-  { lengthScale: 0.7, noise: 0.1 },
+const choicesFor = (name: KernelName, points: number): ExactChoice[] => [
+  { noise: points > FEW_POINTS ? 0.4 : 0.2, kernel: { name, lengthScale: 1 } },
+  { noise: 0.1, kernel: { name, lengthScale: 0.7 } },
 ];
+
+/** What the exact form may cost: operations (some two minutes on two cores), and bytes of a core's four gigabytes. */
+const MOST_OPERATIONS = 6e12;
+const MOST_BYTES = 3.2e9;
+
+/** Whether there are few enough points for each of them to carry the mean. */
+export function canBeExact(points: number, labels: number): boolean {
+  return (
+    exactOperations(points, labels, CALIBRATED) <= MOST_OPERATIONS &&
+    exactBytes(points, labels, "f32") <= MOST_BYTES
+  );
+}
 
 export type ClosedFit = Pick<ClosedModel, "closed" | "labelMean" | "stack"> & CalibratedFit;
 
 export async function trainExact(
   core: Core,
-  data: Dataset,
+  given: Dataset,
   frame: ModelFrame,
   kernel: KernelName,
+  seed: number,
   work: WorkOptions,
   note: (text: string) => void,
 ): Promise<ClosedFit> {
+  const order = permutation(core, given.features.rows, { seed, stream: ORDER_STREAM });
+  const data = selectRows(given, order);
   const rows = transformedRows(data.features, frame.transform, 0, data.features.rows);
-  const { lengthScale, noise } = await chooseSetting(core, { ...data, features: rows }, kernel, work, note);
   const scope = new Scope();
   try {
     const points = scope.keep(new Points(scope.keep(csr(core, rows, "f32"))));
     const labels = scope.keep(new Pattern(core, frame.labels, data.labels));
-    const form = scope.keep(
-      await fitExact(points, labels, { noise, kernel: { name: kernel, lengthScale }, ...work }),
-    );
-    form.dropInverse();
-    const ranges = someOf([{ from: 0, to: points.rows }], CALIBRATED);
+    const choices = choicesFor(kernel, points.rows);
+    const { choice } = await chooseExact(points, labels, { ...work, choices });
+    const { noise } = choice;
+    const { lengthScale = 1 } = choice.kernel;
+    note(`length scale ${lengthScale}, noise ${noise}: chosen by leaving points out`);
+    const form = scope.keep(await fitExact(points, labels, { ...work, ...choice, leftOut: CALIBRATED }));
+    form.dropSquare();
+    const ranges = someOf(form.ranges, CALIBRATED);
     const first = scope.keep(await leftOutScores(core, form, ranges, work));
     const stacked = frame.labels >= FEWEST_STACKED && frame.labels <= MOST_STACKED;
     const stack = stacked
@@ -103,7 +117,7 @@ async function leftOutScores(
   ranges: readonly PointRange[] | undefined,
   work: WorkOptions,
 ): Promise<Matrix> {
-  const all = ranges ?? [{ from: 0, to: source.points }];
+  const all = ranges ?? source.ranges;
   const out = matrix(core, pointsIn(all), source.labels, "f32");
   let row = 0;
   try {
@@ -120,39 +134,4 @@ async function leftOutScores(
     out.free();
     throw error;
   }
-}
-
-/** The setting with the best left-out precision on some of the points. */
-async function chooseSetting(
-  core: Core,
-  data: Dataset,
-  kernel: KernelName,
-  work: WorkOptions,
-  note: (text: string) => void,
-): Promise<Setting> {
-  const points = data.features.rows;
-  const candidates = settings(points);
-  const chosen = rowsIn(someOf([{ from: 0, to: points }], CHOSEN_ON));
-  const some = selectRows(data, chosen);
-  let best: { setting: Setting; figure: number } | undefined;
-  for (const setting of candidates) {
-    const scope = new Scope();
-    try {
-      const x = scope.keep(new Points(scope.keep(csr(core, some.features, "f32"))));
-      const labels = scope.keep(new Pattern(core, data.labels.labels, some.labels));
-      const { noise, lengthScale } = setting;
-      const form = scope.keep(
-        await fitExact(x, labels, { noise, kernel: { name: kernel, lengthScale }, ...work }),
-      );
-      const figure = await judge(form, labels, precisionCriterion(), work);
-      if (best === undefined || figure > best.figure) best = { setting, figure };
-    } finally {
-      scope.free();
-    }
-  }
-  const { setting } = best as { setting: Setting };
-  note(
-    `length scale ${setting.lengthScale}, noise ${setting.noise}: best on ${chosen.length} points, each left out`,
-  );
-  return setting;
 }

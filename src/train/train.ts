@@ -18,19 +18,16 @@ import {
 } from "../model/model.ts";
 import { uploadModel } from "../model/numbers.ts";
 import { ScoreSource } from "../predict/scores.ts";
-import { trainExact } from "./exact.ts";
+import { canBeExact, trainExact } from "./exact.ts";
 import { calibrateHeldOut, splitData } from "./heldOut.ts";
 import { trainLatent } from "./latent.ts";
 import type { CalibratedFit } from "./leftOut.ts";
 import { trainLinear } from "./linear.ts";
-import { completeOptions, type FullTrainOptions, type TrainOptions } from "./options.ts";
+import { completeOptions, type DataSizes, type FullTrainOptions, type TrainOptions } from "./options.ts";
 import type { TrainProgress } from "./progress.ts";
 import { completeRunOptions, type FullRunOptions, type RunOptions } from "./run.ts";
 
 export type { RunOptions } from "./run.ts";
-
-/** Up to so many points every one of them carries the mean: N^3 operations, N^2 numbers. */
-const MOST_EXACT = 15_000;
 
 /** Everything that a training needs, whichever likelihood it has. */
 interface Job {
@@ -62,7 +59,7 @@ export async function train(
   const data = labelled.length === dataset.features.rows ? dataset : selectRows(dataset, labelled);
   const { rows: points, columns: features } = data.features;
   const sizes = { points, features, labels: data.labels.labels };
-  const chosen = chosenLikelihood(options.likelihood, points);
+  const chosen = chosenLikelihood(options.likelihood, sizes);
   const full = completeOptions({ ...options, ...(chosen && { likelihood: chosen.likelihood }) }, sizes);
   const core = await createCore({ threads: run.threads, relaxed: run.relaxed });
   try {
@@ -82,7 +79,9 @@ export async function train(
 
 async function trainJob(job: Job): Promise<TrainedModel> {
   const { likelihood } = job.full;
-  if (likelihood === "gaussian" && job.data.features.rows <= MOST_EXACT) return await trainGaussian(job);
+  const { rows: points } = job.data.features;
+  if (likelihood === "gaussian" && canBeExact(points, job.data.labels.labels))
+    return await trainGaussian(job);
   if (likelihood === "bernoulli") return await trainBernoulli(job);
   return await trainHeldOut(job);
 }
@@ -90,22 +89,32 @@ async function trainJob(job: Job): Promise<TrainedModel> {
 /** What `auto` stands for, and why. */
 function chosenLikelihood(
   given: TrainOptions["likelihood"],
-  points: number,
+  { points, labels }: DataSizes,
 ): { likelihood: "gaussian" | "both"; reason: string } | undefined {
   if (given !== "auto") return undefined;
-  const exact = points <= MOST_EXACT;
-  return {
-    likelihood: exact ? "gaussian" : "both",
-    reason: exact
-      ? `likelihood gaussian, exact: ${points} points are at most ${MOST_EXACT}`
-      : `likelihoods gaussian and bernoulli together: ${points} points are more than ${MOST_EXACT}`,
-  };
+  return canBeExact(points, labels)
+    ? {
+        likelihood: "gaussian",
+        reason: `likelihood gaussian: ${points} points are few enough for the exact form`,
+      }
+    : {
+        likelihood: "both",
+        reason: `likelihoods gaussian (linear) and bernoulli together: ${points} points are too many for the exact form`,
+      };
 }
 
 /** Exact, calibrated by leaving each point out. */
 async function trainGaussian({ core, data, dropped, full, work, note }: Job): Promise<ClosedModel> {
   const frame = frameFor(data, full, data.features.rows);
-  const { calibrator, figures, ...closed } = await trainExact(core, data, frame, full.kernel, work, note);
+  const { calibrator, figures, ...closed } = await trainExact(
+    core,
+    data,
+    frame,
+    full.kernel,
+    full.seed,
+    work,
+    note,
+  );
   const common = commonFor(data, frame);
   const summary = { ...summaryFor(full, frame.points, dropped), leftOut: figures };
   return { ...common, likelihood: "gaussian", ...closed, calibrator, summary };
