@@ -1,32 +1,47 @@
-// From scores to honest probabilities, and the sums that fitting this takes. For a point i and a label k
+// From scores to honest probabilities, and the sums that fitting this takes. A pair of a point and a label has
 //
-//   z = point_i + label_k + sum_t weight_t term_t(score(i, k))        p = sigmoid(shift_k + slope_k z)
+//   z = sum_ab G_a(label) H_b(point) (c_ab0 + sum_t c_abt term_t(score))        p = sigmoid(shift + slope z)
 //
-// where a term is a rising function of one score s, with x = s - centre and r = sqrt(x^2 + spread):
+// Labels and points have a place each, a number from 0 up; the gates G_a = max(0, 1 - |place - a|) blend neighbouring curves.
+// A term is a rising function of one score s; with x = s - centre and r = sqrt(x^2 + spread) these are
 //
-//   linear  x          hinge  (x + r) / 2, a soft positive part          log  its logarithm
+//   linear  x       hinge  (x + r) / 2, a soft positive part       log  its logarithm
+//   cap  -hinge(-x), which levels off at the centre                limit  -log(hinge(-x)), which climbs towards it
 //
 // src/calibrate/forward.ts states the same for one label at a time.
 
 import { at, cell, lanes, multiplyAdd, sumLanes } from "./simd";
-import { loadPart, log, sigmoid, softplus, storePart } from "./math";
-import { panelA, parallel, popFrame, pushFrame } from "./parallel";
+import { exp, loadPart, log, log1pInside, sigmoid, storePart } from "./math";
+import { panelA, panelB, parallel, popFrame, pushFrame } from "./parallel";
 import { HALF, number, ONE } from "./tables";
 
 const LINEAR: i32 = 0;
 const HINGE: i32 = 1;
+const LOG: i32 = 2;
+const CAP: i32 = 3;
 
 /** Value of a term. For x < 0 the hinge is (spread / 4) / ((r - x) / 2): the same number without cancellation. */
 // @ts-ignore: decorator
 @inline
 function termValue<T extends number>(shape: i32, s: v128, centre: v128, spread: v128): v128 {
-  const x = v128.sub<T>(s, centre);
+  let x = v128.sub<T>(s, centre);
   if (shape == LINEAR) return x;
+  if (shape >= CAP) x = v128.neg<T>(x);
   const r = v128.sqrt<T>(v128.add<T>(v128.mul<T>(x, x), spread));
   const half = v128.mul<T>(v128.add<T>(v128.abs<T>(x), r), number<T>(HALF));
   const quarter = v128.mul<T>(v128.mul<T>(spread, number<T>(HALF)), number<T>(HALF));
   const hinge = v128.bitselect(half, v128.div<T>(quarter, half), v128.ge<T>(x, v128.splat<T>(0)));
-  return shape == HINGE ? hinge : log<T>(hinge);
+  if (shape == HINGE) return hinge;
+  if (shape == LOG) return log<T>(hinge);
+  return v128.neg<T>(shape == CAP ? hinge : log<T>(hinge));
+}
+
+/** Gate `a` of places. */
+// @ts-ignore: decorator
+@inline
+function gate<T extends number>(place: v128, a: i32): v128 {
+  const away = v128.abs<T>(v128.sub<T>(place, v128.splat<T>(<T>a)));
+  return v128.pmax<T>(v128.sub<T>(number<T>(ONE), away), v128.splat<T>(0));
 }
 
 /** The terms: of each its score and shape (i32), and its centre and spread (T). */
@@ -59,9 +74,10 @@ class ForwardFrame extends Terms {
   labels: i32;
   /** i32 [scores][2]: address and row step of each matrix of scores. */
   scores: usize;
+  gates: i32;
+  /** T [rows][gates][1 + terms]: c of each label gate, blended for the row. */
   weights: usize;
-  point: usize;
-  label: usize;
+  place: usize;
   slope: usize;
   shift: usize;
   logit: bool;
@@ -71,14 +87,14 @@ class ForwardFrame extends Terms {
 
 /** out [rows,labels] = p, or shift + slope z where `logit`; out may be one of the scores. @kernel */
 export function calibrate<T extends number>(
-  rows: i32, labels: i32, scores: usize, terms: i32, kinds: usize, places: usize, weights: usize,
-  point: usize, label: usize, slope: usize, shift: usize, logit: bool, out: usize, outRow: i32,
+  rows: i32, labels: i32, scores: usize, terms: i32, kinds: usize, places: usize, gates: i32, weights: usize,
+  place: usize, slope: usize, shift: usize, logit: bool, out: usize, outRow: i32,
 ): void {
   const frame = pushFrame(offsetof<ForwardFrame>());
   const f = changetype<ForwardFrame>(frame);
   f.rows = rows; f.labels = labels; f.scores = scores;
-  f.count = terms; f.kinds = kinds; f.places = places; f.weights = weights;
-  f.point = point; f.label = label; f.slope = slope; f.shift = shift;
+  f.count = terms; f.kinds = kinds; f.places = places; f.gates = gates; f.weights = weights;
+  f.place = place; f.slope = slope; f.shift = shift;
   f.logit = logit; f.out = out; f.outRow = outRow;
   const task: (frame: usize, task: i32) => void = sizeof<T>() == 4 ? calibrateRowF32 : calibrateRowF64;
   parallel(task.index, frame, rows);
@@ -88,13 +104,16 @@ function calibrateRowF32(frame: usize, task: i32): void { calibrateRow<f32>(fram
 function calibrateRowF64(frame: usize, task: i32): void { calibrateRow<f64>(frame, task); }
 function calibrateRow<T extends number>(frame: usize, row: i32): void {
   const f = changetype<ForwardFrame>(frame);
+  const columns = f.count + 1;
+  const weights = at<T>(f.weights, row * f.gates * columns);
   for (let k = 0; k < f.labels; k += lanes<T>()) {
     const here = min(f.labels - k, lanes<T>());
-    let z = v128.add<T>(v128.load_splat<T>(at<T>(f.point, row)), someOf<T>(at<T>(f.label, k), here));
+    const place = someOf<T>(at<T>(f.place, k), here);
+    let z = blended<T>(f.gates, place, weights, columns);
     for (let t = 0; t < f.count; t++) {
       const source = f.scores + (<usize>scoreOf(f, t) << 3);
       const s = someOf<T>(cell<T>(load<i32>(source), load<i32>(source, 4), row, k), here);
-      z = multiplyAdd<T>(v128.load_splat<T>(at<T>(f.weights, t)), valueOf<T>(f, t, s), z);
+      z = multiplyAdd<T>(blended<T>(f.gates, place, at<T>(weights, 1 + t), columns), valueOf<T>(f, t, s), z);
     }
     z = multiplyAdd<T>(someOf<T>(at<T>(f.slope, k), here), z, someOf<T>(at<T>(f.shift, k), here));
     const result = f.logit ? z : sigmoid<T>(z);
@@ -104,17 +123,33 @@ function calibrateRow<T extends number>(frame: usize, row: i32): void {
   }
 }
 
+/** A weight as the gates of the labels blend it; those of one gate lie `step` apart. */
+// @ts-ignore: decorator
+@inline
+function blended<T extends number>(gates: i32, place: v128, weight: usize, step: i32): v128 {
+  let sum = v128.mul<T>(gate<T>(place, 0), v128.load_splat<T>(weight));
+  for (let a = 1; a < gates; a++) {
+    sum = multiplyAdd<T>(gate<T>(place, a), v128.load_splat<T>(at<T>(weight, a * step)), sum);
+  }
+  return sum;
+}
+
 // @ts-ignore: decorator
 @inline
 function someOf<T extends number>(x: usize, count: i32): v128 {
   return count == lanes<T>() ? v128.load(x) : loadPart<T>(x, count);
 }
 
-// Fitting, in double precision. Pairs of a point and a label come as arrays of an even length `count`, two pairs a
-// vector; a pad has the weight 0. Columns of the design: 1, the terms, log frequency of the label, log variance of the point.
+// Fitting, in double precision. Pairs come as arrays of an even length, two pairs a vector; a pad has the weight 0. Columns of
+// the design: for each gate of the labels, for each of the points, 1 and the terms, all times both gates.
 
 /** Pairs of one task: the sums of a task are written apart and added in the order of the tasks. */
 const PAIRS_A_TASK: i32 = 8192;
+
+/** How many tasks there are for so many pairs. @kernel */
+export function pairTasks(pairs: i32): i32 {
+  return (pairs + PAIRS_A_TASK - 1) / PAIRS_A_TASK;
+}
 
 // @ts-ignore: decorator
 @unmanaged
@@ -122,147 +157,73 @@ class PairFrame extends Terms {
   pairs: i32;
   /** f64 [scores][pairs] */
   scores: usize;
-  label: usize;
-  pointLog: usize;
-  labelLog: usize;
-  slope: usize;
-  shift: usize;
+  labelGates: i32;
+  pointGates: i32;
+  labelPlace: usize;
+  pointPlace: usize;
+  parameters: usize;
+  out: usize;
+  /** Added to each logit. */
+  offset: usize;
   /** Weight of a pair: above 0 where the label is present, below where it is absent. */
   signedWeight: usize;
-  parameters: usize;
-  curvature: bool;
-  out: usize;
+  /** i32 [chosen]: columns whose curvature is wanted. */
+  columns: usize;
+  chosen: i32;
+  /** Of so many vectors of pairs one goes into the curvature. */
+  stride: i32;
 }
 
-// @ts-ignore: decorator
-@inline
-function columnsOf(f: PairFrame): i32 {
-  return f.count + 3;
-}
-
-/** Numbers a task of pairStatistics writes for that many terms: loss, gradient, and the lower triangle of the curvature. @kernel */
-export function pairStatisticsSize(terms: i32): i32 {
-  const columns = terms + 3;
-  return 1 + columns + columns * (columns + 1) / 2;
-}
-/** How many tasks there are for so many pairs. @kernel */
-export function pairTasks(pairs: i32): i32 {
-  return (pairs + PAIRS_A_TASK - 1) / PAIRS_A_TASK;
-}
-
-// @ts-ignore: decorator
-@inline
-function gather(values: usize, label: usize): v128 {
-  const first = v128.load64_zero(at<f64>(values, load<i32>(label)));
-  return v128.load_lane<f64>(at<f64>(values, load<i32>(label, 4)), first, 1);
-}
-
-/** Writes the design's columns of two pairs at `x`, returns z. */
-// @ts-ignore: decorator
-@inline
+/** Writes 1 and the terms of two pairs at `x`, then their gates, and returns z. */
 function designOf(f: PairFrame, pair: i32, x: usize): v128 {
-  let column = x;
-  v128.store(column, number<f64>(ONE));
-  let z = v128.load_splat<f64>(f.parameters);
-  let parameter = f.parameters;
+  v128.store(x, number<f64>(ONE));
   for (let t = 0; t < f.count; t++) {
     const s = v128.load(at<f64>(f.scores, scoreOf(f, t) * f.pairs + pair));
-    const value = valueOf<f64>(f, t, s);
-    column += 16; parameter += 8;
-    v128.store(column, value);
-    z = multiplyAdd<f64>(v128.load_splat<f64>(parameter), value, z);
+    v128.store(x + (<usize>(1 + t) << 4), valueOf<f64>(f, t, s));
   }
-  const frequency = gather(f.labelLog, f.label + (<usize>pair << 2));
-  column += 16; parameter += 8;
-  v128.store(column, frequency);
-  z = multiplyAdd<f64>(v128.load_splat<f64>(parameter), frequency, z);
-  const variance = v128.load(at<f64>(f.pointLog, pair));
-  column += 16; parameter += 8;
-  v128.store(column, variance);
-  return multiplyAdd<f64>(v128.load_splat<f64>(parameter), variance, z);
+  const labelPlace = v128.load(at<f64>(f.labelPlace, pair)), pointPlace = v128.load(at<f64>(f.pointPlace, pair));
+  let gates = gatesAt(f, x);
+  let parameter = f.parameters;
+  let z = v128.splat<f64>(0);
+  for (let a = 0; a < f.labelGates; a++) {
+    const ofLabel = gate<f64>(labelPlace, a);
+    for (let b = 0; b < f.pointGates; b++) {
+      const both = v128.mul<f64>(ofLabel, gate<f64>(pointPlace, b));
+      v128.store(gates, both);
+      gates += 16;
+      let curve = v128.load_splat<f64>(parameter);
+      for (let t = 1; t <= f.count; t++) {
+        curve = multiplyAdd<f64>(v128.load_splat<f64>(at<f64>(parameter, t)), v128.load(x + (<usize>t << 4)), curve);
+      }
+      parameter = at<f64>(parameter, 1 + f.count);
+      z = multiplyAdd<f64>(both, curve, z);
+    }
+  }
+  return z;
+}
+// @ts-ignore: decorator
+@inline
+function gatesAt(f: PairFrame, x: usize): usize {
+  return x + (<usize>(1 + f.count) << 4);
 }
 
 function fillPairFrame(
-  f: PairFrame, pairs: i32, scores: usize, terms: i32, kinds: usize, places: usize, label: usize, pointLog: usize,
-  labelLog: usize, parameters: usize, out: usize,
+  f: PairFrame, pairs: i32, scores: usize, terms: i32, kinds: usize, places: usize, labelGates: i32, pointGates: i32,
+  labelPlace: usize, pointPlace: usize, parameters: usize, out: usize,
 ): void {
-  f.pairs = pairs; f.scores = scores; f.count = terms; f.kinds = kinds; f.places = places; f.label = label;
-  f.pointLog = pointLog; f.labelLog = labelLog; f.parameters = parameters; f.out = out;
-}
-
-/**
- * Weighted sum of log(1 + e^-(y t)), t = shift_k + slope_k z, its gradient and curvature by the parameters. Each task
- * writes pairStatisticsSize(terms) numbers; without `curvature` its triangle stays as it was. @kernel
- */
-export function pairStatistics(
-  pairs: i32, scores: usize, terms: i32, kinds: usize, places: usize, label: usize, pointLog: usize, labelLog: usize,
-  slope: usize, shift: usize, signedWeight: usize, parameters: usize, curvature: bool, out: usize,
-): void {
-  const frame = pushFrame(offsetof<PairFrame>());
-  const f = changetype<PairFrame>(frame);
-  fillPairFrame(f, pairs, scores, terms, kinds, places, label, pointLog, labelLog, parameters, out);
-  f.slope = slope; f.shift = shift; f.signedWeight = signedWeight; f.curvature = curvature;
-  const task: (frame: usize, task: i32) => void = statisticsTask;
-  parallel(task.index, frame, pairTasks(pairs));
-  popFrame(frame);
-}
-
-function statisticsTask(frame: usize, task: i32): void {
-  const f = changetype<PairFrame>(frame);
-  const columns = columnsOf(f);
-  const size = pairStatisticsSize(f.count);
-  // Scratch: the columns of two pairs, then lane sums of everything that is written.
-  const x = panelA();
-  const sums = x + (<usize>columns << 4);
-  memory.fill(sums, 0, <usize>size << 4);
-  const triangle = sums + (<usize>(1 + columns) << 4);
-  const zero = v128.splat<f64>(0);
-  const one = number<f64>(ONE);
-  const end = min(f.pairs, (task + 1) * PAIRS_A_TASK);
-  for (let pair = task * PAIRS_A_TASK; pair < end; pair += 2) {
-    const z = designOf(f, pair, x);
-    const label = f.label + (<usize>pair << 2);
-    const slope = gather(f.slope, label);
-    const t = multiplyAdd<f64>(slope, z, gather(f.shift, label));
-    const signed = v128.load(at<f64>(f.signedWeight, pair));
-    const weight = v128.abs<f64>(signed);
-    const present = v128.gt<f64>(signed, zero);
-    const p = sigmoid<f64>(t);
-    const away = v128.bitselect(v128.neg<f64>(t), t, present);
-    v128.store(sums, multiplyAdd<f64>(weight, softplus<f64>(away), v128.load(sums)));
-    // e = p - y, as -sigmoid(-t) for a label that is present: nothing cancels.
-    const miss = v128.bitselect(v128.neg<f64>(sigmoid<f64>(v128.neg<f64>(t))), p, present);
-    const pull = v128.mul<f64>(v128.mul<f64>(weight, slope), miss);
-    for (let j = 0; j < columns; j++) {
-      const sum = sums + (<usize>(1 + j) << 4);
-      v128.store(sum, multiplyAdd<f64>(pull, v128.load(x + (<usize>j << 4)), v128.load(sum)));
-    }
-    if (!f.curvature) continue;
-    const bend = v128.mul<f64>(
-      v128.mul<f64>(v128.mul<f64>(weight, slope), slope), v128.mul<f64>(p, v128.sub<f64>(one, p)));
-    let entry = triangle;
-    for (let j = 0; j < columns; j++) {
-      const bent = v128.mul<f64>(bend, v128.load(x + (<usize>j << 4)));
-      for (let l = 0; l <= j; l++) {
-        v128.store(entry, multiplyAdd<f64>(bent, v128.load(x + (<usize>l << 4)), v128.load(entry)));
-        entry += 16;
-      }
-    }
-  }
-  const out = f.out + <usize>task * (<usize>size << 3);
-  for (let i = 0; i < (f.curvature ? size : 1 + columns); i++) {
-    store<f64>(at<f64>(out, i), sumLanes<f64>(v128.load(sums + (<usize>i << 4))));
-  }
+  f.pairs = pairs; f.scores = scores; f.count = terms; f.kinds = kinds; f.places = places;
+  f.labelGates = labelGates; f.pointGates = pointGates; f.labelPlace = labelPlace; f.pointPlace = pointPlace;
+  f.parameters = parameters; f.out = out;
 }
 
 /** out[pair] = z. @kernel */
 export function pairLogits(
-  pairs: i32, scores: usize, terms: i32, kinds: usize, places: usize, label: usize, pointLog: usize, labelLog: usize,
-  parameters: usize, out: usize,
+  pairs: i32, scores: usize, terms: i32, kinds: usize, places: usize, labelGates: i32, pointGates: i32,
+  labelPlace: usize, pointPlace: usize, parameters: usize, out: usize,
 ): void {
   const frame = pushFrame(offsetof<PairFrame>());
   const f = changetype<PairFrame>(frame);
-  fillPairFrame(f, pairs, scores, terms, kinds, places, label, pointLog, labelLog, parameters, out);
+  fillPairFrame(f, pairs, scores, terms, kinds, places, labelGates, pointGates, labelPlace, pointPlace, parameters, out);
   const task: (frame: usize, task: i32) => void = logitsTask;
   parallel(task.index, frame, pairTasks(pairs));
   popFrame(frame);
@@ -273,4 +234,114 @@ function logitsTask(frame: usize, task: i32): void {
   for (let pair = task * PAIRS_A_TASK; pair < end; pair += 2) {
     v128.store(at<f64>(f.out, pair), designOf(f, pair, panelA()));
   }
+}
+
+// A label that is present with the logit t costs log(1 + e^-t), one that is absent log(1 + e^t): with `away`, the logit of being
+// wrong, and e = e^-|away| both are log(1 + e^away), its slope sigmoid(away) and its curvature e / (1 + e)^2.
+
+// @ts-ignore: decorator
+@inline
+export function awayOf(t: v128, signedWeight: v128): v128 {
+  return v128.bitselect(v128.neg<f64>(t), t, v128.gt<f64>(signedWeight, v128.splat<f64>(0)));
+}
+// @ts-ignore: decorator
+@inline
+export function expOf(away: v128): v128 {
+  return exp<f64>(v128.neg<f64>(v128.abs<f64>(away)));
+}
+// @ts-ignore: decorator
+@inline
+export function lossOf(away: v128, e: v128): v128 {
+  return v128.add<f64>(v128.pmax<f64>(away, v128.splat<f64>(0)), log1pInside<f64>(e));
+}
+// @ts-ignore: decorator
+@inline
+export function slopeOf(away: v128, e: v128): v128 {
+  const one = number<f64>(ONE);
+  return v128.div<f64>(v128.bitselect(e, one, v128.lt<f64>(away, v128.splat<f64>(0))), v128.add<f64>(one, e));
+}
+// @ts-ignore: decorator
+@inline
+export function curvatureOf(e: v128): v128 {
+  const more = v128.add<f64>(number<f64>(ONE), e);
+  return v128.div<f64>(e, v128.mul<f64>(more, more));
+}
+
+/**
+ * Weighted loss of the logits offset + z, and its gradient: a task writes 1 + columns numbers. With `chosen` columns each task writes
+ * the lower triangle of their curvature instead, from one of `stride` pairs. @kernel
+ */
+export function pairStatistics(
+  pairs: i32, scores: usize, terms: i32, kinds: usize, places: usize, labelGates: i32, pointGates: i32,
+  labelPlace: usize, pointPlace: usize, parameters: usize, out: usize, offset: usize, signedWeight: usize,
+  columns: usize, chosen: i32, stride: i32,
+): void {
+  const frame = pushFrame(offsetof<PairFrame>());
+  const f = changetype<PairFrame>(frame);
+  fillPairFrame(f, pairs, scores, terms, kinds, places, labelGates, pointGates, labelPlace, pointPlace, parameters, out);
+  f.offset = offset; f.signedWeight = signedWeight; f.columns = columns; f.chosen = chosen; f.stride = stride;
+  const task: (frame: usize, task: i32) => void = chosen > 0 ? curvatureTask : gradientTask;
+  parallel(task.index, frame, pairTasks(pairs));
+  popFrame(frame);
+}
+
+function gradientTask(frame: usize, task: i32): void {
+  const f = changetype<PairFrame>(frame);
+  const x = panelA(), sums = panelB();
+  const gates = gatesAt(f, x);
+  const corners = f.labelGates * f.pointGates, width = 1 + f.count;
+  const size = 1 + corners * width;
+  memory.fill(sums, 0, <usize>size << 4);
+  const end = min(f.pairs, (task + 1) * PAIRS_A_TASK);
+  for (let pair = task * PAIRS_A_TASK; pair < end; pair += 2) {
+    const t = v128.add<f64>(designOf(f, pair, x), v128.load(at<f64>(f.offset, pair)));
+    const signed = v128.load(at<f64>(f.signedWeight, pair));
+    const away = awayOf(t, signed), e = expOf(away);
+    v128.store(sums, multiplyAdd<f64>(v128.abs<f64>(signed), lossOf(away, e), v128.load(sums)));
+    const pull = v128.neg<f64>(v128.mul<f64>(signed, slopeOf(away, e)));
+    let sum = sums;
+    for (let c = 0; c < corners; c++) {
+      const gated = v128.mul<f64>(pull, v128.load(gates + (<usize>c << 4)));
+      for (let j = 0; j < width; j++) {
+        sum += 16;
+        v128.store(sum, multiplyAdd<f64>(gated, v128.load(x + (<usize>j << 4)), v128.load(sum)));
+      }
+    }
+  }
+  writeSums(f.out, task, sums, size);
+}
+
+function curvatureTask(frame: usize, task: i32): void {
+  const f = changetype<PairFrame>(frame);
+  const x = panelA(), sums = panelB();
+  const gates = gatesAt(f, x);
+  const chosenAt = gates + (<usize>(f.labelGates * f.pointGates) << 4);
+  const width = 1 + f.count, chosen = f.chosen;
+  const size = chosen * (chosen + 1) / 2;
+  memory.fill(sums, 0, <usize>size << 4);
+  const end = min(f.pairs, (task + 1) * PAIRS_A_TASK);
+  for (let pair = task * PAIRS_A_TASK; pair < end; pair += 2 * f.stride) {
+    const t = v128.add<f64>(designOf(f, pair, x), v128.load(at<f64>(f.offset, pair)));
+    const bend = v128.mul<f64>(v128.abs<f64>(v128.load(at<f64>(f.signedWeight, pair))), curvatureOf(expOf(t)));
+    for (let l = 0; l < chosen; l++) {
+      const column = load<i32>(at<i32>(f.columns, l));
+      const gated = v128.load(gates + (<usize>(column / width) << 4));
+      v128.store(chosenAt + (<usize>l << 4), v128.mul<f64>(gated, v128.load(x + (<usize>(column % width) << 4))));
+    }
+    let sum = sums;
+    for (let j = 0; j < chosen; j++) {
+      const bent = v128.mul<f64>(bend, v128.load(chosenAt + (<usize>j << 4)));
+      for (let l = 0; l <= j; l++) {
+        v128.store(sum, multiplyAdd<f64>(bent, v128.load(chosenAt + (<usize>l << 4)), v128.load(sum)));
+        sum += 16;
+      }
+    }
+  }
+  writeSums(f.out, task, sums, size);
+}
+
+/** What a task of that number has summed in lanes, to its place. */
+function writeSums(out: usize, task: i32, sums: usize, size: i32): void {
+  const to = at<f64>(out, task * size);
+  for (let i = 0; i < size; i++) store<f64>(at<f64>(to, i), sumLanes<f64>(v128.load(sums + (<usize>i << 4))));
 }

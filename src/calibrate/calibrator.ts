@@ -1,37 +1,51 @@
-// A calibrator as plain data: what makes an honest probability of the scores of a label.
+// A calibrator as plain data: what makes an honest probability of the scores of a label, in two steps.
 //
-//   z = intercept + sum_t weight_t term_t(score) + frequencyWeight log((n_k + 1/2) / (N + 1)) + varianceWeight log v
-//   p = sigmoid(z + u_k + a_k (z - centre))
+// First, labels have a place by their frequency and points by their strength. At each knot of both stands a curve, and
+// between the knots the curves are blended:
 //
-// n_k of N training points have label k, v is the variance of the point. The terms rise with their scores and their
-// weights are not negative, so that p rises with every score for every label.
+//   z = sum_ab G_a(label) H_b(point) (c_ab0 + sum_t c_abt term_t(score))        t = z + u_k + a_k (z - centre)
+//
+// Then the point is looked at as a whole: points have about as many labels as others whatever their scores say, so that
+// t goes through curves of its own, blended by how many labels the first step expects; p is the sigmoid of that.
+//
+// The terms rise with their scores and their weights are not negative: among the labels of a point p rises with every
+// score.
 
 import type { ScoreTerm } from "../core/calibrator.ts";
 
-/** What a label's own slope may be: 1 + a_k stays well above 0. */
-export const SLOPE_RANGE: readonly [low: number, high: number] = [-0.7, 2];
+/** Curves at knots, blended between them. */
+export interface BlendedCurves {
+  readonly terms: readonly ScoreTerm[];
+  /** Log frequencies log((n_k + 1/2) / (N + 1)) at which there are curves, rising; one alone is for all. */
+  readonly labelKnots: Float64Array; // [A]
+  /** Strengths of points at which there are curves, rising; one alone is for all. */
+  readonly pointKnots: Float64Array; // [B]
+  /** Of each curve its constant and the weights of the terms, 0 or more. */
+  readonly weights: Float64Array; // [A, B, 1 + terms]
+}
 
 /** Fitted by fitCalibrator(). */
 export interface Calibrator {
   /** Names of the scores, in the order they are given: "gaussian", "stack", "utility". */
   readonly scores: readonly string[];
-  readonly terms: readonly ScoreTerm[];
-  /** Of each term, 0 or more. */
-  readonly weights: Float64Array;
-  readonly intercept: number; // b
-  readonly frequencyWeight: number; // r
-  readonly varianceWeight: number; // q
-  /** log v is held within what was seen at the fit: far from the data its effect is not known. */
-  readonly logVarianceRange: readonly [low: number, high: number];
-  /** Where the slopes of the labels turn: the mean z of positives. */
-  readonly centre: number; // m0
-  /** Effects of each label; labels beyond them have none. */
+  /** The strength of a point: this function of the mean of its ten best; without it, log v of the point. */
+  readonly strength?: ScoreTerm;
+  /** From scores to z. */
+  readonly first: BlendedCurves;
+  /** What each label adds; labels beyond them add nothing. */
   readonly labelOffsets: Float64Array; // u [K]
-  readonly labelSlopes: Float64Array; // a [K], within SLOPE_RANGE
-  /** Variances of the effects among the labels: how far a refit may move them. */
-  readonly offsetVariance: number; // t1
-  readonly slopeVariance: number; // t2
+  /** How much steeper each label is about `centre`, above -1; without them none is. */
+  readonly labelSlopes?: Float64Array; // a [K]
+  readonly centre?: number; // m0
+  /** Variance of the offsets among labels: how far a refit may move them. */
+  readonly offsetVariance: number;
+  /** From t to the logit of p; the strength here is the log of how many labels are expected among the best by the first score. */
+  readonly second?: BlendedCurves;
 }
+
+/** How many of a point's best labels make its strength, and among how many the expected ones are counted. */
+export const STRENGTH_DEPTH = 10;
+export const EXPECTED_DEPTH = 20;
 
 /** How often labels are in the training data. */
 export interface LabelFrequencies {

@@ -1,74 +1,70 @@
-// The calibrator's forward pass, one label at a time, for the edge and for single numbers; assembly/calibrator.ts has the
-// same in blocks. Both give the same numbers but for the last places of exp and log.
+// The calibrator's forward pass, one point at a time, for the edge and for single numbers; assembly/calibrator.ts has the same
+// in blocks. Both give the same numbers but for the last places of exp and log.
 
-import type { ScoreTerm } from "../core/calibrator.ts";
 import { deterministicExp, deterministicLog } from "../data/elementary.ts";
-import type { Calibrator, LabelFrequencies } from "./calibrator.ts";
+import { topLabels } from "../metrics/top.ts";
+import { type Calibrator, EXPECTED_DEPTH, type LabelFrequencies, STRENGTH_DEPTH } from "./calibrator.ts";
+import { blendedSlope, blendedValue, placeAmong, pointWeights, pruned, termValue } from "./curves.ts";
 
 /** A calibrator with what is the same for all points worked out. */
 export interface PreparedCalibrator {
-  readonly scores: readonly string[];
-  /** The terms that weigh anything. */
-  readonly terms: readonly ScoreTerm[];
-  readonly weights: Float64Array;
-  readonly varianceWeight: number;
-  readonly logVarianceRange: readonly [low: number, high: number];
-  /** Of each label: intercept and frequency; 1 + a_k; u_k - a_k centre. */
-  readonly labelTerms: Float64Array;
+  /** Without the terms that weigh nothing. */
+  readonly calibrator: Calibrator;
+  /** Of each label: its place among the knots; 1 + a_k; u_k - a_k centre. */
+  readonly places: Float64Array;
   readonly slopes: Float64Array;
   readonly shifts: Float64Array;
 }
 
-/** log((n_k + 1/2) / (N + 1)) of each label. */
-export function logFrequencies({ labelCounts, points }: LabelFrequencies): Float64Array {
-  return Float64Array.from(labelCounts, (count) => deterministicLog((count + 0.5) / (points + 1)));
+/** What a point's own scores make of the curves. */
+export interface CalibratedPoint {
+  readonly first: Float64Array;
+  readonly second?: Float64Array;
+}
+
+/** log((n + 1/2) / (N + 1)) */
+export function logFrequency(count: number, points: number): number {
+  return deterministicLog((count + 0.5) / (points + 1));
 }
 
 /** For labels as often in the training data as given; those the calibrator has not seen have no effects of their own. */
 export function prepareCalibrator(calibrator: Calibrator, frequencies: LabelFrequencies): PreparedCalibrator {
-  const { terms, weights, intercept, frequencyWeight, centre, labelOffsets, labelSlopes } = calibrator;
-  const weighty = terms.flatMap((term, t) => ((weights[t] as number) > 0 ? [{ term, t }] : []));
-  const labelTerms = logFrequencies(frequencies).map((value) => intercept + frequencyWeight * value);
+  const { first, second, labelOffsets, labelSlopes, centre = 0 } = calibrator;
+  const { labelCounts, points } = frequencies;
+  const places = Float64Array.from(labelCounts, (count) =>
+    placeAmong(first.labelKnots, logFrequency(count, points)),
+  );
+  const slopeOf = (label: number): number => labelSlopes?.[label] ?? 0;
   return {
-    scores: calibrator.scores,
-    terms: weighty.map(({ term }) => term),
-    weights: Float64Array.from(weighty, ({ t }) => weights[t] as number),
-    varianceWeight: calibrator.varianceWeight,
-    logVarianceRange: calibrator.logVarianceRange,
-    labelTerms,
-    slopes: labelTerms.map((_, k) => 1 + (labelSlopes[k] ?? 0)),
-    shifts: labelTerms.map((_, k) => (labelOffsets[k] ?? 0) - (labelSlopes[k] ?? 0) * centre),
+    calibrator: { ...calibrator, first: pruned(first), ...(second && { second: pruned(second) }) },
+    places,
+    slopes: places.map((_, k) => 1 + slopeOf(k)),
+    shifts: places.map((_, k) => (labelOffsets[k] ?? 0) - slopeOf(k) * centre),
   };
 }
 
-/** What the variance of a point adds to z, the same for all labels. */
-export function pointTerm(prepared: PreparedCalibrator, variance: number): number {
-  if (prepared.varianceWeight === 0) return 0;
-  const [low, high] = prepared.logVarianceRange;
-  return prepared.varianceWeight * Math.min(high, Math.max(low, deterministicLog(variance)));
+/** Strength of a point from the mean of its ten best first scores, or from its variance. */
+export function pointStrength({ strength }: Calibrator, best: ArrayLike<number>, variance = 1): number {
+  return strength ? termValue(strength, meanOf(best)) : deterministicLog(variance);
 }
 
-/** Root of x^2 + (2 width)^2, and the soft positive part made of it; below 0 without cancellation. */
-function softHinge(x: number, width: number): { root: number; hinge: number } {
-  const spread = 4 * width * width;
-  const root = Math.sqrt(x * x + spread);
-  const half = (Math.abs(x) + root) * 0.5;
-  return { root, hinge: x >= 0 ? half : (spread * 0.25) / half };
+/** The mean, 0 of nothing. */
+export function meanOf(values: ArrayLike<number>): number {
+  let sum = 0;
+  for (let i = 0; i < values.length; i++) sum += values[i] as number;
+  return sum / Math.max(1, values.length);
 }
 
-/** Value of a term at a score. */
-export function termValue({ shape, centre, width }: ScoreTerm, score: number): number {
-  const x = score - centre;
-  if (shape === "linear") return x;
-  const { hinge } = softHinge(x, width);
-  return shape === "hinge" ? hinge : deterministicLog(hinge);
+/** Log of a number of expected labels. */
+export function logOfExpected(labels: number): number {
+  return deterministicLog(labels + 1e-3);
 }
 
-/** Derivative of a term: 1; hinge / root; 1 / root. */
-export function termSlope({ shape, centre, width }: ScoreTerm, score: number): number {
-  if (shape === "linear") return 1;
-  const { root, hinge } = softHinge(score - centre, width);
-  return shape === "hinge" ? hinge / root : 1 / root;
+/** Log of how many labels are expected among those with these logits. */
+export function logExpected(logits: Iterable<number>): number {
+  let sum = 0;
+  for (const logit of logits) sum += logistic(logit);
+  return logOfExpected(sum);
 }
 
 /** 1 / (1 + e^-x), both tails to their relative accuracy. */
@@ -77,30 +73,61 @@ export function logistic(x: number): number {
   return (x < 0 ? e : 1) / (1 + e);
 }
 
-/** log(p / (1 - p)) of a label with these scores; `point` is pointTerm(). */
-export function calibratedLogit(
+const scoresOf = (all: readonly ArrayLike<number>[], label: number): number[] =>
+  all.map((values) => values[label] as number);
+
+/** Looks at a point as a whole: `scores` has all labels' of each kind. */
+export function calibratePoint(
   prepared: PreparedCalibrator,
+  scores: readonly ArrayLike<number>[],
+  variance?: number,
+): CalibratedPoint {
+  const { calibrator } = prepared;
+  const labels = prepared.places.length;
+  const [leading = []] = scores;
+  const best = topLabels(leading, 1, labels, Math.min(EXPECTED_DEPTH, labels));
+  const strengths = Array.from(best.subarray(0, STRENGTH_DEPTH), (label) => leading[label] as number);
+  const strength = pointStrength(calibrator, strengths, variance);
+  const first = pointWeights(calibrator.first, placeAmong(calibrator.first.pointKnots, strength));
+  if (!calibrator.second) return { first };
+  const expected = logExpected(
+    Array.from(best, (label) => firstLogit(prepared, { first }, label, scoresOf(scores, label))),
+  );
+  const place = placeAmong(calibrator.second.pointKnots, expected);
+  return { first, second: pointWeights(calibrator.second, place) };
+}
+
+/** The logit before the point is looked at as a whole. */
+function firstLogit(
+  { calibrator, places, slopes, shifts }: PreparedCalibrator,
+  { first }: CalibratedPoint,
   label: number,
   scores: ArrayLike<number>,
-  point: number,
 ): number {
-  const { terms, weights, labelTerms, slopes, shifts } = prepared;
-  let z = point + (labelTerms[label] as number);
-  for (let t = 0; t < terms.length; t++) {
-    const term = terms[t] as ScoreTerm;
-    z += (weights[t] as number) * termValue(term, scores[term.score] as number);
-  }
+  const z = blendedValue(calibrator.first, first, places[label] as number, scores);
   return (shifts[label] as number) + (slopes[label] as number) * z;
 }
 
-/** The probability of a label with these scores. */
-export function calibratedProbability(
+/** log(p / (1 - p)) of a label of that point with these scores. */
+export function calibratedLogit(
   prepared: PreparedCalibrator,
+  point: CalibratedPoint,
   label: number,
   scores: ArrayLike<number>,
-  point: number,
 ): number {
-  return logistic(calibratedLogit(prepared, label, scores, point));
+  const logit = firstLogit(prepared, point, label, scores);
+  const { second } = prepared.calibrator;
+  return second && point.second ? blendedValue(second, point.second, 0, [logit]) : logit;
+}
+
+/** The probability of a label of that point with these scores. */
+export function calibratedProbability(
+  prepared: PreparedCalibrator,
+  point: CalibratedPoint,
+  label: number,
+  scores: ArrayLike<number>,
+): number {
+  return logistic(calibratedLogit(prepared, point, label, scores));
 }
 
 /**
@@ -109,18 +136,22 @@ export function calibratedProbability(
  */
 export function calibratedDeviation(
   prepared: PreparedCalibrator,
+  point: CalibratedPoint,
   label: number,
   scores: ArrayLike<number>,
-  point: number,
   deviations: ArrayLike<number>,
 ): number {
-  const { terms, weights, slopes } = prepared;
+  const { first, second } = prepared.calibrator;
   let spread = 0;
-  for (let t = 0; t < terms.length; t++) {
-    const term = terms[t] as ScoreTerm;
-    const slope = (weights[t] as number) * termSlope(term, scores[term.score] as number);
-    spread += slope * (deviations[term.score] as number);
+  for (let j = 0; j < deviations.length; j++) {
+    const slope = blendedSlope(first, point.first, prepared.places[label] as number, scores, j);
+    spread += slope * (deviations[j] as number);
   }
-  const p = calibratedProbability(prepared, label, scores, point);
-  return Math.min(0.5, p * (1 - p) * (slopes[label] as number) * spread);
+  spread *= prepared.slopes[label] as number;
+  if (second && point.second) {
+    const logit = firstLogit(prepared, point, label, scores);
+    spread *= blendedSlope(second, point.second, 0, [logit], 0);
+  }
+  const p = calibratedProbability(prepared, point, label, scores);
+  return Math.min(0.5, p * (1 - p) * spread);
 }

@@ -1,14 +1,17 @@
 // Calibration in blocks: probabilities of whole matrices of scores, and the sums a fit takes over pairs of a point and a
-// label.
+// label. assembly/calibrator.ts has the formulas.
 
 import { sameSize, wholeNumber } from "./check.ts";
 import type { Core, Precision } from "./core.ts";
 import { ArgumentError } from "./errors.ts";
 import { type Integers, integers, type Matrix, matrix, matrixFrom, Scope, scoped } from "./matrix.ts";
-import { alike, hasShape, isVector } from "./shapes.ts";
+import { alike, hasShape } from "./shapes.ts";
 
-/** Rising functions of x = score - centre: x, a soft positive part of x (its corner of this width), the log of that. */
-export type TermShape = "linear" | "hinge" | "log";
+/**
+ * Rising functions of x = score - centre: x; a soft positive part of x, its corner of this width; the log of that; and these
+ * two turned about the centre, one that levels off there and one that climbs towards it.
+ */
+export type TermShape = "linear" | "hinge" | "log" | "cap" | "limit";
 
 /** One function of one score. */
 export interface ScoreTerm {
@@ -20,13 +23,14 @@ export interface ScoreTerm {
   readonly width: number;
 }
 
-const SHAPES: readonly TermShape[] = ["linear", "hinge", "log"];
+/** In the order of the kernel. */
+export const TERM_SHAPES: readonly TermShape[] = ["linear", "hinge", "log", "cap", "limit"];
 
 /** The terms as the kernels read them. */
 function termTables(core: Core, precision: Precision, terms: readonly ScoreTerm[], scope: Scope) {
   const kinds = integers(
     core,
-    terms.flatMap(({ score, shape }) => [score, SHAPES.indexOf(shape)]),
+    terms.flatMap(({ score, shape }) => [score, TERM_SHAPES.indexOf(shape)]),
   );
   const places = terms.flatMap(({ centre, width }) => [centre, 4 * width * width]);
   return {
@@ -35,14 +39,15 @@ function termTables(core: Core, precision: Precision, terms: readonly ScoreTerm[
   };
 }
 
-function checkTerms(terms: readonly ScoreTerm[], scores: number): void {
+/** Terms of so many scores that a kernel can read. */
+export function checkTerms(terms: readonly ScoreTerm[], scores: number): void {
   for (const { score, shape, centre, width } of terms) {
     wholeNumber("terms", score, 0, scores - 1);
     const fits = Number.isFinite(centre) && Number.isFinite(width) && (shape === "linear" || width > 0);
-    if (!SHAPES.includes(shape) || !fits)
+    if (!TERM_SHAPES.includes(shape) || !fits)
       throw new ArgumentError(
         "terms",
-        `found ${shape} at ${centre} of width ${width}, expected ${SHAPES.join(", ")} with a centre and a width above 0`,
+        `found ${shape} at ${centre} of width ${width}, expected ${TERM_SHAPES.join(", ")} with a centre and a width above 0`,
       );
   }
 }
@@ -52,12 +57,11 @@ export interface CalibrationArguments {
   /** One matrix [rows,K] for each score. */
   scores: readonly Matrix[];
   terms: readonly ScoreTerm[];
-  /** Of each term. */
-  weights: ArrayLike<number>;
-  /** What is added to z for each row and each label. */
-  point: ArrayLike<number>;
-  label: ArrayLike<number>;
-  /** The logit is shift + slope z, for each label. */
+  /** Of each row and each gate of the labels: a constant and the weights of the terms. */
+  weights: Float64Array; // [rows, gates, 1 + terms]
+  gates: number;
+  /** Of each label: its place among the gates, and the logit is shift + slope z. */
+  place: ArrayLike<number>;
   slope: ArrayLike<number>;
   shift: ArrayLike<number>;
   /** Write logits: they rank as the probabilities do, and never tie at 1. */
@@ -68,16 +72,16 @@ export interface CalibrationArguments {
 
 /** Probabilities (or logits) of a block of scores. */
 export function calibrateScores(given: CalibrationArguments): Matrix {
-  const { scores, terms, weights, point, label, slope, shift, logit = false, out } = given;
+  const { scores, terms, weights, gates, place, slope, shift, logit = false, out } = given;
   const { core, precision, rows, columns } = out;
   alike({ out, ...Object.fromEntries(scores.map((score, i) => [`scores[${i}]`, score])) });
   scores.forEach((score, i) => {
     hasShape(`scores[${i}]`, score, rows, columns);
   });
   checkTerms(terms, scores.length);
-  sameSize("weights", "elements", weights.length, terms.length);
-  sameSize("point", "elements", point.length, rows);
-  for (const [name, values] of Object.entries({ label, slope, shift }))
+  wholeNumber("gates", gates, 1);
+  sameSize("weights", "elements", weights.length, rows * gates * (1 + terms.length));
+  for (const [name, values] of Object.entries({ place, slope, shift }))
     sameSize(name, "elements", values.length, columns);
   return scoped((scope) => {
     const vector = (values: ArrayLike<number>) =>
@@ -91,9 +95,9 @@ export function calibrateScores(given: CalibrationArguments): Matrix {
       terms.length,
       kinds.address,
       places.address,
+      gates,
       vector(weights),
-      vector(point),
-      vector(label),
+      vector(place),
       vector(slope),
       vector(shift),
       logit,
@@ -104,118 +108,137 @@ export function calibrateScores(given: CalibrationArguments): Matrix {
   });
 }
 
-/** Loss of some parameters over the pairs, with its derivatives. */
-export interface PairStatistics {
-  loss: number;
-  gradient: Float64Array; // [J]
-  /** Lower triangle row by row, where asked for. */
-  curvature: Float64Array; // [J (J + 1) / 2]
-}
-
 /** Pairs of a point and a label, those of a label together. */
 export interface PairArrays {
   /** Of each score, its value at each pair. */
   scores: readonly ArrayLike<number>[];
   /** Pairs of label k are labelStart[k] to labelStart[k + 1]. */
   labelStart: Int32Array; // [K + 1]
-  /** log v of the point of each pair. */
-  pointLog: ArrayLike<number>;
   /** Weight of each pair: above 0 where the label is present, below where it is absent. */
   signedWeight: ArrayLike<number>;
-  /** Log frequency of each label. */
-  labelLog: ArrayLike<number>; // [K]
 }
 
-/** Pairs in the memory of a core, with the terms of a calibrator. Parameters: intercept, a weight a term, frequency, variance. */
+/** The curves to blend: their terms, and the place of each pair among the gates of labels and of points. */
+export interface PairCurves {
+  terms: readonly ScoreTerm[];
+  labelGates: number;
+  pointGates: number;
+  labelPlace: ArrayLike<number>;
+  pointPlace: ArrayLike<number>;
+}
+
+/** Offsets of labels with their variances by the curvature of the loss. */
+export interface FittedOffsets {
+  offsets: Float64Array; // [K]
+  variances: Float64Array; // [K]
+}
+
+/** So many columns have their sums in the memory of a thread. */
+const MOST_COLUMNS = 500;
+
+/** Pairs in the memory of a core. Parameters: for each gate of the labels, for each of the points, a constant and a weight a term. */
 export class ScorePairs {
   readonly core: Core;
   readonly pairs: number;
   readonly labels: number;
-  readonly columns: number; // J
-  readonly #terms: number;
+  /** Parameters of one curve, and of all. */
+  readonly width: number;
+  readonly columns: number;
   readonly #scope = new Scope();
   /** Pads the pairs to an even number. */
   readonly #count: number;
-  readonly #scores: Matrix;
-  readonly #label: Integers;
   readonly #start: Integers;
-  readonly #pointLog: Matrix;
-  readonly #labelLog: Matrix;
   readonly #signedWeight: Matrix;
-  readonly #kinds: Integers;
-  readonly #places: Matrix;
+  /** First arguments of every kernel over pairs. */
+  readonly #design: () => [number, number, number, number, number, number, number, number, number];
 
-  constructor(core: Core, terms: readonly ScoreTerm[], given: PairArrays) {
-    const { scores, labelStart, pointLog, signedWeight, labelLog } = given;
+  constructor(core: Core, { terms, labelGates, pointGates, ...places }: PairCurves, given: PairArrays) {
+    const { scores, labelStart, signedWeight } = given;
     checkTerms(terms, scores.length);
     this.core = core;
     this.labels = labelStart.length - 1;
     this.pairs = labelStart[this.labels] as number;
-    this.columns = terms.length + 3;
-    this.#terms = terms.length;
+    this.width = terms.length + 1;
+    this.columns =
+      this.width * wholeNumber("labelGates", labelGates, 1) * wholeNumber("pointGates", pointGates, 1);
+    wholeNumber("parameters", this.columns, 1, MOST_COLUMNS);
     this.#count = this.pairs + (this.pairs % 2);
-    for (const values of [...scores, pointLog, signedWeight])
-      sameSize("pairs", "elements", values.length, this.pairs);
-    sameSize("labelLog", "elements", labelLog.length, this.labels);
-    const keep = this.#scope;
-    this.#scores = keep.keep(matrix(core, scores.length, this.#count, "f64"));
+    const held = this.#scope.keep(matrix(core, scores.length, this.#count, "f64"));
     scores.forEach((values, i) => {
-      this.#scores.block(i, 0, 1, this.pairs).set(values);
+      this.#put(held.block(i, 0, 1, this.pairs), values);
     });
-    this.#label = keep.keep(integers(core, this.#count));
-    const label = this.#label.view();
-    for (let k = 0; k < this.labels; k++) label.fill(k, labelStart[k] as number, labelStart[k + 1] as number);
     const padded = (values: ArrayLike<number>): Matrix => {
-      const held = keep.keep(matrix(core, 1, this.#count, "f64"));
-      held.block(0, 0, 1, this.pairs).set(values);
-      return held;
+      const vector = this.#scope.keep(matrix(core, 1, this.#count, "f64"));
+      this.#put(vector.block(0, 0, 1, this.pairs), values);
+      return vector;
     };
-    this.#start = keep.keep(integers(core, labelStart));
-    this.#pointLog = padded(pointLog);
+    this.#start = this.#scope.keep(integers(core, labelStart));
     this.#signedWeight = padded(signedWeight);
-    this.#labelLog = keep.keep(matrixFrom(core, 1, this.labels, labelLog, "f64"));
-    const { kinds, places } = termTables(core, "f64", terms, keep);
-    this.#kinds = kinds;
-    this.#places = places;
-  }
-
-  #design(): [number, number, number, number, number, number, number, number] {
-    return [
+    const [labelPlace, pointPlace] = [padded(places.labelPlace), padded(places.pointPlace)];
+    const table = termTables(core, "f64", terms, this.#scope);
+    this.#design = () => [
       this.#count,
-      this.#scores.address,
-      this.#terms,
-      this.#kinds.address,
-      this.#places.address,
-      this.#label.address,
-      this.#pointLog.address,
-      this.#labelLog.address,
+      held.address,
+      terms.length,
+      table.kinds.address,
+      table.places.address,
+      labelGates,
+      pointGates,
+      labelPlace.address,
+      pointPlace.address,
     ];
   }
 
-  /** The weighted loss with logits shift_k + slope_k z. Summed in one order whatever the number of threads. */
-  statistics(
+  #put(to: Matrix, values: ArrayLike<number>): void {
+    sameSize("pairs", "elements", values.length, this.pairs);
+    to.set(values);
+  }
+
+  /** Weighted loss of the logits offset + z, and its gradient. */
+  loss(parameters: ArrayLike<number>, offsets: Float64Array): { value: number; gradient: Float64Array } {
+    const sums = this.#statistics(parameters, offsets, [], 1 + this.columns);
+    return { value: sums[0] as number, gradient: sums.slice(1) };
+  }
+
+  /** Curvature of the loss by some of the parameters, a lower triangle row by row: estimated from one pair of `stride`. */
+  curvature(
     parameters: ArrayLike<number>,
-    effects: { slope: ArrayLike<number>; shift: ArrayLike<number> },
-    curvature: boolean,
-  ): PairStatistics {
-    const { core, columns } = this;
-    sameSize("parameters", "elements", parameters.length, columns);
-    for (const [name, values] of Object.entries(effects))
-      sameSize(name, "elements", values.length, this.labels);
-    const size = core.kernels.pairStatisticsSize(this.#terms);
-    const tasks = core.kernels.pairTasks(this.#count);
-    const sums = scoped((scope) => {
-      const vector = (values: ArrayLike<number>) =>
-        scope.keep(matrixFrom(core, 1, values.length, values, "f64")).address;
-      const out = scope.keep(matrix(core, tasks, size, "f64"));
+    offsets: Float64Array,
+    columns: readonly number[],
+    stride = 1,
+  ): Float64Array {
+    for (const column of columns) wholeNumber("columns", column, 0, this.columns - 1);
+    const size = (columns.length * (columns.length + 1)) / 2;
+    if (size === 0) return new Float64Array(0);
+    const sums = this.#statistics(parameters, offsets, columns, size, wholeNumber("stride", stride, 1));
+    return sums.map((sum) => sum * stride);
+  }
+
+  /** Sums over all pairs: each task's own, added in the order of the tasks whatever the number of threads. */
+  #statistics(
+    parameters: ArrayLike<number>,
+    offsets: Float64Array,
+    columns: readonly number[],
+    size: number,
+    stride = 1,
+  ): Float64Array {
+    const { core } = this;
+    sameSize("parameters", "elements", parameters.length, this.columns);
+    return scoped((scope) => {
+      const out = scope.keep(matrix(core, core.kernels.pairTasks(this.#count), size, "f64"));
+      const held = scope.keep(matrixFrom(core, 1, parameters.length, parameters, "f64"));
+      const added = scope.keep(matrix(core, 1, this.#count, "f64"));
+      this.#put(added.block(0, 0, 1, this.pairs), offsets);
+      const chosen = scope.keep(integers(core, columns));
       core.kernels.pairStatistics(
         ...this.#design(),
-        vector(effects.slope),
-        vector(effects.shift),
-        this.#signedWeight.address,
-        vector(parameters),
-        curvature,
+        held.address,
         out.address,
+        added.address,
+        this.#signedWeight.address,
+        chosen.address,
+        columns.length,
+        stride,
       );
       const written = out.view();
       const total = new Float64Array(size);
@@ -223,66 +246,54 @@ export class ScorePairs {
         total[i % size] = (total[i % size] as number) + (written[i] as number);
       return total;
     });
-    return {
-      loss: sums[0] as number,
-      gradient: sums.slice(1, 1 + columns),
-      curvature: sums.slice(1 + columns),
-    };
   }
 
   /** z of every pair. */
   logits(parameters: ArrayLike<number>): Float64Array {
-    return scoped((scope) =>
-      scope.keep(this.#logits(parameters)).toArray().slice(0, this.pairs),
-    ) as Float64Array;
-  }
-
-  #logits(parameters: ArrayLike<number>): Matrix {
     const { core } = this;
     sameSize("parameters", "elements", parameters.length, this.columns);
-    const z = matrix(core, 1, this.#count, "f64");
-    const held = matrixFrom(core, 1, parameters.length, parameters, "f64");
-    core.kernels.pairLogits(...this.#design(), held.address, z.address);
-    held.free();
-    return z;
+    return scoped((scope) => {
+      const z = scope.keep(matrix(core, 1, this.#count, "f64"));
+      const held = scope.keep(matrixFrom(core, 1, parameters.length, parameters, "f64"));
+      core.kernels.pairLogits(...this.#design(), held.address, z.address);
+      return z.block(0, 0, 1, this.pairs).toArray() as Float64Array;
+    });
   }
 
-  /** Fits the effects of every label beside common parameters; `begin` is where its search begins. */
-  labelEffects(parameters: ArrayLike<number>, prior: EffectPrior, begin: LabelEffects): FittedEffects {
+  /**
+   * The offset of each label beside these logits, expected near `mean` with this variance, from the pairs that
+   * `takes` names (default all); the search begins at `begin`.
+   */
+  labelOffsets(
+    logits: Float64Array,
+    { mean, variance }: { mean: Float64Array; variance: number },
+    begin: Float64Array,
+    takes?: (pair: number) => boolean,
+  ): FittedOffsets {
     const { core, labels } = this;
+    sameSize("logits", "elements", logits.length, this.pairs);
     return scoped((scope) => {
-      const z = scope.keep(this.#logits(parameters));
-      const vector = (values: ArrayLike<number>): Matrix => {
-        const held = scope.keep(matrixFrom(core, 1, values.length, values, "f64"));
-        isVector("effects", held, labels);
-        return held;
-      };
-      const mean = { offsets: vector(prior.mean.offsets), slopes: vector(prior.mean.slopes) };
-      const [offsets, slopes] = [vector(begin.offsets), vector(begin.slopes)];
-      const make = () => scope.keep(matrix(core, 1, labels, "f64"));
-      const [offsetVariances, slopeVariances] = [make(), make()];
-      core.kernels.labelEffects(
+      const z = scope.keep(matrixFrom(core, 1, this.pairs, logits, "f64"));
+      const vector = (values: ArrayLike<number>) => scope.keep(matrixFrom(core, 1, labels, values, "f64"));
+      const [offsets, variances] = [vector(begin), vector(begin)];
+      const weight = takes ? scope.keep(matrix(core, 1, this.#count, "f64")) : this.#signedWeight;
+      if (takes) {
+        const all = this.#signedWeight.view();
+        weight.set(all.map((own, pair) => (takes(pair) ? own : 0)));
+      }
+      core.kernels.labelOffsets(
         labels,
         this.#start.address,
         z.address,
-        this.#signedWeight.address,
-        prior.centre,
-        1 / prior.offsetVariance,
-        1 / prior.slopeVariance,
-        ...prior.slopeRange,
-        mean.offsets.address,
-        mean.slopes.address,
+        weight.address,
+        1 / variance,
+        vector(mean).address,
         offsets.address,
-        slopes.address,
-        offsetVariances.address,
-        slopeVariances.address,
+        variances.address,
       );
-      const read = (held: Matrix) => held.toArray() as Float64Array;
       return {
-        offsets: read(offsets),
-        slopes: read(slopes),
-        offsetVariances: read(offsetVariances),
-        slopeVariances: read(slopeVariances),
+        offsets: offsets.toArray() as Float64Array,
+        variances: variances.toArray() as Float64Array,
       };
     });
   }
@@ -290,25 +301,4 @@ export class ScorePairs {
   free(): void {
     this.#scope.free();
   }
-}
-
-/** What a label adds: its logit is z + offset + slope (z - centre). */
-export interface LabelEffects {
-  offsets: Float64Array; // u [K]
-  slopes: Float64Array; // a [K]
-}
-
-/** Effects with their variances by the curvature of the loss. */
-export interface FittedEffects extends LabelEffects {
-  offsetVariances: Float64Array;
-  slopeVariances: Float64Array;
-}
-
-/** Where effects are expected before any pair is seen. */
-export interface EffectPrior {
-  mean: LabelEffects;
-  offsetVariance: number; // t1
-  slopeVariance: number; // t2
-  slopeRange: readonly [low: number, high: number];
-  centre: number; // m0
 }

@@ -41,11 +41,12 @@ interface Job {
   note: (text: string) => void;
 }
 
-/** Trains a model. Points without labels say nothing and are left out. */
+/** Trains a model of latent functions. Points without labels say nothing and are left out. */
 export async function train(
   dataset: Dataset,
   options: TrainOptions & RunOptions & { likelihood: "bernoulli" },
 ): Promise<LatentModel>;
+/** Trains a model. Points without labels say nothing and are left out. */
 export async function train(dataset: Dataset, options?: TrainOptions & RunOptions): Promise<TrainedModel>;
 export async function train(
   dataset: Dataset,

@@ -11,11 +11,11 @@ import { modelDigest, numbersDigest, tinyTraining } from "../support/training.ts
 const recorded = {
   linear: {
     numbers: "eaaed1bd76984b43f9fdeeac16758acc6585b587004baf6af018a86ab86437c3",
-    file: "2e46d093977d6fbe41098874960f9da0c5240ffd94673ab769e67df22cf99bfa",
+    file: "d4537df50eab10529adcc14eb32fd7394aad9f15c52373af407db6e554942775",
   },
   combined: {
     numbers: "89f7c0b66ed51ad1090104dbb7d57d93e18124271bdeab38e11e774050744618",
-    file: "6380f2a10033a0587378414246d355f709b4310866b957554432a478528a57de",
+    file: "114f2184cfa90efb3406b5e476e378500857dd1c1dae4f30051ea9995a3e850f",
   },
 };
 

@@ -1,0 +1,180 @@
+// The pairs of a point and a label that a calibrator is fitted on: every label a point has, the best labels of each point,
+// and of all the others every so many, which count for those between. Blocks of scores come one after another and only
+// the chosen pairs are kept: points times labels do not fit into memory.
+
+import type { PairArrays } from "../core/calibrator.ts";
+import { sameSize, wholeNumber } from "../core/check.ts";
+import type { Matrix, RealArray } from "../core/matrix.ts";
+import type { Lists } from "../core/pattern.ts";
+import { topK } from "../core/select.ts";
+import { type Growable, growableFloats, growableIntegers } from "../data/growable.ts";
+import { hashInteger } from "../data/hash.ts";
+import { EXPECTED_DEPTH, STRENGTH_DEPTH } from "./calibrator.ts";
+import { meanOf } from "./forward.ts";
+import { guessOf } from "./terms.ts";
+
+/** Scores of some points, made without the points' own labels: left out one at a time, or held out. */
+export interface HeldOutBlock {
+  /** One matrix [rows,K] for each score. */
+  scores: readonly Matrix[];
+  /** Which points these are: rows of the labels. */
+  rows: ArrayLike<number>;
+}
+
+/** The chosen pairs, those of a label together in the order of their rows. */
+export interface HeldOutPairs extends PairArrays {
+  scores: Float64Array[];
+  signedWeight: Float64Array;
+  row: Int32Array;
+  label: Int32Array;
+  /** 1 for the best labels of a point by the first score. */
+  isBest: Uint8Array;
+  /** Of each row the mean of its ten best first scores. */
+  strengths: Float64Array;
+}
+
+/** Labels of a point that are always taken, by each of the scores. */
+const BEST = EXPECTED_DEPTH;
+/** About so many of a point's other labels. */
+const OTHERS = 20;
+/** Pairs beyond which only some of the points are taken. */
+const MOST_PAIRS = 2_000_000;
+
+/** Rows to score for a calibrator: all, or where they would make too many pairs a part of them, chosen by a hash. */
+export function calibrationRows(points: number, mostPairs: number = MOST_PAIRS): Int32Array {
+  const limit = (mostPairs / (BEST + OTHERS) / Math.max(1, points)) * 2 ** 32;
+  const rows = Array.from({ length: points }, (_, row) => row);
+  return Int32Array.from(limit >= 2 ** 32 ? rows : rows.filter((row) => hashInteger(row, 1) < limit));
+}
+
+/** Takes blocks of scores and gives the chosen pairs. */
+export class PairCollector {
+  readonly #labels: Lists;
+  readonly #count: number; // K
+  readonly #guess: (score: number) => number;
+  readonly #scores: Growable<Float32Array>[];
+  readonly #label = growableIntegers();
+  readonly #row = growableIntegers();
+  readonly #isBest = growableIntegers();
+  readonly #signedWeight = growableFloats();
+  readonly #strengths: Float64Array;
+  /** The row in which each label was last chosen. */
+  readonly #lastChosen: Int32Array;
+
+  /** Labels of the points that blocks speak of; labels beyond K are not known to the model and are left out. */
+  constructor(scores: readonly string[], labels: Lists, labelCount: number) {
+    this.#guess = guessOf(scores);
+    this.#labels = labels;
+    this.#count = labelCount;
+    this.#scores = scores.map(() => growableFloats());
+    this.#strengths = new Float64Array(labels.rowStart.length - 1);
+    this.#lastChosen = new Int32Array(labelCount).fill(-1);
+  }
+
+  add({ scores, rows }: HeldOutBlock): void {
+    sameSize("scores", "matrices", scores.length, this.#scores.length);
+    const depth = Math.min(BEST, this.#count);
+    const best = scores.map((score) => {
+      sameSize("scores", "columns", score.columns, this.#count);
+      sameSize("scores", "rows", score.rows, rows.length);
+      return topK(score, depth);
+    });
+    const values = scores.map((score) => score.toArray());
+    for (let i = 0; i < rows.length; i++) {
+      const row = wholeNumber("rows", rows[i] as number, 0, this.#strengths.length - 1);
+      const strongest = best[0]?.values.subarray(i * depth, i * depth + Math.min(depth, STRENGTH_DEPTH));
+      this.#strengths[row] = meanOf(strongest ?? []);
+      const take = (label: number, signedWeight: number, isBest: boolean) => {
+        this.#label.push(label);
+        this.#row.push(row);
+        this.#isBest.push(isBest ? 1 : 0);
+        this.#signedWeight.push(signedWeight);
+        values.forEach((all, j) => {
+          this.#scores[j]?.push(all[i * this.#count + label] as number);
+        });
+      };
+      this.#choose(
+        row,
+        best.map(({ indices }) => indices.subarray(i * depth, (i + 1) * depth)),
+        (values[0] as RealArray).subarray(i * this.#count, (i + 1) * this.#count),
+        take,
+      );
+    }
+  }
+
+  /** Gives the pairs of a row to `take`. */
+  #choose(
+    row: number,
+    best: readonly Int32Array[],
+    leading: RealArray,
+    take: (label: number, signedWeight: number, isBest: boolean) => void,
+  ): void {
+    const { rowStart, labelIndex } = this.#labels;
+    const own = labelIndex.subarray(rowStart[row], rowStart[row + 1]);
+    const present = new Set(own);
+    const once = (label: number, isBest: boolean) => {
+      if (label >= this.#count || this.#lastChosen[label] === row) return;
+      this.#lastChosen[label] = row;
+      take(label, present.has(label) ? 1 : -1, isBest);
+    };
+    best.forEach((labels, j) => {
+      for (const label of labels) once(label, j === 0);
+    });
+    for (const label of own) once(label, false);
+    this.#comb(row, leading, take);
+  }
+
+  /**
+   * Takes some of the other labels, each with a chance in proportion to its guess and with one over that chance as its
+   * weight: a comb laid over the running sum of the chances, which begins elsewhere in each row.
+   */
+  #comb(
+    row: number,
+    leading: RealArray,
+    take: (label: number, signedWeight: number, isBest: boolean) => void,
+  ): void {
+    let total = 0;
+    for (let label = 0; label < this.#count; label++)
+      if (this.#lastChosen[label] !== row) total += this.#guess(leading[label] as number);
+    const scale = OTHERS / total;
+    let reached = hashInteger(row) / 2 ** 32;
+    for (let label = 0; label < this.#count; label++) {
+      if (this.#lastChosen[label] === row) continue;
+      const chance = Math.min(1, scale * this.#guess(leading[label] as number));
+      reached += chance;
+      if (reached < 1) continue;
+      reached -= 1;
+      take(label, -1 / chance, false);
+    }
+  }
+
+  /** All pairs that were chosen, in the order of their labels. */
+  finish(): HeldOutPairs {
+    const pairs = this.#label.length;
+    const label = this.#label.data;
+    const labelStart = new Int32Array(this.#count + 1);
+    for (let e = 0; e < pairs; e++) {
+      const after = (label[e] as number) + 1;
+      labelStart[after] = (labelStart[after] as number) + 1;
+    }
+    for (let k = 0; k < this.#count; k++)
+      labelStart[k + 1] = (labelStart[k + 1] as number) + (labelStart[k] as number);
+    const order = new Int32Array(pairs);
+    const next = labelStart.slice();
+    for (let e = 0; e < pairs; e++) {
+      const k = label[e] as number;
+      order[next[k] as number] = e;
+      next[k] = (next[k] as number) + 1;
+    }
+    const reals = ({ data }: Growable<Float32Array>) => Float64Array.from(order, (e) => data[e] as number);
+    return {
+      scores: this.#scores.map(reals),
+      labelStart,
+      signedWeight: reals(this.#signedWeight),
+      row: Int32Array.from(order, (e) => this.#row.data[e] as number),
+      label: Int32Array.from(order, (e) => label[e] as number),
+      isBest: Uint8Array.from(order, (e) => this.#isBest.data[e] as number),
+      strengths: this.#strengths,
+    };
+  }
+}

@@ -1,0 +1,69 @@
+// Which rising functions of a score a calibrator is made of, by the name of the score.
+
+import type { ScoreTerm, TermShape } from "../core/calibrator.ts";
+import { ArgumentError } from "../core/errors.ts";
+import { logistic } from "./forward.ts";
+
+type Term = Omit<ScoreTerm, "score">;
+
+const linear: Term = { shape: "linear", centre: 0, width: 0 };
+const shaped = (shape: TermShape, width: number, ...centres: number[]): Term[] =>
+  centres.map((centre) => ({ shape, centre, width }));
+/** Soft logarithms of the positive part, by their widths. */
+const logarithms = (...widths: number[]): Term[] => widths.flatMap((width) => shaped("log", width, 0));
+
+interface KnownScore {
+  readonly terms: readonly Term[];
+  /** Strength of a point from the mean of its ten best. */
+  readonly strength: Term;
+  /** About how probable a label with this score is: says which labels are worth a look. */
+  readonly guess: (score: number) => number;
+}
+
+/** Scores of a Gaussian model lie about 0 to 1 and speak by their order of magnitude; utilities are logits already. */
+const KNOWN: Readonly<Record<string, KnownScore>> = {
+  gaussian: {
+    terms: [linear, ...logarithms(0.003, 0.01, 0.03, 0.1, 0.3), ...shaped("limit", 0.1, 1)],
+    strength: { shape: "log", centre: 0, width: 0.03 },
+    guess: (score) => 0.002 + Math.max(0, score),
+  },
+  stack: {
+    terms: [linear, ...logarithms(0.01, 0.03, 0.1), ...shaped("limit", 0.1, 1)],
+    strength: { shape: "log", centre: 0, width: 0.03 },
+    guess: (score) => 0.002 + Math.max(0, score),
+  },
+  utility: {
+    terms: [linear, ...shaped("hinge", 0.7, -6, -3, 0), ...shaped("cap", 0.7, -6, -3, 0)],
+    strength: linear,
+    guess: (score) => 1e-4 + logistic(score),
+  },
+};
+
+/** Of the second step, whose score is a logit. */
+export const LOGIT_TERMS: readonly ScoreTerm[] = [
+  linear,
+  ...shaped("hinge", 0.5, -6, -4, -2.5, -1, 0.5, 2),
+  ...shaped("cap", 0.5, -6, -4, -2.5, -1, 0.5, 2),
+].map((term) => ({ ...term, score: 0 }));
+
+function known(name: string): KnownScore {
+  const found = KNOWN[name];
+  if (found) return found;
+  const names = Object.keys(KNOWN).join(", ");
+  throw new ArgumentError("scores", `found ${JSON.stringify(name)}, expected names among ${names}`);
+}
+
+/** The terms of scores with these names: each score itself, and its bends. */
+export function termsOf(scores: readonly string[]): ScoreTerm[] {
+  return scores.flatMap((name, score) => known(name).terms.map((term) => ({ ...term, score })));
+}
+
+/** What the strength of a point is, by the first of its scores. */
+export function strengthOf([first = ""]: readonly string[]): ScoreTerm {
+  return { ...known(first).strength, score: 0 };
+}
+
+/** About how probable a label is, by the first of its scores. */
+export function guessOf([first = ""]: readonly string[]): (score: number) => number {
+  return known(first).guess;
+}
