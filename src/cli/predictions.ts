@@ -49,7 +49,7 @@ function jsonLine({ id, line, kept, known, labels, error }: Answer, keep: readon
     label,
     probability: round(probability),
     utility: round(utility),
-    deviation: round(deviation),
+    ...(deviation === undefined ? {} : { deviation: round(deviation) }),
   }));
   const carried = Object.fromEntries(keep.map((name, i) => [name, kept?.[i]]));
   return JSON.stringify({
