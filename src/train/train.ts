@@ -48,6 +48,7 @@ export async function train(
 ): Promise<LatentModel>;
 /** Trains a model. Points without labels say nothing and are left out. */
 export async function train(dataset: Dataset, options?: TrainOptions & RunOptions): Promise<TrainedModel>;
+/** Trains a model. */
 export async function train(
   dataset: Dataset,
   options: TrainOptions & RunOptions = {},
