@@ -9,6 +9,9 @@ export interface DataErrorParts {
   readonly expected: string;
   /** The kind of broken row, e.g. "duplicate feature". Absent when skipping a row would not help. */
   readonly reason?: string;
+  /** The columns or keys there are, where one was looked for in vain; the option `option` names another. */
+  readonly names?: readonly string[];
+  readonly option?: string;
   /** What is counted: lines of a file, or rows of a list in memory. Default "line". */
   readonly unit?: "line" | "row";
 }
@@ -21,6 +24,9 @@ export class DataError extends Error {
   readonly found: string;
   readonly expected: string;
   readonly reason: string | undefined;
+  /** The columns or keys of the file, where one was looked for in vain: a choice to offer for the option `option`. */
+  readonly names: readonly string[] | undefined;
+  readonly option: string | undefined;
 
   constructor(parts: DataErrorParts) {
     const place = parts.line > 0 ? `${parts.file}, ${parts.unit ?? "line"} ${parts.line}` : parts.file;
@@ -30,6 +36,8 @@ export class DataError extends Error {
     this.found = parts.found;
     this.expected = parts.expected;
     this.reason = parts.reason;
+    this.names = parts.names;
+    this.option = parts.option;
   }
 }
 

@@ -88,6 +88,28 @@ export class Intake {
     throw new DataError({ file: this.file, line, found, expected, unit: this.unit });
   }
 
+  /** Refuses the file, or with a reason the row: it has other columns or keys than `expected`, which an option names. */
+  missing(
+    line: number,
+    what: "column" | "key",
+    names: readonly string[],
+    expected: string,
+    option: string,
+    reason?: string,
+  ): never {
+    const { file, unit } = this;
+    throw new DataError({
+      file,
+      line,
+      unit,
+      found: names.length === 0 ? `no ${what}s` : `${what}s ${excerpt(names.join(", "), 200)}`,
+      expected: `${expected} (${this.option(option)} names another ${what})`,
+      names,
+      option,
+      ...(reason !== undefined && { reason }),
+    });
+  }
+
   /** Parses a row. Read leniently, a broken one is given up and counted. */
   attempt(line: number, parse: () => void): void {
     try {

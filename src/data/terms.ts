@@ -37,13 +37,13 @@ export function inverseFrequency(rules: TermRules, documents: number, documentFr
 /** 1 + ln count of small counts, which nearly all are. */
 const FREQUENCIES = Float64Array.from({ length: 64 }, (_, count) => 1 + deterministicLog(count));
 
-/** (1 + ln count) idf of each term, and what to divide them by. */
+/** (1 + ln count) idf of each term, into `weights`, and what to divide them by. */
 export function termWeights(
   rules: TermRules,
   counts: ArrayLike<number>,
   idf: (i: number) => number,
+  weights: Float64Array = new Float64Array(counts.length),
 ): { weights: Float64Array; length: number } {
-  const weights = new Float64Array(counts.length);
   let squares = 0;
   for (let i = 0; i < counts.length; i++) {
     const count = counts[i] as number;

@@ -36,6 +36,7 @@ export class TfidfVectoriser {
   readonly #scanner: TermScanner;
   readonly #counts: Int32Array; // of each column in the text being read
   readonly #idf: Float64Array;
+  #weights: Float64Array = new Float64Array(256); // of the row being weighed
 
   constructor(
     state: Omit<TfidfState, "version" | "documentFrequency"> & { documentFrequency: ArrayLike<number> },
@@ -93,7 +94,8 @@ export class TfidfVectoriser {
   /** Turns the counts of columns, which rise, into the weights of a row: (1 + ln count) idf, scaled to length 1. */
   weigh(columns: Int32Array, counts: Float32Array): void {
     const idf = (i: number): number => this.#idf[columns[i] as number] as number;
-    const { weights, length } = termWeights(this.#settings, counts, idf);
+    if (this.#weights.length < counts.length) this.#weights = new Float64Array(2 * counts.length);
+    const { weights, length } = termWeights(this.#settings, counts, idf, this.#weights);
     for (let i = 0; i < columns.length; i++) counts[i] = (weights[i] as number) / length;
   }
 

@@ -275,3 +275,10 @@ test("labels that are new come after those that are given", async () => {
   const { dataset } = await readDataset('{"features":[1],"labels":["c","a"]}', known);
   expect([dataset.labels.labels, Array.from(dataset.labels.labelIndex)]).toEqual([3, [0, 2]]);
 });
+
+test("columns or keys that were not found leave a choice of those there are", async () => {
+  const csv = readDataset("title,topic\na,b\n", { file: "f.csv", labels: "topic", text: "body" });
+  await expect(csv).rejects.toMatchObject({ option: "text", names: ["title", "topic"] });
+  const json = readDataset('{"body":"a","topic":"b"}\n', { text: "body" });
+  await expect(json).rejects.toMatchObject({ option: "labels", names: ["body", "topic"] });
+});

@@ -11,6 +11,7 @@ import { plainLayer } from "../../src/edge/utilities.ts";
 import { FormatError } from "../../src/io/errors.ts";
 import { modelFromBytes, modelToBytes } from "../../src/model/file.ts";
 import type { LatentModel } from "../../src/model/model.ts";
+import { watchAllocations } from "../support/allocations.ts";
 import { generator } from "../support/numbers.ts";
 import { altered } from "./alter.ts";
 import { textModel } from "./support.ts";
@@ -32,39 +33,6 @@ const named: LatentModel = {
 };
 /** Most features without weights, so that only some have rows. */
 const idle = { ...linear, mu: linear.mu.map((value, i) => (i < 51 ? 0 : value)) };
-
-const ARRAYS = [
-  "Uint8Array",
-  "Int8Array",
-  "Uint16Array",
-  "Int32Array",
-  "Float32Array",
-  "Float64Array",
-  "ArrayBuffer",
-] as const;
-
-/** Measures every array that is made anew until it is stopped; `greatest` is in bytes. */
-function watchAllocations(): { greatest: number; stop: () => void } {
-  const originals = ARRAYS.map((name) => globalThis[name]);
-  const watch = {
-    greatest: 0,
-    stop: () => {
-      for (const original of originals) Object.assign(globalThis, { [original.name]: original });
-    },
-  };
-  for (const original of originals) {
-    const watched: typeof Uint8Array = new Proxy(original as typeof Uint8Array, {
-      construct(target, args, newTarget): Uint8Array {
-        const made: Uint8Array = Reflect.construct(target, args, newTarget === watched ? target : newTarget);
-        // A view of a buffer that is there already makes nothing.
-        if (!(args[0] instanceof ArrayBuffer)) watch.greatest = Math.max(watch.greatest, made.byteLength);
-        return made;
-      },
-    });
-    Object.assign(globalThis, { [original.name]: watched });
-  }
-  return watch;
-}
 
 /** Reads altered files; counts those that are refused. */
 function fuzz(

@@ -162,8 +162,7 @@ export class CsvParser {
     line: number,
     or = "",
   ): never {
-    const expected = `a column ${alternatives(wanted)}${or} (${this.#intake.option(option)} names another)`;
-    this.#intake.refuse(line, `columns ${excerpt(names.join(", "), 200)}`, expected);
+    this.#intake.missing(line, "column", names, `a column ${alternatives(wanted)}${or}`, option);
   }
 
   #row(fields: readonly string[], columns: Columns, line: number): void {

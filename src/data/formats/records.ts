@@ -100,8 +100,7 @@ export class Records {
     }
     if (found || !intake.requireLabels) return;
     const expected = alternatives([...wanted, ...listOf(oneHot ?? [])]);
-    const note = `with a list of labels (${intake.option("labels")} names another key)`;
-    intake.fail(line, "no labels", keysOf(row), `${expected} ${note}`);
+    intake.missing(line, "key", Object.keys(row), `${expected} with a list of labels`, "labels", "no labels");
   }
 
   /** Whether the row has any key that is a label. */
@@ -152,8 +151,7 @@ export class Records {
     const keys = alternatives(this.#textKeys);
     if (!hasText && !hasFeatures) {
       const also = intake.options.text === undefined ? ' or "features"' : "";
-      const expected = `${keys}${also} (${intake.option("text")} names another key)`;
-      intake.fail(line, "no text or features", keysOf(row), expected);
+      intake.missing(line, "key", Object.keys(row), `${keys}${also}`, "text", "no text or features");
     }
     if (hasText && hasFeatures)
       intake.fail(line, "text and features", `both ${keys} and "features"`, "one of them");
@@ -257,10 +255,4 @@ export class Records {
 function asText(value: unknown): string {
   if (value === undefined || value === null) return "";
   return typeof value === "string" ? value : JSON.stringify(value);
-}
-
-/** The keys that a row has, for a message. */
-function keysOf(row: JsonObject): string {
-  const keys = Object.keys(row);
-  return keys.length === 0 ? "an object without keys" : `keys ${excerpt(keys.join(", "), 200)}`;
 }

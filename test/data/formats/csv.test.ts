@@ -124,7 +124,7 @@ describe("CSV", () => {
     expect(Array.from(dataset.features.columnIndex)).toEqual([0, 2, 1, 2]);
     const missing = { ...options, text: ["title", "abstract"], nameOption: (name: string) => `--${name}` };
     expect(await refusal(text, missing)).toBe(
-      'train.csv, line 1: found columns "title, x, y, body", expected a column "abstract" (--text names another)',
+      'train.csv, line 1: found columns "title, x, y, body", expected a column "abstract" (--text names another column)',
     );
   });
   test("Excel's line with the separator", async () => {
@@ -163,7 +163,7 @@ describe("a broken CSV file is refused in one sentence:", () => {
     [
       "no labels column",
       "text,tags\na,b\n",
-      'line 1: found columns "text, tags", expected a column "labels" (option labels names another)',
+      'line 1: found columns "text, tags", expected a column "labels" (option labels names another column)',
     ],
     [
       "a column twice",
@@ -173,7 +173,7 @@ describe("a broken CSV file is refused in one sentence:", () => {
     [
       "no features",
       "id,labels\n1,a\n",
-      'line 1: found columns "id, labels", expected a column "text" or columns of numbers (option text names another)',
+      'line 1: found columns "id, labels", expected a column "text" or columns of numbers (option text names another column)',
     ],
     ["field count", "text,labels\na,b,c\n", "line 2: found 3 fields, expected 2 fields"],
     ["not a number", "x,labels\nabc,l\n", 'line 2: found value abc of column "x", expected a finite number'],

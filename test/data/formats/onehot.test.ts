@@ -49,7 +49,7 @@ describe("labels as columns", () => {
       'f.csv, line 2: found "3" in column "likes", expected 0 or 1 (option oneHot)',
     );
     expect(await refusal(csv, { ...options, oneHot: "tag_*" })).toBe(
-      'f.csv, line 1: found columns "id, comment, is_toxic, is_rude, likes", expected a column "tag_*" (option oneHot names another)',
+      'f.csv, line 1: found columns "id, comment, is_toxic, is_rude, likes", expected a column "tag_*" (option oneHot names another column)',
     );
   });
 });
