@@ -1,8 +1,9 @@
 // The worker that holds a model and answers what is typed.
 
+import type { Prediction } from "../../src/metrics/prediction.ts";
 import { modelFromBytes } from "../../src/model/file.ts";
 import { isClosed } from "../../src/model/model.ts";
-import { type LoadedModel, loadModel, type PredictedLabel } from "../../src/predict/load.ts";
+import { type LoadedModel, loadModel } from "../../src/predict/load.ts";
 import { explains, wordShares } from "./explain.ts";
 import {
   type Answer,
@@ -62,11 +63,11 @@ async function predict(number: number, text: string): Promise<void> {
   const { model, reader } = loaded;
   const { features, unknown } = reader.read(text);
   const [labels = []] = await model.predict(features, { topK: LABELS });
-  const answerOf = ({ label, id, probability, utility, deviation }: PredictedLabel): Answer => ({
-    label: typeof label === "string" ? label : `label ${label}`,
+  const answerOf = ({ label, id = 0, probability, score = 0, sd }: Prediction): Answer => ({
+    label: model.model.labelNames ? label : `label ${label}`,
     probability,
-    low: deviation === undefined ? probability : sigmoid(utility - deviation),
-    high: deviation === undefined ? probability : sigmoid(utility + deviation),
+    low: sd === undefined ? probability : sigmoid(score - sd),
+    high: sd === undefined ? probability : sigmoid(score + sd),
     words: explains(model.model) ? weightiest(wordShares(model.model, features, id, reader.nameOf)) : [],
   });
   const answers = labels.map(answerOf);

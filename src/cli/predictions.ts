@@ -1,6 +1,6 @@
 // Predictions as lines of a file: JSON, or CSV for a spreadsheet.
 
-import type { PredictedLabel } from "../predict/load.ts";
+import type { Prediction } from "../metrics/prediction.ts";
 import { given, UsageError } from "./flags.ts";
 
 /** What there is to say about a row of the data. */
@@ -12,7 +12,7 @@ export interface Answer {
   kept?: readonly string[];
   /** Words (or features) of the row that the model knows. */
   known?: number;
-  labels?: readonly PredictedLabel[];
+  labels?: readonly Prediction[];
   /** Why the row was left out. */
   error?: string;
 }
@@ -45,11 +45,11 @@ export function formatOf(out: string | undefined, keep: readonly string[]): Pred
 }
 
 function jsonLine({ id, line, kept, known, labels, error }: Answer, keep: readonly string[]): string {
-  const found = labels?.map(({ label, probability, utility, deviation }) => ({
+  const found = labels?.map(({ label, probability, sd, score }) => ({
     label,
     probability: round(probability),
-    utility: round(utility),
-    ...(deviation === undefined ? {} : { deviation: round(deviation) }),
+    ...(sd === undefined ? {} : { sd: round(sd) }),
+    ...(score === undefined ? {} : { score: round(score) }),
   }));
   const carried = Object.fromEntries(keep.map((name, i) => [name, kept?.[i]]));
   return JSON.stringify({

@@ -10,9 +10,10 @@ import { wasmLayer } from "./wasm.ts";
 export { ArgumentError } from "../core/errors.ts";
 export { FormatError } from "../io/errors.ts";
 export type { LabelLists } from "../metrics/allowed.ts";
+export type { Prediction, PredictOptions } from "../metrics/prediction.ts";
 export type { IndexedFeatures, Input } from "./input.ts";
 export type { ModelSource } from "./source.ts";
-export type { Prediction, PredictOptions, RawScores, Tagger, TaggerInfo } from "./tagger.ts";
+export type { RawScores, Tagger, TaggerInfo } from "./tagger.ts";
 
 /** How a compact model is loaded. */
 export interface LoadOptions {

@@ -2,6 +2,7 @@
 
 import { ArgumentError } from "../core/errors.ts";
 import { allowedLabels, type LabelLists } from "../metrics/allowed.ts";
+import { checkPredictOptions, type Prediction, type PredictOptions } from "../metrics/prediction.ts";
 import { fromHalf } from "./half.ts";
 import { type Input, InputReader } from "./input.ts";
 import { Latent, type LatentPoint } from "./latent.ts";
@@ -9,23 +10,6 @@ import { LARGEST_MEAN } from "./limits.ts";
 import { mostProbable } from "./ranking.ts";
 import type { CompactModel } from "./read.ts";
 import { GROUP, type LabelLayer } from "./utilities.ts";
-
-/** Which labels to give for an input. */
-export interface PredictOptions extends LabelLists {
-  /** Most labels for an input (default 5; with a threshold all that reach it). */
-  topK?: number;
-  /** Only labels at least this probable. */
-  threshold?: number;
-}
-
-/** A label that was predicted. */
-export interface Prediction {
-  label: string;
-  /** E sigmoid(f): integrates the variance, where the model has one. */
-  probability: number;
-  /** Standard deviation of the utility f, where the model has variances. */
-  sd?: number;
-}
 
 /** What a loaded model is. */
 export interface TaggerInfo {
@@ -81,19 +65,20 @@ export class Tagger {
     return Array.from({ length: this.#alive().about.labels }, (_, label) => this.#name(label));
   }
 
-  /** The best labels of an input, most probable first. */
-  predict(input: Input, options: PredictOptions = {}): Prediction[] {
-    return this.predictMany([input], options)[0] as Prediction[];
+  /** The best labels of an input, most probable first; or of each of many in a list, which is faster than one by one. */
+  predict(input: Input, options?: PredictOptions): Prediction[];
+  predict(inputs: readonly Input[], options?: PredictOptions): Prediction[][];
+  predict(input: Input | readonly Input[], options: PredictOptions = {}): Prediction[] | Prediction[][] {
+    return Array.isArray(input)
+      ? this.predictMany(input, options)
+      : (this.predictMany([input as Input], options)[0] as Prediction[]);
   }
 
-  /** The same for many inputs; faster than one by one. */
+  /** The same for anything that can be gone through. */
   predictMany(inputs: Iterable<Input>, options: PredictOptions = {}): Prediction[][] {
+    checkPredictOptions(options);
     const { threshold, allow, deny } = options;
     const topK = options.topK ?? (threshold === undefined ? 5 : Number.MAX_SAFE_INTEGER);
-    if (!Number.isInteger(topK) || topK < 1)
-      throw new ArgumentError("topK", `found ${topK}, expected a whole number of at least 1`);
-    if (Number.isNaN(Number(threshold ?? 0)))
-      throw new ArgumentError("threshold", `found ${threshold}, expected a number`);
     if (allow !== this.#lists.allow || deny !== this.#lists.deny) {
       this.#allowed = allowedLabels(this.labels, options);
       this.#lists = options;

@@ -5,7 +5,8 @@ import { type CoreOptions, createCore } from "../core/core.ts";
 import { ArgumentError } from "../core/errors.ts";
 import type { Dataset, SparseRows } from "../data/dataset.ts";
 import { TfidfVectoriser } from "../data/tfidf.ts";
-import { allowedLabels, type LabelLists } from "../metrics/allowed.ts";
+import { allowedLabels } from "../metrics/allowed.ts";
+import { checkPredictOptions, type Prediction, type PredictOptions } from "../metrics/prediction.ts";
 import { modelFromBytes, modelToBytes } from "../model/file.ts";
 import type { TrainedModel } from "../model/model.ts";
 import type { Predictor } from "../model/predictor.ts";
@@ -19,32 +20,15 @@ export interface LoadOptions extends CoreOptions {
   device?: DeviceChoice;
 }
 
-/** Which labels to give for a point. */
-export interface PredictOptions extends LabelLists {
-  /** Most labels for a point (default 5; with a threshold all that reach it). */
-  topK?: number;
-  /** Only labels at least this probable. */
-  threshold?: number;
-}
-
-/** A label that was predicted. */
-export interface PredictedLabel {
-  label: string | number;
-  id: number;
-  /** E sigmoid(f): integrates the variance. */
-  probability: number;
-  /** Mean of the utility f, which labels are ranked by, and its standard deviation. */
-  utility: number;
-  deviation?: number;
-}
-
 /** A model that is ready to predict. */
 export interface LoadedModel {
   readonly model: TrainedModel;
   /** What computes and, where there was a choice, why; another device when a GPU was lost. */
   readonly device: string;
+  /** Labels of a text, best first. */
+  predict(text: string, options?: PredictOptions): Promise<Prediction[]>;
   /** Labels of each text, or of each row of features, best first. */
-  predict(input: readonly string[] | SparseRows, options?: PredictOptions): Promise<PredictedLabel[][]>;
+  predict(input: readonly string[] | SparseRows, options?: PredictOptions): Promise<Prediction[][]>;
   evaluate(data: Dataset, options?: EvaluateOptions): Promise<Evaluation>;
   save(): Uint8Array<ArrayBuffer>;
   dispose(): void;
@@ -67,28 +51,34 @@ export async function loadModel(
     host.dispose();
     core.dispose();
   };
+  async function predict(text: string, options?: PredictOptions): Promise<Prediction[]>;
+  async function predict(
+    input: readonly string[] | SparseRows,
+    options?: PredictOptions,
+  ): Promise<Prediction[][]>;
+  async function predict(
+    input: string | readonly string[] | SparseRows,
+    options: PredictOptions = {},
+  ): Promise<Prediction[] | Prediction[][]> {
+    checkPredictOptions(options);
+    const { topK, threshold, ...lists } = options;
+    const features = featuresOf(typeof input === "string" ? [input] : input, vectoriser);
+    const allowed = allowedLabels(labelsOf(model), lists);
+    const rows = await host.use((predictor) =>
+      chooseLabels((depth) => predictRows(predictor, features, depth), model.labels, {
+        topK,
+        threshold,
+        allowed,
+      }),
+    );
+    return typeof input === "string" ? (rows[0] as Prediction[]) : rows;
+  }
   return {
     model,
     get device() {
       return host.about;
     },
-    async predict(input, { topK, threshold, ...lists } = {}) {
-      if (!("columns" in input) && vectoriser === undefined) {
-        throw new ArgumentError(
-          "input",
-          "found texts, expected features: this model was not trained on texts",
-        );
-      }
-      const features = "columns" in input ? input : (vectoriser as TfidfVectoriser).transform(input);
-      const allowed = allowedLabels(labelsOf(model), lists);
-      return await host.use((predictor) =>
-        chooseLabels((depth) => predictRows(predictor, features, depth), model.labels, {
-          topK,
-          threshold,
-          allowed,
-        }),
-      );
-    },
+    predict,
     evaluate: (data, more) => host.use((predictor) => evaluate(predictor, data, more)),
     save: () => modelToBytes(model),
     dispose,
@@ -96,26 +86,47 @@ export async function loadModel(
   };
 }
 
+/** Features as they are given, or of texts. */
+function featuresOf(
+  input: readonly string[] | SparseRows,
+  vectoriser: TfidfVectoriser | undefined,
+): SparseRows {
+  const found = (what: string): never => {
+    throw new ArgumentError("input", what);
+  };
+  if (typeof input !== "object" || input === null)
+    return found(`found ${String(input)}, expected a text, texts or rows of features`);
+  if ("columns" in input) return input;
+  if (!Array.isArray(input) || input.some((text) => typeof text !== "string"))
+    return found("found something else than texts in the list, expected texts");
+  if (vectoriser === undefined)
+    return found("found texts, expected features: this model was not trained on texts");
+  return vectoriser.transform(input);
+}
+
 /** What the labels of a model are called: their names or, without names, their numbers. */
 export const labelsOf = ({ labelNames, labels }: TrainedModel): readonly (string | number)[] =>
   labelNames ?? Array.from({ length: labels }, (_, label) => label);
+
+/** A prediction of a model that knows its labels by number. */
+export type RankedPrediction = Prediction & Required<Pick<Prediction, "id" | "score">>;
 
 /** The best labels of each row, most probable first. */
 export async function predictRows(
   predictor: Predictor,
   features: SparseRows,
   depth: number,
-): Promise<PredictedLabel[][]> {
+): Promise<RankedPrediction[][]> {
   const { labelNames } = predictor.frame;
-  const rows: PredictedLabel[][] = [];
+  const rows: RankedPrediction[][] = [];
   for await (const best of predictor.best(features, depth, { details: true })) {
     const { probability, utility, variance } = best.details as NonNullable<typeof best.details>;
     const found = Array.from(best.labels, (id, at) => ({
-      label: labelNames?.[id] ?? id,
-      id,
+      label: labelNames?.[id] ?? String(id),
       probability: probability[at] as number,
-      utility: utility[at] as number,
-      ...(variance ? { deviation: Math.sqrt(Math.max(0, variance[at] as number)) } : {}),
+      ...(variance ? { sd: Math.sqrt(Math.max(0, variance[at] as number)) } : {}),
+      score: utility[at] as number,
+      id,
     }));
     for (let i = 0; i < best.rows; i++) rows.push(found.slice(i * depth, (i + 1) * depth));
   }

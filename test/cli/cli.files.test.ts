@@ -17,7 +17,7 @@ import {
 } from "./support.ts";
 
 interface Prediction {
-  labels: { label: number | string; probability: number; utility: number; deviation: number }[];
+  labels: { label: number | string; probability: number; score: number; sd: number }[];
 }
 const predictions = (text: string): Prediction[] =>
   text
@@ -136,10 +136,10 @@ describe("from a file to predictions", () => {
       expect(rows.length).toBe(150);
       for (const { labels } of rows) {
         expect(new Set(labels.map(({ label }) => label)).size).toBe(3);
-        for (const { label, probability, deviation } of labels) {
+        for (const { label, probability, sd } of labels) {
           expect(Number.isInteger(label) && Number(label) >= 0 && Number(label) < 12).toBe(true);
           expect(probability >= 0 && probability <= 1).toBe(true);
-          expect(deviation).toBeGreaterThanOrEqual(0);
+          expect(sd).toBeGreaterThanOrEqual(0);
         }
         const probabilities = labels.map(({ probability }) => probability);
         expect(probabilities).toEqual([...probabilities].sort((a, b) => b - a));

@@ -70,9 +70,9 @@ describe("what cannot matter is left out", () => {
     const tagger = await load(await compactModel(sparse, { type: "f32", variance: "exact" }));
     texts.forEach((text, i) => {
       const found = new Map(tagger.predict(text, { topK: 25 }).map((each) => [each.label, each]));
-      for (const { label, probability, deviation } of wanted[i] ?? []) {
+      for (const { label, probability, sd } of wanted[i] ?? []) {
         expect(Math.abs((found.get(String(label))?.probability as number) - probability)).toBeLessThan(1e-5);
-        expect(Math.abs((found.get(String(label))?.sd as number) - (deviation as number))).toBeLessThan(1e-4);
+        expect(Math.abs((found.get(String(label))?.sd as number) - (sd as number))).toBeLessThan(1e-4);
       }
     });
   });

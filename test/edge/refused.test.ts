@@ -7,6 +7,7 @@ import type { CompactAbout } from "../../src/edge/format.ts";
 import { load } from "../../src/edge/index.ts";
 import { LARGEST_NUMBER, LARGEST_ROW } from "../../src/edge/limits.ts";
 import { readSafetensors, type Tensor, writeSafetensors } from "../../src/io/safetensors.ts";
+import type { Prediction } from "../../src/metrics/prediction.ts";
 import { textModel } from "./support.ts";
 
 const sizes = { features: 20, labels: 7, factors: 3, inducing: 4 };
@@ -164,7 +165,7 @@ describe("the largest numbers that are allowed", () => {
           for (const tagger of [await load(model), await load(model, { wasm: await edgeModule() })])
             for (const size of [0, 1e-38, 1, 1e10, 3e38]) {
               const input = { indices: [1, 4, 7, 11], values: [size, -size, size, size] };
-              let found: ReturnType<typeof tagger.predict> = [];
+              let found: Prediction[] = [];
               try {
                 found = tagger.predict(input, { topK: 7 });
               } catch (error) {

@@ -40,7 +40,7 @@ describe("a compact model in full precision", () => {
           expect(row.map(({ label }) => label)).toEqual(expected.map(({ label }) => label));
           row.forEach(({ probability, sd }, j) => {
             expect(Math.abs(probability - (expected[j]?.probability as number))).toBeLessThan(1e-5);
-            expect(Math.abs((sd as number) - (expected[j]?.deviation as number))).toBeLessThan(1e-4);
+            expect(Math.abs((sd as number) - (expected[j]?.sd as number))).toBeLessThan(1e-4);
           });
         });
       }

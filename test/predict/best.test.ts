@@ -54,9 +54,9 @@ describe("the best labels", () => {
             const found = rows[firstRow + i] ?? [];
             expect(found.map(({ id }) => id)).toEqual(order.slice(0, 3));
             for (const { id, ...best } of found) {
-              expect(best.utility).toBeCloseTo(utility[i * k + id] as number, 12);
+              expect(best.score).toBeCloseTo(utility[i * k + id] as number, 12);
               expect(best.probability).toBe(probability[i * k + id]);
-              expect(best.deviation).toBeCloseTo(Math.sqrt(variance[i * k + id] as number), 10);
+              expect(best.sd).toBeCloseTo(Math.sqrt(variance[i * k + id] as number), 10);
             }
           }
         }

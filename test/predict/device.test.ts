@@ -32,9 +32,9 @@ async function scores(
   const predictor = new LatentPredictor(backend, uploadModel(backend, model));
   const rows = await predictRows(predictor, many.features, model.labels);
   predictor.free();
-  const all = (name: "utility" | "probability" | "deviation"): Float64Array =>
+  const all = (name: "score" | "probability" | "sd"): Float64Array =>
     Float64Array.from(rows.flatMap((row) => row.sort((a, b) => a.id - b.id).map((each) => each[name])));
-  return { utility: all("utility"), probability: all("probability"), deviation: all("deviation") };
+  return { utility: all("score"), probability: all("probability"), deviation: all("sd") };
 }
 
 /** Opening a software GPU takes seconds: the forms share one. */

@@ -117,7 +117,7 @@ describe("mlgpf serve", () => {
           expect(labels.map(({ label }) => label)).toEqual(expected[row]?.map(({ label }) => String(label)));
           labels.forEach(({ probability, sd }, i) => {
             expect(Math.abs(probability - (expected[row]?.[i]?.probability as number))).toBeLessThan(2e-6);
-            expect(Math.abs(sd - (expected[row]?.[i]?.deviation as number))).toBeLessThan(1e-4);
+            expect(Math.abs(sd - (expected[row]?.[i]?.sd as number))).toBeLessThan(1e-4);
           });
         });
         signal(server, name);

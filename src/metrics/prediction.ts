@@ -1,0 +1,41 @@
+// A label that was predicted, and which labels are asked for: the same words in the library, at the edge and over HTTP.
+
+import { ArgumentError } from "../core/errors.ts";
+import type { LabelLists } from "./allowed.ts";
+
+/** A label that was predicted. */
+export interface Prediction {
+  /** Its name or, where labels have none, its number. */
+  label: string;
+  probability: number;
+  /** Standard deviation of the score, where the model has one. */
+  sd?: number;
+  /** What the probability is made from: the mean utility, or the score of the Gaussian likelihood. */
+  score?: number;
+  /** Its number among the labels of the training data. */
+  id?: number;
+}
+
+/** Which labels to give for an input. */
+export interface PredictOptions extends LabelLists {
+  /** Most labels for an input (default 5; with a threshold all that reach it). */
+  topK?: number;
+  /** Only labels at least this probable. */
+  threshold?: number;
+}
+
+const KNOWN = ["topK", "threshold", "allow", "deny"];
+
+/** Refuses options that cannot be, and names that are none. */
+export function checkPredictOptions(options: PredictOptions): void {
+  if (typeof options !== "object" || options === null || Array.isArray(options))
+    throw new ArgumentError("options", `found ${String(options)}, expected an object`);
+  for (const name of Object.keys(options))
+    if (!KNOWN.includes(name))
+      throw new ArgumentError("options", `found ${JSON.stringify(name)}, expected ${KNOWN.join(", ")}`);
+  const { topK, threshold } = options;
+  if (topK !== undefined && (!Number.isInteger(topK) || topK < 1))
+    throw new ArgumentError("topK", `found ${topK}, expected a whole number of at least 1`);
+  if (threshold !== undefined && !(typeof threshold === "number" && !Number.isNaN(threshold)))
+    throw new ArgumentError("threshold", `found ${threshold}, expected a number`);
+}
