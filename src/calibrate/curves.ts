@@ -2,7 +2,7 @@
 
 import type { ScoreTerm } from "../core/calibrator.ts";
 import { deterministicLog } from "../data/elementary.ts";
-import type { BlendedCurves } from "./calibrator.ts";
+import type { BlendedCurves, Curve } from "./calibrator.ts";
 
 /** Where a value lies among knots: 1.3 is three tenths of the way from knot 1 to knot 2; beyond the ends, at them. */
 export function placeAmong(knots: Float64Array, value: number): number {
@@ -13,6 +13,17 @@ export function placeAmong(knots: Float64Array, value: number): number {
     if (value < high) return i + (value - low) / (high - low);
   }
   return last;
+}
+
+/** The values that these shares of all lie below, each `gap` above the one before or left out; 0 where there are none. */
+export function knotsAmong(values: Float64Array, shares: readonly number[], gap: number): Float64Array {
+  const sorted = values.slice().sort();
+  const knots: number[] = [];
+  for (const share of shares) {
+    const knot = sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
+    if (knots.length === 0 || knot >= (knots.at(-1) as number) + gap) knots.push(knot);
+  }
+  return Float64Array.from(knots);
 }
 
 /** Weight of a knot at a place. */
@@ -37,8 +48,8 @@ export function pointWeights(
   return out;
 }
 
-/** The same curves without the terms that weigh nothing anywhere. */
-export function pruned(curves: BlendedCurves): BlendedCurves {
+/** The same without the terms that weigh nothing anywhere. */
+export function pruned<C extends Curve>(curves: C): C {
   const { terms, weights } = curves;
   const width = 1 + terms.length;
   const used = terms.map((_, t) => weights.some((weight, i) => i % width === 1 + t && weight !== 0));
@@ -49,39 +60,47 @@ export function pruned(curves: BlendedCurves): BlendedCurves {
   };
 }
 
-/** z of a label at a place, by a point's weights; `scoreOf` gives the scores. */
+/** Weight `column` of a label at a place, from what a point has blended. */
+function labelWeight(weights: Float64Array, width: number, column: number, place: number): number {
+  let sum = 0;
+  for (let a = 0; a * width < weights.length; a++) {
+    const share = gate(place, a);
+    if (share > 0) sum += share * (weights[a * width + column] as number);
+  }
+  return sum;
+}
+
+/** z of a label at a place, by a point's weights; the label's scores stand at `index` of each list. */
 export function blendedValue(
-  { terms, labelKnots }: BlendedCurves,
+  terms: readonly ScoreTerm[],
   weights: Float64Array,
   place: number,
-  scores: ArrayLike<number>,
+  scores: readonly ArrayLike<number>[],
+  index: number,
 ): number {
   const width = 1 + terms.length;
-  let z = 0;
-  for (let j = 0; j < width; j++) {
-    let weight = 0;
-    for (let a = 0; a < labelKnots.length; a++) weight += gate(place, a) * (weights[a * width + j] as number);
-    const term = terms[j - 1];
-    z += term ? weight * termValue(term, scores[term.score] as number) : weight;
+  let z = labelWeight(weights, width, 0, place);
+  for (let t = 0; t < terms.length; t++) {
+    const term = terms[t] as ScoreTerm;
+    const score = scores[term.score]?.[index] as number;
+    z += labelWeight(weights, width, 1 + t, place) * termValue(term, score);
   }
   return z;
 }
 
-/** Derivative of that by one of the scores. */
-export function blendedSlope(
-  { terms, labelKnots }: BlendedCurves,
+/** How much that changes when each score changes by its part of `moves`. */
+export function blendedChange(
+  terms: readonly ScoreTerm[],
   weights: Float64Array,
   place: number,
-  scores: ArrayLike<number>,
-  score: number,
+  scores: readonly ArrayLike<number>[],
+  index: number,
+  moves: ArrayLike<number>,
 ): number {
   let sum = 0;
   terms.forEach((term, t) => {
-    if (term.score !== score) return;
-    let weight = 0;
-    for (let a = 0; a < labelKnots.length; a++)
-      weight += gate(place, a) * (weights[a * (1 + terms.length) + 1 + t] as number);
-    sum += weight * termSlope(term, scores[score] as number);
+    const slope = termSlope(term, scores[term.score]?.[index] as number);
+    sum += labelWeight(weights, 1 + terms.length, 1 + t, place) * slope * (moves[term.score] as number);
   });
   return sum;
 }

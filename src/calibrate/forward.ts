@@ -3,8 +3,8 @@
 
 import { deterministicExp, deterministicLog } from "../data/elementary.ts";
 import { topLabels } from "../metrics/top.ts";
-import { type Calibrator, EXPECTED_DEPTH, type LabelFrequencies, STRENGTH_DEPTH } from "./calibrator.ts";
-import { blendedSlope, blendedValue, placeAmong, pointWeights, pruned, termValue } from "./curves.ts";
+import { type Calibrator, type LabelFrequencies, STRENGTH_DEPTH } from "./calibrator.ts";
+import { blendedChange, blendedValue, placeAmong, pointWeights, pruned, termValue } from "./curves.ts";
 
 /** A calibrator with what is the same for all points worked out. */
 export interface PreparedCalibrator {
@@ -16,10 +16,11 @@ export interface PreparedCalibrator {
   readonly shifts: Float64Array;
 }
 
-/** What a point's own scores make of the curves. */
+/** A point with the curves that its strength blends. */
 export interface CalibratedPoint {
-  readonly first: Float64Array;
-  readonly second?: Float64Array;
+  /** Of each kind, those of all labels. */
+  readonly scores: readonly ArrayLike<number>[];
+  readonly weights: Float64Array; // [A, 1 + terms]
 }
 
 /** log((n + 1/2) / (N + 1)) */
@@ -29,14 +30,14 @@ export function logFrequency(count: number, points: number): number {
 
 /** For labels as often in the training data as given; those the calibrator has not seen have no effects of their own. */
 export function prepareCalibrator(calibrator: Calibrator, frequencies: LabelFrequencies): PreparedCalibrator {
-  const { first, second, labelOffsets, labelSlopes, centre = 0 } = calibrator;
+  const { curves, finish, labelOffsets, labelSlopes, centre = 0 } = calibrator;
   const { labelCounts, points } = frequencies;
   const places = Float64Array.from(labelCounts, (count) =>
-    placeAmong(first.labelKnots, logFrequency(count, points)),
+    placeAmong(curves.labelKnots, logFrequency(count, points)),
   );
   const slopeOf = (label: number): number => labelSlopes?.[label] ?? 0;
   return {
-    calibrator: { ...calibrator, first: pruned(first), ...(second && { second: pruned(second) }) },
+    calibrator: { ...calibrator, curves: pruned(curves), ...(finish && { finish: pruned(finish) }) },
     places,
     slopes: places.map((_, k) => 1 + slopeOf(k)),
     shifts: places.map((_, k) => (labelOffsets[k] ?? 0) - slopeOf(k) * centre),
@@ -55,79 +56,53 @@ export function meanOf(values: ArrayLike<number>): number {
   return sum / Math.max(1, values.length);
 }
 
-/** Log of a number of expected labels. */
-export function logOfExpected(labels: number): number {
-  return deterministicLog(labels + 1e-3);
-}
-
-/** Log of how many labels are expected among those with these logits. */
-export function logExpected(logits: Iterable<number>): number {
-  let sum = 0;
-  for (const logit of logits) sum += logistic(logit);
-  return logOfExpected(sum);
-}
-
 /** 1 / (1 + e^-x), both tails to their relative accuracy. */
 export function logistic(x: number): number {
   const e = deterministicExp(-Math.abs(x));
   return (x < 0 ? e : 1) / (1 + e);
 }
 
-const scoresOf = (all: readonly ArrayLike<number>[], label: number): number[] =>
-  all.map((values) => values[label] as number);
-
-/** Looks at a point as a whole: `scores` has all labels' of each kind. */
+/** Looks at a point as a whole: `scores` has those of all labels, of each kind. */
 export function calibratePoint(
-  prepared: PreparedCalibrator,
+  { calibrator, places }: PreparedCalibrator,
   scores: readonly ArrayLike<number>[],
   variance?: number,
 ): CalibratedPoint {
-  const { calibrator } = prepared;
-  const labels = prepared.places.length;
   const [leading = []] = scores;
-  const best = topLabels(leading, 1, labels, Math.min(EXPECTED_DEPTH, labels));
-  const strengths = Array.from(best.subarray(0, STRENGTH_DEPTH), (label) => leading[label] as number);
-  const strength = pointStrength(calibrator, strengths, variance);
-  const first = pointWeights(calibrator.first, placeAmong(calibrator.first.pointKnots, strength));
-  if (!calibrator.second) return { first };
-  const expected = logExpected(
-    Array.from(best, (label) => firstLogit(prepared, { first }, label, scoresOf(scores, label))),
+  const best = topLabels(leading, 1, places.length, Math.min(STRENGTH_DEPTH, places.length));
+  const strength = pointStrength(
+    calibrator,
+    Array.from(best, (label) => leading[label] as number),
+    variance,
   );
-  const place = placeAmong(calibrator.second.pointKnots, expected);
-  return { first, second: pointWeights(calibrator.second, place) };
+  const { curves } = calibrator;
+  return { scores, weights: pointWeights(curves, placeAmong(curves.pointKnots, strength)) };
 }
 
-/** The logit before the point is looked at as a whole. */
-function firstLogit(
+/** The logit before the finish. */
+function plainLogit(
   { calibrator, places, slopes, shifts }: PreparedCalibrator,
-  { first }: CalibratedPoint,
+  { scores, weights }: CalibratedPoint,
   label: number,
-  scores: ArrayLike<number>,
 ): number {
-  const z = blendedValue(calibrator.first, first, places[label] as number, scores);
+  const z = blendedValue(calibrator.curves.terms, weights, places[label] as number, scores, label);
   return (shifts[label] as number) + (slopes[label] as number) * z;
 }
 
-/** log(p / (1 - p)) of a label of that point with these scores. */
-export function calibratedLogit(
-  prepared: PreparedCalibrator,
-  point: CalibratedPoint,
-  label: number,
-  scores: ArrayLike<number>,
-): number {
-  const logit = firstLogit(prepared, point, label, scores);
-  const { second } = prepared.calibrator;
-  return second && point.second ? blendedValue(second, point.second, 0, [logit]) : logit;
+/** log(p / (1 - p)) of a label of that point. */
+export function calibratedLogit(prepared: PreparedCalibrator, point: CalibratedPoint, label: number): number {
+  const logit = plainLogit(prepared, point, label);
+  const { finish } = prepared.calibrator;
+  return finish ? blendedValue(finish.terms, finish.weights, 0, [[logit]], 0) : logit;
 }
 
-/** The probability of a label of that point with these scores. */
+/** The probability of a label of that point. */
 export function calibratedProbability(
   prepared: PreparedCalibrator,
   point: CalibratedPoint,
   label: number,
-  scores: ArrayLike<number>,
 ): number {
-  return logistic(calibratedLogit(prepared, point, label, scores));
+  return logistic(calibratedLogit(prepared, point, label));
 }
 
 /**
@@ -138,20 +113,18 @@ export function calibratedDeviation(
   prepared: PreparedCalibrator,
   point: CalibratedPoint,
   label: number,
-  scores: ArrayLike<number>,
   deviations: ArrayLike<number>,
 ): number {
-  const { first, second } = prepared.calibrator;
-  let spread = 0;
-  for (let j = 0; j < deviations.length; j++) {
-    const slope = blendedSlope(first, point.first, prepared.places[label] as number, scores, j);
-    spread += slope * (deviations[j] as number);
+  const { calibrator, places, slopes } = prepared;
+  const { scores, weights } = point;
+  const place = places[label] as number;
+  let spread = blendedChange(calibrator.curves.terms, weights, place, scores, label, deviations);
+  spread *= slopes[label] as number;
+  const { finish } = calibrator;
+  if (finish) {
+    const logit = plainLogit(prepared, point, label);
+    spread = blendedChange(finish.terms, finish.weights, 0, [[logit]], 0, [spread]);
   }
-  spread *= prepared.slopes[label] as number;
-  if (second && point.second) {
-    const logit = firstLogit(prepared, point, label, scores);
-    spread *= blendedSlope(second, point.second, 0, [logit], 0);
-  }
-  const p = calibratedProbability(prepared, point, label, scores);
+  const p = calibratedProbability(prepared, point, label);
   return Math.min(0.5, p * (1 - p) * spread);
 }

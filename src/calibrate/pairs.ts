@@ -9,7 +9,7 @@ import type { Lists } from "../core/pattern.ts";
 import { topK } from "../core/select.ts";
 import { type Growable, growableFloats, growableIntegers } from "../data/growable.ts";
 import { hashInteger } from "../data/hash.ts";
-import { EXPECTED_DEPTH, STRENGTH_DEPTH } from "./calibrator.ts";
+import { STRENGTH_DEPTH } from "./calibrator.ts";
 import { meanOf } from "./forward.ts";
 import { guessOf } from "./terms.ts";
 
@@ -27,18 +27,16 @@ export interface HeldOutPairs extends PairArrays {
   signedWeight: Float64Array;
   row: Int32Array;
   label: Int32Array;
-  /** 1 for the best labels of a point by the first score. */
-  isBest: Uint8Array;
   /** Of each row the mean of its ten best first scores. */
   strengths: Float64Array;
 }
 
 /** Labels of a point that are always taken, by each of the scores. */
-const BEST = EXPECTED_DEPTH;
+const BEST = 20;
 /** About so many of a point's other labels. */
 const OTHERS = 20;
 /** Pairs beyond which only some of the points are taken. */
-const MOST_PAIRS = 2_000_000;
+const MOST_PAIRS = 500_000;
 
 /** Rows to score for a calibrator: all, or where they would make too many pairs a part of them, chosen by a hash. */
 export function calibrationRows(points: number, mostPairs: number = MOST_PAIRS): Int32Array {
@@ -55,7 +53,6 @@ export class PairCollector {
   readonly #scores: Growable<Float32Array>[];
   readonly #label = growableIntegers();
   readonly #row = growableIntegers();
-  readonly #isBest = growableIntegers();
   readonly #signedWeight = growableFloats();
   readonly #strengths: Float64Array;
   /** The row in which each label was last chosen. */
@@ -84,10 +81,9 @@ export class PairCollector {
       const row = wholeNumber("rows", rows[i] as number, 0, this.#strengths.length - 1);
       const strongest = best[0]?.values.subarray(i * depth, i * depth + Math.min(depth, STRENGTH_DEPTH));
       this.#strengths[row] = meanOf(strongest ?? []);
-      const take = (label: number, signedWeight: number, isBest: boolean) => {
+      const take = (label: number, signedWeight: number) => {
         this.#label.push(label);
         this.#row.push(row);
-        this.#isBest.push(isBest ? 1 : 0);
         this.#signedWeight.push(signedWeight);
         values.forEach((all, j) => {
           this.#scores[j]?.push(all[i * this.#count + label] as number);
@@ -107,20 +103,18 @@ export class PairCollector {
     row: number,
     best: readonly Int32Array[],
     leading: RealArray,
-    take: (label: number, signedWeight: number, isBest: boolean) => void,
+    take: (label: number, signedWeight: number) => void,
   ): void {
     const { rowStart, labelIndex } = this.#labels;
     const own = labelIndex.subarray(rowStart[row], rowStart[row + 1]);
     const present = new Set(own);
-    const once = (label: number, isBest: boolean) => {
+    const once = (label: number) => {
       if (label >= this.#count || this.#lastChosen[label] === row) return;
       this.#lastChosen[label] = row;
-      take(label, present.has(label) ? 1 : -1, isBest);
+      take(label, present.has(label) ? 1 : -1);
     };
-    best.forEach((labels, j) => {
-      for (const label of labels) once(label, j === 0);
-    });
-    for (const label of own) once(label, false);
+    for (const labels of best) for (const label of labels) once(label);
+    for (const label of own) once(label);
     this.#comb(row, leading, take);
   }
 
@@ -128,11 +122,7 @@ export class PairCollector {
    * Takes some of the other labels, each with a chance in proportion to its guess and with one over that chance as its
    * weight: a comb laid over the running sum of the chances, which begins elsewhere in each row.
    */
-  #comb(
-    row: number,
-    leading: RealArray,
-    take: (label: number, signedWeight: number, isBest: boolean) => void,
-  ): void {
+  #comb(row: number, leading: RealArray, take: (label: number, signedWeight: number) => void): void {
     let total = 0;
     for (let label = 0; label < this.#count; label++)
       if (this.#lastChosen[label] !== row) total += this.#guess(leading[label] as number);
@@ -144,7 +134,7 @@ export class PairCollector {
       reached += chance;
       if (reached < 1) continue;
       reached -= 1;
-      take(label, -1 / chance, false);
+      take(label, -1 / chance);
     }
   }
 
@@ -173,7 +163,6 @@ export class PairCollector {
       signedWeight: reals(this.#signedWeight),
       row: Int32Array.from(order, (e) => this.#row.data[e] as number),
       label: Int32Array.from(order, (e) => label[e] as number),
-      isBest: Uint8Array.from(order, (e) => this.#isBest.data[e] as number),
       strengths: this.#strengths,
     };
   }

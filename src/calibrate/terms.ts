@@ -20,7 +20,7 @@ interface KnownScore {
   readonly guess: (score: number) => number;
 }
 
-/** Scores of a Gaussian model lie about 0 to 1 and speak by their order of magnitude; utilities are logits already. */
+/** Scores of a Gaussian model lie about 0 to 1 and speak by their order of magnitude; those of a Bernoulli model are logits already. */
 const KNOWN: Readonly<Record<string, KnownScore>> = {
   gaussian: {
     terms: [linear, ...logarithms(0.003, 0.01, 0.03, 0.1, 0.3), ...shaped("limit", 0.1, 1)],
@@ -39,8 +39,8 @@ const KNOWN: Readonly<Record<string, KnownScore>> = {
   },
 };
 
-/** Of the second step, whose score is a logit. */
-export const LOGIT_TERMS: readonly ScoreTerm[] = [
+/** Of the finish, whose score is a logit. */
+export const FINISH_TERMS: readonly ScoreTerm[] = [
   linear,
   ...shaped("hinge", 0.5, -6, -4, -2.5, -1, 0.5, 2),
   ...shaped("cap", 0.5, -6, -4, -2.5, -1, 0.5, 2),

@@ -97,7 +97,6 @@ export async function trainExact(
       names: scoreNames({ closed, stack }),
       scores: second ? [first, second] : [first],
       labels: selectLabels(data.labels, rowsIn(ranges)),
-      leftOut: true,
     };
     const calibrated = await calibrate(core, frame, unseen, work);
     const labelMean = form.mean.toArray() as Float32Array;

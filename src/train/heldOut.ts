@@ -52,7 +52,7 @@ export async function calibrateHeldOut(
         scale(1, block, (all[i] as Matrix).rowRange(firstRow, firstRow + rows));
       });
     }
-    const unseen = { names: source.names, scores: all, labels, leftOut: false };
+    const unseen = { names: source.names, scores: all, labels };
     return await calibrate(core, source.frame, unseen, work);
   } finally {
     scope.free();

@@ -20,8 +20,6 @@ export interface UnseenScores {
   scores: readonly Matrix[];
   /** The rows' labels. */
   labels: LabelSets;
-  /** Whether the points are among those the model was trained on, each left out for its own scores. */
-  leftOut: boolean;
 }
 
 export interface CalibratedFit {
@@ -37,11 +35,11 @@ export async function calibrate(
   unseen: UnseenScores,
   options: WorkOptions,
 ): Promise<CalibratedFit> {
-  const { names, scores, labels, leftOut } = unseen;
+  const { names, scores, labels } = unseen;
   const blocks = blocksOf(scores);
   const { calibrator } = await fitCalibrator(
     core,
-    { scores: names, blocks, labels, frequencies: frame, leftOut },
+    { scores: names, blocks, labels, frequencies: frame },
     options,
   );
   return { calibrator, figures: measure(core, frame, calibrator, unseen) };
