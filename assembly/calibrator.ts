@@ -60,7 +60,7 @@ function scoreOf(t: Terms, i: i32): i32 {
 }
 // @ts-ignore: decorator
 @inline
-function valueOf<T extends number>(t: Terms, i: i32, s: v128): v128 {
+function valueOfTerm<T extends number>(t: Terms, i: i32, s: v128): v128 {
   const place = at<T>(t.places, 2 * i);
   return termValue<T>(
     load<i32>(t.kinds + (<usize>i << 3), 4), s, v128.load_splat<T>(place), v128.load_splat<T>(place + sizeof<T>()),
@@ -113,7 +113,7 @@ function calibrateRow<T extends number>(frame: usize, row: i32): void {
     for (let t = 0; t < f.count; t++) {
       const source = f.scores + (<usize>scoreOf(f, t) << 3);
       const s = someOf<T>(cell<T>(load<i32>(source), load<i32>(source, 4), row, k), here);
-      z = multiplyAdd<T>(blended<T>(f.gates, place, at<T>(weights, 1 + t), columns), valueOf<T>(f, t, s), z);
+      z = multiplyAdd<T>(blended<T>(f.gates, place, at<T>(weights, 1 + t), columns), valueOfTerm<T>(f, t, s), z);
     }
     z = multiplyAdd<T>(someOf<T>(at<T>(f.slope, k), here), z, someOf<T>(at<T>(f.shift, k), here));
     const result = f.logit ? z : sigmoid<T>(z);
@@ -179,7 +179,7 @@ function designOf(f: PairFrame, pair: i32, x: usize): v128 {
   v128.store(x, number<f64>(ONE));
   for (let t = 0; t < f.count; t++) {
     const s = v128.load(at<f64>(f.scores, scoreOf(f, t) * f.pairs + pair));
-    v128.store(x + (<usize>(1 + t) << 4), valueOf<f64>(f, t, s));
+    v128.store(x + (<usize>(1 + t) << 4), valueOfTerm<f64>(f, t, s));
   }
   const labelPlace = v128.load(at<f64>(f.labelPlace, pair)), pointPlace = v128.load(at<f64>(f.pointPlace, pair));
   let gates = gatesAt(f, x);

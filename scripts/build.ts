@@ -6,6 +6,7 @@ import { availableParallelism } from "node:os";
 import { build } from "esbuild";
 import { entryPoints } from "./entries.ts";
 import { kernelSources } from "./kernels.ts";
+import { unlinkNewestNode } from "./newest-node.ts";
 import { buildReport } from "./report.ts";
 import { type Job, runAll } from "./run.ts";
 import { writeShaders } from "./shaders.ts";
@@ -86,6 +87,7 @@ async function buildDist(): Promise<void> {
   }
 }
 
+unlinkNewestNode();
 writeShaders();
 await buildWasm();
 await buildReport();

@@ -3,6 +3,7 @@
 
 import { readFileSync, rmSync } from "node:fs";
 import { ensureChromium } from "./chromium.ts";
+import { newestNode } from "./newest-node.ts";
 import { type Job, run } from "./run.ts";
 import { vulkanEnvironment } from "./vulkan.ts";
 
@@ -24,16 +25,22 @@ interface Step {
 const bin = (name: string): string => `node_modules/.bin/${name}`;
 const number = (text: string, pattern: RegExp): number => Number(pattern.exec(text)?.[1] ?? 0);
 
-function vitest(project: string, title: string): Step {
-  const report = `node_modules/.cache/mlgpf/${project}.json`;
+/** The tests of a project of vitest.config.ts: all, or those of some files, under this Node or another. */
+function vitest(
+  name: string,
+  title: string,
+  { project = name, files = [] as string[], node = process.execPath } = {},
+): Step {
+  const report = `node_modules/.cache/mlgpf/${name}.json`;
   rmSync(report, { force: true });
+  const reporters = ["--reporter=dot", "--reporter=json", `--outputFile.json=${report}`];
   return {
-    name: project,
+    name,
     title,
     job: {
-      name: project,
-      command: bin("vitest"),
-      args: ["run", "--project", project, "--reporter=dot", "--reporter=json", `--outputFile.json=${report}`],
+      name,
+      command: node,
+      args: ["node_modules/vitest/vitest.mjs", "run", "--project", project, ...reporters, ...files],
     },
     count: () => {
       const result = JSON.parse(readFileSync(report, "utf8"));
@@ -47,6 +54,9 @@ function vitest(project: string, title: string): Step {
   };
 }
 
+/** The tests that compare what kernels and a training compute with a recorded digest. */
+const digests = ["test/core/digest.test.ts", "test/train/digest.test.ts"];
+
 const steps: Step[] = [
   {
     name: "build",
@@ -57,7 +67,7 @@ const steps: Step[] = [
   {
     name: "lint",
     title: "lint and format",
-    job: { name: "lint", command: bin("biome"), args: ["ci", "--error-on-warnings"] },
+    job: { name: "lint", command: process.execPath, args: ["scripts/ts.mjs", "scripts/lint.ts"] },
   },
   {
     name: "docs",
@@ -65,6 +75,12 @@ const steps: Step[] = [
     job: { name: "docs", command: process.execPath, args: ["scripts/ts.mjs", "scripts/docs.ts", "--check"] },
   },
   vitest("node", `tests in Node ${process.versions.node}`),
+  vitest("newest", "tests in the newest Node LTS (digests)", {
+    project: "node",
+    // Relaxed SIMD, which Node 20 does not have, too.
+    files: [...digests, "test/edge/same.test.ts", "test/core/gemm.test.ts"],
+    node: newestNode,
+  }),
   vitest("chromium", "tests in headless Chromium"),
   vitest("page", "tests of the page"),
   {
