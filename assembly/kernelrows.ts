@@ -2,7 +2,7 @@
 // each column the rows z that have it (its postings). A column that most of them have is also kept in full, where a
 // vector takes several rows at once; the zeros it adds change no sum. A task owns rows of the output.
 
-import { at, lanes, multiplyAdd } from "./simd";
+import { at, integerAt, lanes, multiplyAdd } from "./simd";
 import { parallel, popFrame, pushFrame } from "./parallel";
 
 // @ts-ignore: decorator
@@ -28,12 +28,6 @@ class ProductsFrame {
 }
 
 const ROWS_A_TASK: i32 = 8;
-
-// @ts-ignore: decorator
-@inline
-function whole(base: usize, i: i32): i32 {
-  return load<i32>(base + (<usize>i << 2));
-}
 
 /**
  * out_ij = x_i . z_j for the rows x from `first` on. fullNumber: i32 a column, its row in `full`, or -1. With `lower`
@@ -63,9 +57,9 @@ function productsTask<T extends number>(frame: usize, task: i32): void {
     const wanted = f.lower ? min(f.others, row + 1) : f.others;
     const out = at<T>(f.out, i * f.outRow);
     memory.fill(out, 0, <usize>wanted << alignof<T>());
-    for (let e = whole(f.start, row), end = whole(f.start, row + 1); e < end; e++) {
-      const column = whole(f.column, e);
-      const number = whole(f.fullNumber, column);
+    for (let e = integerAt(f.start, row), end = integerAt(f.start, row + 1); e < end; e++) {
+      const column = integerAt(f.column, e);
+      const number = integerAt(f.fullNumber, column);
       if (number >= 0) addFull<T>(load<T>(at<T>(f.value, e)), at<T>(f.full, number * f.fullRow), wanted, out);
       else addPostings<T>(f, load<T>(at<T>(f.value, e)), column, wanted, out);
     }
@@ -88,8 +82,8 @@ function addFull<T extends number>(x: T, z: usize, wanted: i32, out: usize): voi
 // @ts-ignore: decorator
 @inline
 function addPostings<T extends number>(f: ProductsFrame, x: T, column: i32, wanted: i32, out: usize): void {
-  for (let p = whole(f.postingStart, column), end = whole(f.postingStart, column + 1); p < end; p++) {
-    const z = whole(f.postingRow, p);
+  for (let p = integerAt(f.postingStart, column), end = integerAt(f.postingStart, column + 1); p < end; p++) {
+    const z = integerAt(f.postingRow, p);
     if (z >= wanted) break;
     const to = at<T>(out, z);
     store<T>(to, load<T>(to) + x * load<T>(at<T>(f.postingValue, p)));

@@ -21,6 +21,13 @@ export function cell<T extends number>(base: usize, stride: i32, i: i32, j: i32)
   return base + ((<usize>i * <usize>stride + <usize>j) << alignof<T>());
 }
 
+/** Element i of an array of whole numbers. */
+// @ts-ignore: decorator
+@inline
+export function integerAt(base: usize, i: i32): i32 {
+  return load<i32>(base + (<usize>i << 2));
+}
+
 /** a b + c: one rounding in the relaxed build where the CPU has it, two (and the same everywhere) in the others. */
 // @ts-ignore: decorator
 @inline

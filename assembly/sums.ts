@@ -1,7 +1,7 @@
 // Sums over points for the closed form: rows of either precision, sums in double precision. A task owns outputs, and
 // each of them is summed in the order of the points. `sign` is 1 to learn points and -1 to forget them.
 
-import { at } from "./simd";
+import { at, integerAt } from "./simd";
 import { parallel, popFrame, pushFrame } from "./parallel";
 
 // @ts-ignore: decorator
@@ -30,17 +30,11 @@ class SumsFrame {
 const SLAB: i32 = 16;
 const ROWS_A_TASK: i32 = 64;
 
-// @ts-ignore: decorator
-@inline
-function whole(base: usize, i: i32): i32 {
-  return load<i32>(base + (<usize>i << 2));
-}
-
 /** The first entry from `begin` on whose column is not below `wanted`; columns rise within a row. */
 function firstFrom(column: usize, begin: i32, end: i32, wanted: i32): i32 {
   while (begin < end) {
     const middle = (begin + end) >> 1;
-    if (whole(column, middle) < wanted) begin = middle + 1;
+    if (integerAt(column, middle) < wanted) begin = middle + 1;
     else end = middle;
   }
   return begin;
@@ -71,13 +65,13 @@ function gramTask<T extends number>(frame: usize, task: i32): void {
   const first = f.first + task * ROWS_A_TASK;
   const last = min(f.first + f.columns, first + ROWS_A_TASK);
   for (let i = 0; i < f.rows; i++) {
-    const begin = whole(f.start, i), end = whole(f.start, i + 1);
+    const begin = integerAt(f.start, i), end = integerAt(f.start, i + 1);
     for (let e = firstFrom(f.column, begin, end, first); e < end; e++) {
-      const j = whole(f.column, e);
+      const j = integerAt(f.column, e);
       if (j >= last) break;
       const x = f.sign * <f64>load<T>(at<T>(f.value, e));
       const to = at<f64>(f.out, (j - f.first) * f.outRow);
-      for (let g = begin; g <= e; g++) addTo(at<f64>(to, whole(f.column, g)), x * <f64>load<T>(at<T>(f.value, g)));
+      for (let g = begin; g <= e; g++) addTo(at<f64>(to, integerAt(f.column, g)), x * <f64>load<T>(at<T>(f.value, g)));
     }
   }
 }
@@ -101,13 +95,13 @@ function transposeTask<T extends number>(frame: usize, task: i32): void {
   const first = task * SLAB;
   const width = min(SLAB, f.n - first);
   for (let i = 0; i < f.rows; i++) {
-    const begin = whole(f.start, i), end = whole(f.start, i + 1);
+    const begin = integerAt(f.start, i), end = integerAt(f.start, i + 1);
     const y = at<T>(f.b, i * f.bRow + first);
     if (width == SLAB) addSlab<T>(f, begin, end, y, at<f64>(f.out, first));
     else {
       for (let e = begin; e < end; e++) {
         const x = entry<T>(f, e);
-        const to = at<f64>(f.out, whole(f.column, e) * f.outRow + first);
+        const to = at<f64>(f.out, integerAt(f.column, e) * f.outRow + first);
         for (let j = 0; j < width; j++) addTo(at<f64>(to, j), x * <f64>load<T>(at<T>(y, j)));
       }
     }
@@ -143,7 +137,7 @@ function addSlab<T extends number>(f: SumsFrame, begin: i32, end: i32, y: usize,
   const y4 = pair<T>(y, 8), y5 = pair<T>(y, 10), y6 = pair<T>(y, 12), y7 = pair<T>(y, 14);
   for (let e = begin; e < end; e++) {
     const x = f64x2.splat(entry<T>(f, e));
-    const to = at<f64>(out, whole(f.column, e) * f.outRow);
+    const to = at<f64>(out, integerAt(f.column, e) * f.outRow);
     addPair(to, x, y0); addPair(to + 16, x, y1); addPair(to + 32, x, y2); addPair(to + 48, x, y3);
     addPair(to + 64, x, y4); addPair(to + 80, x, y5); addPair(to + 96, x, y6); addPair(to + 112, x, y7);
   }
@@ -169,12 +163,12 @@ function labelTask<T extends number>(frame: usize, task: i32): void {
   const first = task * COLUMNS_A_TASK;
   const last = min(f.columns, first + COLUMNS_A_TASK);
   for (let i = 0; i < f.rows; i++) {
-    const rowEnd = whole(f.start, i + 1);
-    const begin = firstFrom(f.column, whole(f.start, i), rowEnd, first);
+    const rowEnd = integerAt(f.start, i + 1);
+    const begin = firstFrom(f.column, integerAt(f.start, i), rowEnd, first);
     const end = firstFrom(f.column, begin, rowEnd, last);
-    for (let g = whole(f.otherStart, i), labels = whole(f.otherStart, i + 1); g < labels; g++) {
-      const to = at<f64>(f.out, whole(f.otherColumn, g) * f.outRow);
-      for (let e = begin; e < end; e++) addTo(at<f64>(to, whole(f.column, e)), entry<T>(f, e));
+    for (let g = integerAt(f.otherStart, i), labels = integerAt(f.otherStart, i + 1); g < labels; g++) {
+      const to = at<f64>(f.out, integerAt(f.otherColumn, g) * f.outRow);
+      for (let e = begin; e < end; e++) addTo(at<f64>(to, integerAt(f.column, e)), entry<T>(f, e));
     }
   }
 }
@@ -213,7 +207,7 @@ export function addColumnSums<T extends number>(sign: f64, rows: i32, columns: i
 
 /** out (double) += sign times the sums by column of entries begin to end. @kernel */
 export function addEntrySums<T extends number>(sign: f64, begin: i32, end: i32, column: usize, value: usize, out: usize): void {
-  for (let e = begin; e < end; e++) addTo(at<f64>(out, whole(column, e)), sign * <f64>load<T>(at<T>(value, e)));
+  for (let e = begin; e < end; e++) addTo(at<f64>(out, integerAt(column, e)), sign * <f64>load<T>(at<T>(value, e)));
 }
 
 /** out_i = x_i' C x_i for sparse rows and a symmetric C, of which the lower triangle is read; in double precision. @kernel */
@@ -232,14 +226,14 @@ function quadraticTaskF64(frame: usize, task: i32): void { quadraticTask<f64>(fr
 function quadraticTask<T extends number>(frame: usize, task: i32): void {
   const f = changetype<SumsFrame>(frame);
   for (let i = task * ROWS_A_TASK, last = min(f.rows, i + ROWS_A_TASK); i < last; i++) {
-    const begin = whole(f.start, i), end = whole(f.start, i + 1);
+    const begin = integerAt(f.start, i), end = integerAt(f.start, i + 1);
     let sum: f64 = 0;
     for (let e = begin; e < end; e++) {
-      const row = at<T>(f.b, whole(f.column, e) * f.bRow);
+      const row = at<T>(f.b, integerAt(f.column, e) * f.bRow);
       const x = <f64>load<T>(at<T>(f.value, e));
       let left: f64 = 0;
-      for (let g = begin; g < e; g++) left += <f64>load<T>(at<T>(row, whole(f.column, g))) * <f64>load<T>(at<T>(f.value, g));
-      sum += x * (left + left + x * <f64>load<T>(at<T>(row, whole(f.column, e))));
+      for (let g = begin; g < e; g++) left += <f64>load<T>(at<T>(row, integerAt(f.column, g))) * <f64>load<T>(at<T>(f.value, g));
+      sum += x * (left + left + x * <f64>load<T>(at<T>(row, integerAt(f.column, e))));
     }
     store<T>(at<T>(f.out, i), <T>sum);
   }

@@ -11,16 +11,16 @@
 // a random order they are a fair sample.
 
 import { finiteNumber, sameSize, wholeNumber } from "../core/check.ts";
-import type { Precision } from "../core/core.ts";
 import { addDiagonal, columnSums, combine, diagonal, fill, gemm, rowSums } from "../core/dense.ts";
 import { ArgumentError } from "../core/errors.ts";
 import { solveTriangular } from "../core/factor.ts";
-import { factorInPlace, inverseBytes, inverseInPlace, lowerInverseColumns } from "../core/inverse.ts";
+import { factorInPlace, inverseInPlace, lowerInverseColumns } from "../core/inverse.ts";
 import { Postings, sparseProducts } from "../core/kernelrows.ts";
 import { type Matrix, matrix, matrixFrom, Scope } from "../core/matrix.ts";
 import type { Pattern } from "../core/pattern.ts";
 import { pause, type WorkOptions } from "../core/progress.ts";
-import { dualFromFactor, dualFromInverse, LABELS_AT_ONCE } from "./dual.ts";
+import { type ExactWay, exactWay, LEFT_OUT } from "./cost.ts";
+import { dualFromFactor, dualFromInverse } from "./dual.ts";
 import { Kernel, type KernelChoice } from "./kernel.ts";
 import { addLabels } from "./labels.ts";
 import {
@@ -35,8 +35,6 @@ import type { Points } from "./points.ts";
 
 /** Rows of K, or of new points, that are made together. */
 const BLOCK_ROWS = 256;
-/** Points with left-out scores where not all have them. */
-const LEFT_OUT = 6000;
 
 /** Noise and covariance, and the way. */
 export interface ExactOptions extends WorkOptions {
@@ -49,33 +47,6 @@ export interface ExactOptions extends WorkOptions {
   readonly by?: ExactWay;
   /** n: by the factor, how many of the last points have left-out scores. */
   readonly leftOut?: number;
-}
-
-/** How a is found. */
-export type ExactWay = "inverse" | "factor";
-
-/** Multiplications and additions of each way. */
-function operationsOf(points: number, labels: number, leftOut: number): Record<ExactWay, number> {
-  const trailing = Math.min(points, leftOut) ** 3 / 3;
-  return { inverse: points ** 3, factor: points ** 3 / 3 + 2 * points ** 2 * labels + trailing };
-}
-
-/** The way with fewer operations for so many points and labels. */
-export function exactWay(points: number, labels: number, leftOut: number = LEFT_OUT): ExactWay {
-  const { factor, inverse } = operationsOf(points, labels, leftOut);
-  return factor < inverse ? "factor" : "inverse";
-}
-
-/** Operations of that way. */
-export function exactOperations(points: number, labels: number, leftOut: number = LEFT_OUT): number {
-  return operationsOf(points, labels, leftOut)[exactWay(points, labels, leftOut)];
-}
-
-/** Bytes of a core's memory that the exact form takes at its height, beside the points. */
-export function exactBytes(points: number, labels: number, precision: Precision): number {
-  const size = precision === "f32" ? 4 : 8;
-  const dual = (points + LABELS_AT_ONCE) * labels * size + points * LABELS_AT_ONCE * size;
-  return points * points * size + Math.max(inverseBytes(points, precision), dual);
 }
 
 /** What fitExact found. */

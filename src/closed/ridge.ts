@@ -68,7 +68,7 @@ export interface RidgeSolution {
 }
 
 /** Labels solved for together. */
-const LABELS_AT_ONCE = 256;
+export const LABELS_AT_ONCE = 256;
 
 /** lam / w of each feature, checked. */
 function ridgeOf(sums: RidgeSums, choice: RidgeChoice): Float64Array {

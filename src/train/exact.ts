@@ -2,7 +2,8 @@
 // chosen or calibrated is so by leaving each point out.
 
 import { chooseExact, type ExactChoice } from "../closed/choose.ts";
-import { exactBytes, exactOperations, fitExact } from "../closed/exact.ts";
+import { exactCost } from "../closed/cost.ts";
+import { fitExact } from "../closed/exact.ts";
 import { type LeaveOneOut, type PointRange, pointsIn, someOf } from "../closed/leaveoneout.ts";
 import { Points } from "../closed/points.ts";
 import { fitStack } from "../closed/stack.ts";
@@ -42,10 +43,8 @@ const MOST_BYTES = 3.2e9;
 
 /** Whether there are few enough points for each of them to carry the mean. */
 export function canBeExact(points: number, labels: number): boolean {
-  return (
-    exactOperations(points, labels, CALIBRATED) <= MOST_OPERATIONS &&
-    exactBytes(points, labels, "f32") <= MOST_BYTES
-  );
+  const { operations, bytes } = exactCost({ points, labels }, "f32", { leftOut: CALIBRATED });
+  return operations <= MOST_OPERATIONS && bytes <= MOST_BYTES;
 }
 
 export type ClosedFit = Pick<ClosedModel, "closed" | "labelMean" | "stack"> & CalibratedFit;

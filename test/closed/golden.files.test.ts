@@ -2,7 +2,8 @@
 
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { type ExactWay, fitExact, kernelMatrix } from "../../src/closed/exact.ts";
+import type { ExactWay } from "../../src/closed/cost.ts";
+import { fitExact, kernelMatrix } from "../../src/closed/exact.ts";
 import { inducingFeatures } from "../../src/closed/inducing.ts";
 import { Kernel } from "../../src/closed/kernel.ts";
 import type { LeaveOneOut } from "../../src/closed/leaveoneout.ts";
