@@ -7,7 +7,7 @@
 // T are features like any other (statistics.ts, ridge.ts, with g for the noise). Where it does not help, its own
 // left-out scores say so.
 
-import { combine, convert, gemm, rowSums, scale, syrk, transpose } from "../core/dense.ts";
+import { combine, convert, gemm, rowSums, syrk, transpose } from "../core/dense.ts";
 import { eigenSymmetric } from "../core/eigen.ts";
 import { type Matrix, matrix, Scope, sumOf } from "../core/matrix.ts";
 import type { Pattern } from "../core/pattern.ts";
@@ -38,16 +38,9 @@ export interface StackOptions extends Omit<ChooseOptions, "ranges"> {
   readonly seed?: number;
 }
 
-/** What scores are projected with. */
-interface Directions {
-  readonly center: Matrix;
-  readonly vectors: Matrix;
-}
-
 /** A fitted stack. */
 export class Stack {
-  /** mu of the first scores [1,K], and E [K,P]. */
-  readonly center: Matrix;
+  /** E [K,P] */
   readonly vectors: Matrix;
   /** Bs in `weights`, mu in `mean`; g and what else was looked at stand beside it. */
   readonly solution: RidgeSolution;
@@ -58,14 +51,7 @@ export class Stack {
   readonly labels: Pattern;
   readonly #scope: Scope;
 
-  constructor(
-    { center, vectors }: Directions,
-    chosen: ChosenRidge,
-    features: FeatureWalk,
-    labels: Pattern,
-    scope: Scope,
-  ) {
-    this.center = center;
+  constructor(vectors: Matrix, chosen: ChosenRidge, features: FeatureWalk, labels: Pattern, scope: Scope) {
     this.vectors = vectors;
     this.solution = chosen.solution;
     this.noise = chosen.choice.noise;
@@ -80,7 +66,7 @@ export class Stack {
     const { core, precision, rows } = first;
     const phi = matrix(core, rows, this.vectors.columns, precision);
     try {
-      project(first, this, phi, out);
+      project(first, this.solution.mean, this.vectors, phi, out);
       return blockScores(this.solution, { from: 0, to: rows, phi }, out);
     } finally {
       phi.free();
@@ -93,8 +79,8 @@ export class Stack {
 }
 
 /** out = (S - mu) E; `work` has the shape of S and may be S itself. */
-function project(scores: Matrix, { center, vectors }: Directions, out: Matrix, work: Matrix): Matrix {
-  return gemm(combine("subtract", scores, center, work), vectors, out);
+function project(scores: Matrix, mean: Matrix, vectors: Matrix, out: Matrix, work: Matrix): Matrix {
+  return gemm(combine("subtract", scores, mean, work), vectors, out);
 }
 
 /** Fits directions, ridge and weights to left-out scores. */
@@ -107,15 +93,13 @@ export async function fitStack(
   const { core, precision } = source.mean;
   const scope = new Scope();
   try {
-    const center = scale(1, source.mean, scope.keep(matrix(core, 1, source.labels, precision)));
     const wanted = Math.min(rank, source.labels);
     const vectors = scope.keep(await stackDirections(source, wanted, ranges, { ...rest, seed }));
-    const directions = { center, vectors };
     const own = scope.keep(labelsIn(labels, ranges));
     const projected = scope.keep(matrix(core, own.rows, wanted, precision));
     let row = 0;
     const take = ({ from, to, scores }: LeftOutBlock): void => {
-      project(scores, directions, projected.rowRange(row, row + to - from), scores);
+      project(scores, source.mean, vectors, projected.rowRange(row, row + to - from), scores);
       row += to - from;
     };
     await source.forBlocks("stack", take, { ...rest, ranges });
@@ -123,14 +107,19 @@ export async function fitStack(
     const shape = { kernel: wanted, linear: 0, labels: source.labels };
     const statistics = scope.keep(new Statistics(core, shape));
     await learnPoints(statistics, features, own, rest);
-    const choices = STACK_NOISES.map((noise) => ({ noise }));
+    // mu is that of the first scores, whichever points the stack is fitted on.
+    const mean = source.mean.toArray();
+    const choices = (options.choices ?? STACK_NOISES.map((noise) => ({ noise }))).map((choice) => ({
+      ...choice,
+      mean,
+    }));
     const chosen = await chooseRidge(statistics, features, own, precision, {
-      choices,
       criterion: logLossCriterion,
       ...rest,
+      choices,
     });
     scope.keep(chosen.solution);
-    return new Stack(directions, chosen, features, own, scope);
+    return new Stack(vectors, chosen, features, own, scope);
   } catch (error) {
     scope.free();
     throw error;

@@ -185,13 +185,12 @@ test("the stack finds its directions among many labels, and scores new points wi
       expect(energy(T)).toBeLessThan(energy(centred));
 
       const ys = [...Y.slice(0, 20), ...Y.slice(25)];
-      const own = transposed(ys).map((column) => column.reduce((sum, y) => sum + y, 0) / ys.length);
-      const centredY = ys.map((row) => row.map((y, j) => y - (own[j] as number)));
+      const centredY = ys.map((row) => row.map((y, j) => y - (mu[j] as number)));
       const square = times(transposed(T), T).map((row, i) =>
         row.map((value, j) => value + (i === j ? 3 : 0)),
       );
       const B = solve(square, times(transposed(T), centredY));
-      const s2 = times(T, B).map((row) => row.map((value, j) => value + (own[j] as number)));
+      const s2 = times(T, B).map((row) => row.map((value, j) => value + (mu[j] as number)));
       const first = scope.keep(matrixFrom(core, S.length, k, S.flat(), "f64"));
       const second = stack.scores(first, scope.keep(matrix(core, S.length, k, "f64")));
       expect(difference(rowsOf(second.toArray(), k), s2)).toBeLessThan(1e-9);

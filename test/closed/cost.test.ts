@@ -10,7 +10,7 @@ import { solveRidge } from "../../src/closed/ridge.ts";
 import { featuresOf, learnPoints } from "../../src/closed/sparse.ts";
 import { Statistics } from "../../src/closed/statistics.ts";
 import { type Core, csr, matrixFrom, Pattern, type Scope, scoped } from "../../src/core/index.ts";
-import { listsOf, randomProblem, sparseOf, turned } from "../support/closed.ts";
+import { listsOf, randomProblem, sparseOf, transposed } from "../support/closed.ts";
 import { coreKinds, withCore } from "../support/cores.ts";
 
 const oneThread = coreKinds[0] as (typeof coreKinds)[number];
@@ -65,7 +65,7 @@ describe("the cost said beforehand", () => {
         await scoped(async (scope) => {
           const sizes = { points: 400, features: 500, labels: 300 };
           const { points, labels, V, Z } = place(core, sizes, scope);
-          const basis = scope.keep(matrixFrom(core, 500, 20, turned(V).flat()));
+          const basis = scope.keep(matrixFrom(core, 500, 20, transposed(V).flat()));
           const inputs = scope.keep(matrixFrom(core, 150, 20, Z.flat()));
           const most = watch(core);
           const inducing = scope.keep(await inducingFeatures({ basis, inputs }, { name: "se" }));
