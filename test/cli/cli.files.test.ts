@@ -137,7 +137,7 @@ describe("from a file to predictions", () => {
       for (const { labels } of rows) {
         expect(new Set(labels.map(({ label }) => label)).size).toBe(3);
         for (const { label, probability, sd } of labels) {
-          expect(Number.isInteger(label) && Number(label) >= 0 && Number(label) < 12).toBe(true);
+          expect(Number.isInteger(Number(label)) && Number(label) >= 0 && Number(label) < 12).toBe(true);
           expect(probability >= 0 && probability <= 1).toBe(true);
           expect(sd).toBeGreaterThanOrEqual(0);
         }

@@ -109,7 +109,7 @@ describe("mlgpf compact", () => {
         [[], 2, "mlgpf compact takes one model"],
         [["model.safetensors", "--type", "int9"], 2, "--type: found int9, expected f32, f16, int8"],
         [["model.safetensors", "--variance", "some"], 2, "--variance: found some, expected exact"],
-        [["model.safetensors", "--rank", "0", "--variance", "low-rank"], 1, "rank: found 0"],
+        [["model.safetensors", "--rank", "0", "--variance", "low-rank"], 2, "rank: found 0"],
         [
           ["model.safetensors", "--out", "model.safetensors"],
           2,

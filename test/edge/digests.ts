@@ -21,14 +21,14 @@ export function sameCases(): Record<string, { model: LatentModel; options: Compa
 export const edgeDigests: Record<string, [file: string, predictions: string]> = {
   "linear, as by default": [
     "a14484e40f3de4293bce2484ec3034333b1a5956c75bd1270f85f9048bd6b782",
-    "3d8e44dcd0d642d07e234ed17f365a1d47cfeb75f7f656d4be096faaaa4cb579",
+    "1b469037f389f7b9baf0d13efa8c31584df38954d45e266543dd961889b4d653",
   ],
   "linear, half precision, low rank": [
     "8b8bd7ae72b4a9bc6c72e9f0d6a86b6319d9cf4a895398be64fd5a70fbeb9e43",
-    "7b480276495745ec67b636f933b011048f188de1991af41115209e1a0be6d991",
+    "75a0ffbbc064941ea464e7c9526ffae6a3b9dab12db4ccb724e9309739b3a570",
   ],
   "linear+se, single precision, exact": [
     "dff64ce905397dcdfa4417a70e6a93f2cf0b20afa8d3b08913c4e9d55a663067",
-    "e85b2e4c58a62cc8f0c09692f618f6dacf451a9ef6465a262b3c3684472e643f",
+    "8d392d6e656efae0eee83948d528c3954d535760f6a4617d4cbe864465537ae3",
   ],
 };

@@ -14,7 +14,7 @@ import { setsOf } from "../metrics/support.ts";
 const folder = fileURLToPath(new URL("../../../shared/data/", import.meta.url));
 const present = existsSync(folder);
 /** Nothing is registered where there are none, so that nothing counts as skipped. */
-const withData = present ? test : () => {};
+const withFolder: (name: string, body: () => void) => void = present ? describe : () => {};
 if (!present) test(`there are no data sets in ${folder} to read`, () => expect(present).toBe(false));
 
 async function linesOf(name: string): Promise<string[]> {
@@ -25,7 +25,7 @@ async function linesOf(name: string): Promise<string[]> {
   return text.trimEnd().split("\n");
 }
 
-describe("data sets", () => {
+withFolder("data sets", () => {
   const sets: readonly [name: string, shape: number[], withoutLabels: number][] = [
     ["bibtex/train", [4880, 1836, 159], 0],
     ["bibtex/test", [2515, 1836, 159], 0],
@@ -35,7 +35,7 @@ describe("data sets", () => {
     ["rcv1-subset/test", [13212, 47236, 101], 0],
   ];
   for (const [name, shape, withoutLabels] of sets) {
-    withData(name, async () => {
+    test(name, async () => {
       const { stream } = await openInput(`${folder}${name}.txt.gz`);
       const { dataset, format } = await readDataset(stream, { file: `${name}.txt.gz` });
       const { features, labels } = dataset;
@@ -46,7 +46,7 @@ describe("data sets", () => {
   }
 });
 
-describe("EUR-Lex", () => {
+withFolder("EUR-Lex", () => {
   /** Rows `label:1 label:1 ...` after a header of two numbers. */
   async function labelSets(name: string): Promise<LabelSets> {
     const [header = "", ...rows] = await linesOf(`eurlex-labels/${name}_X_Y.txt.gz`);
@@ -60,7 +60,7 @@ describe("EUR-Lex", () => {
     return setsOf(ids, 3993);
   }
 
-  withData("inverse propensities are the official ones", async () => {
+  test("inverse propensities are the official ones", async () => {
     const official = (await linesOf("eurlex-labels/inv_prop.txt.gz")).map(Number);
     const train = await labelSets("trn");
     const weights = inversePropensities(labelFrequencies(train), train.rows);
@@ -68,7 +68,7 @@ describe("EUR-Lex", () => {
     const fiveDigits = Array.from(weights, (weight) => Number(weight.toPrecision(5))); // as the file has them
     expect(fiveDigits).toEqual(official);
   });
-  withData("the true labels, rarest first, rank perfectly; the commonest labels do not", async () => {
+  test("the true labels, rarest first, rank perfectly; the commonest labels do not", async () => {
     const train = await labelSets("trn");
     const truth = await labelSets("tst");
     const { rows, rowStart, labelIndex } = truth;

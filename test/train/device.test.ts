@@ -264,7 +264,7 @@ describe("the choice of a device", () => {
     );
     for (const device of ["cuda", 3, {}])
       await expect(tinyTraining({ device: device as "wasm" })).rejects.toThrow(
-        /^device: found .*, expected auto, wasm, webgpu or a GPUDevice$/,
+        /^device: found .*, expected wasm, webgpu, auto or a GPUDevice$/,
       );
   });
 

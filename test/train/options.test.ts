@@ -56,7 +56,7 @@ describe("options", () => {
     expect(large).toMatchObject({ kernel: "se", mean: "inducing", fixedKernel: false, learningRate: 0.02 });
     expect(large).toMatchObject({ factors: 300, inducingPoints: 500, rank: 1000, batch: 500, epochs: 3 });
     // Models and checkpoints have them in this order.
-    expect(Object.keys(large).slice(0, 4)).toEqual(["kernel", "inducing", "fixedInducing", "fixedKernel"]);
+    expect(Object.keys(large).slice(0, 4)).toEqual(["likelihood", "calibration", "kernel", "inducing"]);
   });
 
   test("of which there is none of that name: the nearest is suggested", async () => {
