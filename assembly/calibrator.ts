@@ -20,11 +20,15 @@ const HINGE: i32 = 1;
 const LOG: i32 = 2;
 const CAP: i32 = 3;
 
+/** Beyond it x counts as it: its square is still a number of single precision. */
+const FAR: f64 = 1e15;
+
 /** Value of a term. For x < 0 the hinge is (spread / 4) / ((r - x) / 2): the same number without cancellation. */
 // @ts-ignore: decorator
 @inline
 function termValue<T extends number>(shape: i32, s: v128, centre: v128, spread: v128): v128 {
-  let x = v128.sub<T>(s, centre);
+  const far = v128.splat<T>(<T>FAR);
+  let x = v128.pmin<T>(v128.pmax<T>(v128.sub<T>(s, centre), v128.neg<T>(far)), far);
   if (shape == LINEAR) return x;
   if (shape >= CAP) x = v128.neg<T>(x);
   const r = v128.sqrt<T>(v128.add<T>(v128.mul<T>(x, x), spread));

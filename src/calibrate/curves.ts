@@ -113,9 +113,12 @@ function softHinge(x: number, width: number): { root: number; hinge: number } {
   return { root, hinge: x >= 0 ? half : (spread * 0.25) / half };
 }
 
+/** Beyond it a distance from the centre counts as it. */
+const FAR = 1e15;
+
 /** Value of a term at a score. */
 export function termValue({ shape, centre, width }: ScoreTerm, score: number): number {
-  const x = score - centre;
+  const x = Math.min(FAR, Math.max(-FAR, score - centre));
   if (shape === "linear") return x;
   const turned = shape === "cap" || shape === "limit";
   const { hinge } = softHinge(turned ? -x : x, width);

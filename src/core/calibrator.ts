@@ -40,7 +40,7 @@ function termTables(core: Core, precision: Precision, terms: readonly ScoreTerm[
 }
 
 /** Terms of so many scores that a kernel can read. */
-export function checkTerms(terms: readonly ScoreTerm[], scores: number): void {
+function checkTerms(terms: readonly ScoreTerm[], scores: number): void {
   for (const { score, shape, centre, width } of terms) {
     wholeNumber("terms", score, 0, scores - 1);
     const fits = Number.isFinite(centre) && Number.isFinite(width) && (shape === "linear" || width > 0);

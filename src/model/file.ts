@@ -1,6 +1,6 @@
 // A trained model as one safetensors file: tensors by name, everything else as JSON in the metadata.
 
-import { calibratorFromJSON, calibratorToJSON } from "../calibrate/file.ts";
+import { calibratorFromPart, calibratorToPart } from "../calibrate/file.ts";
 import { TfidfVectoriser } from "../data/tfidf.ts";
 import { readSafetensors, type TensorFile, writeSafetensors } from "../io/safetensors.ts";
 import { closedFromParts, closedToPart } from "./files/closed.ts";
@@ -25,6 +25,7 @@ export function modelToBytes(model: TrainedModel): Uint8Array<ArrayBuffer> {
   const { transform, labelCounts, calibrator } = model;
   const own = isClosed(model) ? [closedToPart(model)] : [latentToPart(model)];
   if (isClosed(model) && model.latent) own.push(latentToPart(model.latent));
+  if (calibrator) own.push(calibratorToPart(calibrator));
   const tensors = new Map(own.flatMap((part) => [...part.tensors]));
   tensors.set("labelCounts", wholeTensor(labelCounts));
   if (transform.columnWeights)
@@ -38,7 +39,6 @@ export function modelToBytes(model: TrainedModel): Uint8Array<ArrayBuffer> {
     normalise: String(transform.normalise),
     summary: JSON.stringify(model.summary),
   };
-  if (calibrator) metadata.calibrator = JSON.stringify(calibratorToJSON(calibrator));
   if (isClosed(model) && model.latent) metadata.latentSummary = JSON.stringify(model.latent.summary);
   if (model.labelNames) metadata.labelNames = JSON.stringify(model.labelNames);
   if (model.featureNames) metadata.featureNames = JSON.stringify(model.featureNames);
@@ -106,8 +106,8 @@ function commonOf(parts: FileParts): Omit<ModelCommon, "summary"> {
   };
   if (tensors.has("columnWeights"))
     common.transform.columnWeights = Float32Array.from(parts.reals("columnWeights", [features]));
-  if (metadata.calibrator !== undefined)
-    common.calibrator = calibratorFromJSON(parts.json("calibrator"), k, file);
+  const calibrator = calibratorFromPart(parts, k, file);
+  if (calibrator) common.calibrator = calibrator;
   if (metadata.labelNames !== undefined) common.labelNames = parts.texts("labelNames", k);
   if (metadata.featureNames !== undefined) common.featureNames = parts.texts("featureNames", features);
   if (metadata.vectoriser !== undefined) {

@@ -1,0 +1,122 @@
+// Thresholds: the best of all that could be tried, shrunk for rare labels, as precise as wanted.
+
+import { describe, expect, test } from "vitest";
+import { chooseThresholds, cutFor, type Predictions } from "../../src/calibrate/thresholds.ts";
+import { generator } from "../support/numbers.ts";
+
+/** Predictions that are right as often as they say, mostly small; label k has about 4,000 / (1 + k)^2 of them. */
+function somePredictions(labels: number, seed: number, hard = (_: number) => 1): Predictions {
+  const next = generator(seed);
+  const labelStart = new Int32Array(labels + 1);
+  const probabilities: number[] = [];
+  const signedWeight: number[] = [];
+  for (let k = 0; k < labels; k++) {
+    const count = Math.ceil(4000 / (1 + k) ** 2);
+    for (let i = 0; i < count; i++) {
+      const p = hard(k) * next() ** 3;
+      probabilities.push(p);
+      signedWeight.push(next() < p ? 1 : -1);
+    }
+    labelStart[k + 1] = probabilities.length;
+  }
+  return { labelStart, probabilities, signedWeight };
+}
+
+/** Figures of keeping what reaches its label's threshold. */
+function figures(
+  { labelStart, probabilities, signedWeight }: Predictions,
+  cut: (label: number) => number,
+  only?: number,
+) {
+  let [right, kept, positives] = [0, 0, 0];
+  for (let k = 0; k + 1 < labelStart.length; k++) {
+    if (only !== undefined && k !== only) continue;
+    for (let e = labelStart[k] as number; e < (labelStart[k + 1] as number); e++) {
+      const isKept = (probabilities[e] as number) >= cut(k);
+      const signed = signedWeight[e] as number;
+      if (isKept) kept += Math.abs(signed);
+      if (isKept && signed > 0) right += signed;
+      if (signed > 0) positives += signed;
+    }
+  }
+  return { precision: right / kept, recall: right / positives, f1: (2 * right) / (kept + positives) };
+}
+
+describe("thresholds for F1", () => {
+  const given = somePredictions(12, 1);
+  const chosen = chooseThresholds(given);
+
+  test("overall: no other threshold is better by more than the steps between those tried", () => {
+    const { f1, precision, recall } = figures(given, () => chosen.f1.overall);
+    for (let t = 0.01; t < 1; t += 0.01) expect(figures(given, () => t).f1).toBeLessThan(f1 + 0.005);
+    expect(chosen.expected.f1).toBeCloseTo(f1, 12);
+    expect(chosen.expected.precision).toBeCloseTo(precision, 12);
+    expect(chosen.expected.recall).toBeCloseTo(recall, 12);
+  });
+
+  test("a weight counts as so many predictions", () => {
+    const signedWeight = Array.from(given.signedWeight, (w, e) => (e % 3 === 0 ? w * 2 : w));
+    const twice = chooseThresholds({ ...given, signedWeight });
+    const { f1 } = figures({ ...given, signedWeight }, () => twice.f1.overall);
+    expect(twice.expected.f1).toBeCloseTo(f1, 12);
+  });
+
+  test("of a label with many positives: its own best; with few: near that of all", () => {
+    // Label 0 is told poorly: none of its probabilities is above 0.3.
+    const poor = somePredictions(40, 2, (k) => (k === 0 ? 0.3 : 1));
+    const { f1 } = chooseThresholds(poor);
+    const own = figures(poor, () => f1.labels[0] as number, 0).f1;
+    expect(own).toBeGreaterThan(figures(poor, () => f1.overall, 0).f1 + 0.05);
+    for (let t = 0.01; t < 0.3; t += 0.01) expect(figures(poor, () => t, 0).f1).toBeLessThan(own + 0.01);
+    for (let k = 30; k < 40; k++) expect(Math.abs((f1.labels[k] as number) - f1.overall)).toBeLessThan(0.15);
+  });
+});
+
+describe("thresholds for a precision", () => {
+  const given = somePredictions(12, 3);
+  const chosen = chooseThresholds(given);
+  const fresh = somePredictions(12, 4);
+
+  test("give it, on other points too, and keep as much as they can", () => {
+    for (const { precision, cut } of chosen.precisions) {
+      const here = figures(given, () => cut.overall);
+      expect(here.precision).toBeGreaterThanOrEqual(precision);
+      if (precision < 0.9) expect(here.precision).toBeLessThan(precision + 0.03);
+      if (precision < 0.95)
+        expect(figures(fresh, () => cut.overall).precision).toBeGreaterThan(precision - 0.05);
+    }
+    const overall = chosen.precisions.map(({ cut }) => cut.overall);
+    expect(overall).toEqual([...overall].sort((a, b) => a - b));
+  });
+
+  test("of a label without predictions are those of all", () => {
+    const none = { ...given, labelStart: Int32Array.from([...given.labelStart, given.probabilities.length]) };
+    const { precisions, f1 } = chooseThresholds(none);
+    expect(f1.labels[12]).toBe(Math.fround(f1.overall));
+    for (const { cut } of precisions) expect(cut.labels[12]).toBe(Math.fround(cut.overall));
+  });
+
+  test("a wanted precision between two takes the higher one", () => {
+    expect(cutFor(chosen, 0.85)).toBe(chosen.precisions.find(({ precision }) => precision === 0.9)?.cut);
+    expect(() => cutFor(chosen, 0.999)).toThrow(
+      "precision: found 0.999, expected a number above 0 and up to 0.99",
+    );
+  });
+});
+
+test("degenerate predictions have thresholds too", () => {
+  const empty = { labelStart: new Int32Array(3), probabilities: [], signedWeight: [] };
+  const noPositives = {
+    labelStart: Int32Array.from([0, 2]),
+    probabilities: [0.9, 0.1],
+    signedWeight: [-1, -1],
+  };
+  const certain = { labelStart: Int32Array.from([0, 2]), probabilities: [1, 0], signedWeight: [1, -1] };
+  for (const given of [empty, noPositives, certain]) {
+    const { f1, precisions } = chooseThresholds(given);
+    for (const cut of [f1, ...precisions.map((aim) => aim.cut)])
+      for (const threshold of [cut.overall, ...cut.labels])
+        expect(threshold > 0 && threshold <= 1).toBe(true);
+  }
+  expect(chooseThresholds(certain).expected.f1).toBe(1);
+});
