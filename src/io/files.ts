@@ -26,6 +26,8 @@ const REASONS: Readonly<Record<string, string>> = {
   EMFILE: "too many files are open",
   ENAMETOOLONG: "the name is too long",
   EEXIST: "it exists already",
+  ELOOP: "its links go round in a circle",
+  EPIPE: "nobody reads it any more",
 };
 
 /** What the system says of a file, as a sentence. */
@@ -35,6 +37,9 @@ export function fileError(action: "read" | "write", path: string, error: unknown
   if (name === "NotCapable" || name === "PermissionDenied") {
     return new FileError(action, path, `Deno was not given --allow-${action}`, "EACCES");
   }
+  // What an engine says when an array cannot be had is its own.
+  if (error instanceof RangeError)
+    return new FileError(action, path, "it does not fit into memory", "ENOMEM");
   const known = typeof code === "string" ? code : "UNKNOWN";
   const missingFolder = known === "ENOENT" && action === "write";
   const why = missingFolder
@@ -105,13 +110,6 @@ export async function openInput(path: string): Promise<InputFile> {
   return { stream, name: path, size: stat.isFile() ? stat.size : undefined };
 }
 
-/** All bytes of a file. */
-export async function readWhole(path: string): Promise<Uint8Array> {
-  const { readFile } = await import("node:fs/promises");
-  const bytes = await attempt("read", path, () => readFile(path));
-  return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-}
-
 interface Readable {
   read(buffer: Uint8Array, offset: number, length: number, position: number): Promise<{ bytesRead: number }>;
 }
@@ -122,6 +120,23 @@ async function readRange(handle: Readable, target: Uint8Array, from: number, to:
     const { bytesRead } = await handle.read(target, at, Math.min(to - at, 1 << 30), at);
     if (bytesRead === 0) return;
     at += bytesRead;
+  }
+}
+
+/** All bytes of a file. */
+export async function readWhole(path: string): Promise<Uint8Array> {
+  const { open } = await import("node:fs/promises");
+  const handle = await attempt("read", path, () => open(path, "r"));
+  try {
+    return await attempt("read", path, async () => {
+      const { size } = await handle.stat();
+      // What has no size (a FIFO) is read until it ends; readFile takes 2 GiB at the most.
+      const bytes = size > 0 ? new Uint8Array(size) : await handle.readFile();
+      if (size > 0) await readRange(handle, bytes, 0, size);
+      return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    });
+  } finally {
+    await handle.close();
   }
 }
 
@@ -147,53 +162,174 @@ export async function readSafetensorsFile(path: string): Promise<TensorFile> {
   }
 }
 
-/** A name in the folder of a file for what is not whole yet. */
-const temporaryName = (path: string): string => `${path}.${crypto.randomUUID().slice(0, 8)}.tmp`;
+/**
+ * Where something is to be written. A plain file, or none yet, is replaced as a whole: `path` has links followed, so that
+ * they stay what they are, and `mode` is that of the file that is there. A pipe (FIFO) is written through, and so is
+ * standard output under its names, whatever it goes to. Devices are refused.
+ */
+interface Target {
+  readonly kind: "file" | "pipe" | "standard output";
+  readonly path: string;
+  readonly mode?: number;
+}
+
+const STANDARD_OUTPUT = /^\/(dev\/stdout|dev\/fd\/1|proc\/self\/fd\/1)$/;
+
+/** As many as systems follow. */
+const MOST_LINKS = 40;
+
+/** Where a path leads to in the end, whether there is anything or not. */
+async function linksFollowed(path: string): Promise<string> {
+  const [{ readlink }, { dirname, resolve }] = await Promise.all([
+    import("node:fs/promises"),
+    import("node:path"),
+  ]);
+  let place = path;
+  for (let links = 0; links < MOST_LINKS; links++) {
+    const next = await readlink(place).catch(() => undefined); // not there, or no link
+    if (next === undefined) return place;
+    place = resolve(dirname(place), next);
+  }
+  throw new FileError("write", path, REASONS.ELOOP as string, "ELOOP");
+}
+
+const notPlain = (path: string): FileError =>
+  new FileError("write", path, "it is not a plain file", "EINVAL");
+
+/** Refuses what must not be written to. */
+async function targetOf(path: string): Promise<Target> {
+  if (STANDARD_OUTPUT.test(path)) return { kind: "standard output", path };
+  const { access, constants, stat } = await import("node:fs/promises");
+  const there = await stat(path).catch((error) => {
+    // Deno that may write and not read finds out below whether it can.
+    if (error.code === "ENOENT" || error.name === "NotCapable") return undefined;
+    throw fileError("write", path, error);
+  });
+  if (there === undefined) return { kind: "file", path: await linksFollowed(path) };
+  if (there.isDirectory()) throw new FileError("write", path, REASONS.EISDIR as string, "EISDIR");
+  if (!there.isFile() && !there.isFIFO()) throw notPlain(path);
+  await attempt("write", path, () => access(path, constants.W_OK));
+  if (there.isFIFO()) return { kind: "pipe", path };
+  return { kind: "file", path: await linksFollowed(path), mode: there.mode & 0o7777 };
+}
+
+/** A name in the folder of a file for what is not whole yet; it says whose it is. */
+const temporaryName = (path: string, pid: number): string =>
+  `${path}.${pid}.${crypto.randomUUID().slice(0, 8)}.tmp`;
+
+/** Paths whose folder was looked through. */
+const cleaned = new Set<string>();
+
+/** Removes what processes that were killed have left of this file: once, before it is written for the first time. */
+async function removeLeftovers(path: string): Promise<void> {
+  if (cleaned.has(path)) return;
+  cleaned.add(path);
+  const [{ readdir, unlink }, { basename, dirname, join }] = await Promise.all([
+    import("node:fs/promises"),
+    import("node:path"),
+  ]);
+  const [folder, name] = [dirname(path), basename(path)];
+  for (const entry of await readdir(folder).catch(() => [])) {
+    const [, pid] =
+      (entry.startsWith(name) && /^\.(\d+)\.[0-9a-f]{8}\.tmp$/.exec(entry.slice(name.length))) || [];
+    if (pid !== undefined && (await isGone(Number(pid)))) await unlink(join(folder, entry)).catch(() => {});
+  }
+}
+
+/** Whether there is surely no such process. */
+async function isGone(pid: number): Promise<boolean> {
+  const { kill } = (await import("node:process")).default;
+  try {
+    kill(pid, 0);
+    return false;
+  } catch (error) {
+    return (error as { code?: unknown }).code === "ESRCH";
+  }
+}
 
 /** Refuses a path that `writeAtomically` could not write to: before the work whose outcome is to go there. */
 export async function checkWritable(path: string): Promise<void> {
-  const { access, constants, open, stat, unlink } = await import("node:fs/promises");
-  const there = await stat(path).catch(() => undefined);
-  if (there?.isDirectory()) throw new FileError("write", path, REASONS.EISDIR as string, "EISDIR");
-  if (there && !there.isFile()) throw new FileError("write", path, "it is not a plain file", "EINVAL");
-  if (there) await attempt("write", path, () => access(path, constants.W_OK));
-  const trial = temporaryName(path);
+  const target = await targetOf(path);
+  if (target.kind !== "file") return;
+  const { open, unlink } = await import("node:fs/promises");
+  await removeLeftovers(target.path);
+  const trial = temporaryName(target.path, await ownPid());
   const handle = await attempt("write", path, () => open(trial, "wx"));
   await handle.close();
   await attempt("write", path, () => unlink(trial));
 }
 
+/** Refuses, too, what could be written through but not be kept: for files that are to be read again. */
+export async function checkKeepable(path: string): Promise<void> {
+  if ((await targetOf(path)).kind !== "file") throw notPlain(path);
+}
+
+async function ownPid(): Promise<number> {
+  return (await import("node:process")).default.pid;
+}
+
+type Content = Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
+
 /**
  * Writes a file so that its path holds either what it held before or all of the new content: first under a
  * temporary name in the same folder, flushed to the disk, then renamed. When anything fails the temporary
- * file is removed.
+ * file is removed. A pipe or /dev/stdout just gets the content.
  */
-export async function writeAtomically(
-  path: string,
-  content: Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
-): Promise<void> {
-  const { open, rename, unlink } = await import("node:fs/promises");
-  const temporary = temporaryName(path);
+export async function writeAtomically(path: string, content: Content): Promise<void> {
+  const { chmod, open, rename, unlink } = await import("node:fs/promises");
+  const target = await targetOf(path);
+  if (target.kind === "standard output") return await writeContent(await standardOutput(), path, content);
+  if (target.kind === "pipe")
+    return await writeContent(await attempt("write", path, () => open(path, "w")), path, content);
+  await removeLeftovers(target.path);
+  const temporary = temporaryName(target.path, await ownPid());
   const handle = await attempt("write", path, () => open(temporary, "wx"));
   try {
-    try {
-      for await (const chunk of content instanceof Uint8Array ? [content] : content) {
-        await attempt("write", path, () => writeFully(handle, chunk));
-      }
+    await writeContent(handle, path, content, async () => {
+      // Who owns the folder need not own the file that is replaced: what may not be kept is let go.
+      if (target.mode !== undefined) await chmod(temporary, target.mode).catch(() => {});
       await attempt("write", path, () => handle.sync());
-    } finally {
-      await handle.close();
-    }
-    await attempt("write", path, () => rename(temporary, path));
+    });
+    await attempt("write", path, () => rename(temporary, target.path));
   } catch (error) {
     await unlink(temporary).catch(() => {});
     throw error;
   }
-  await syncFolder(path);
+  await syncFolder(target.path);
 }
 
 interface Writable {
   write(buffer: Uint8Array, offset: number, length: number): Promise<{ bytesWritten: number }>;
+  close(): Promise<void>;
+}
+
+async function standardOutput(): Promise<Writable> {
+  const { stdout } = (await import("node:process")).default;
+  return {
+    write: (buffer, offset, length) =>
+      new Promise((resolve, reject) => {
+        const done = (error?: Error | null): void =>
+          error ? reject(error) : resolve({ bytesWritten: length });
+        stdout.write(buffer.subarray(offset, offset + length), done);
+      }),
+    close: async () => {},
+  };
+}
+
+/** Writes all of it, does what is left to do, and closes. */
+async function writeContent(
+  handle: Writable,
+  path: string,
+  content: Content,
+  finish?: () => Promise<void>,
+): Promise<void> {
+  try {
+    for await (const chunk of content instanceof Uint8Array ? [content] : content)
+      await attempt("write", path, () => writeFully(handle, chunk));
+    await finish?.();
+  } finally {
+    await handle.close();
+  }
 }
 
 async function writeFully(handle: Writable, chunk: Uint8Array): Promise<void> {

@@ -1,10 +1,33 @@
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import {
+  chmod,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  readlink,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import process from "node:process";
 import { describe, expect, test } from "vitest";
 import { readDataset } from "../../src/data/reader.ts";
 import { FileError, FormatError } from "../../src/io/errors.ts";
-import { openInput, readSafetensorsFile, readWhole, writeAtomically } from "../../src/io/files.ts";
+import {
+  checkKeepable,
+  checkWritable,
+  openInput,
+  readSafetensorsFile,
+  readWhole,
+  writeAtomically,
+} from "../../src/io/files.ts";
 import { writeSafetensors } from "../../src/io/safetensors.ts";
 import { gzip } from "../data/support.ts";
 
@@ -112,6 +135,92 @@ describe("writing", () => {
       await chmod(folder, 0o700);
       // The superuser may write everywhere.
       expect(["no error", `cannot write ${path}: permission denied`]).toContain(message);
+    }));
+});
+
+/** A FIFO, where the system has them. */
+function makeFifo(path: string): boolean {
+  try {
+    execFileSync("mkfifo", [path]);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+describe("what is no plain file", () => {
+  test("a link stays one, and its file is replaced", () =>
+    inFolder(async (folder) => {
+      await mkdir(join(folder, "there"));
+      await writeFile(join(folder, "there", "model"), "old");
+      await symlink(join("there", "model"), join(folder, "first"));
+      await symlink("first", join(folder, "second"));
+      await checkWritable(join(folder, "second"));
+      await writeAtomically(join(folder, "second"), Uint8Array.of(1, 2));
+      expect(await readlink(join(folder, "second"))).toBe("first");
+      expect(await readlink(join(folder, "first"))).toBe(join("there", "model"));
+      expect(Array.from(await readFile(join(folder, "there", "model")))).toEqual([1, 2]);
+      expect(await readdir(join(folder, "there"))).toEqual(["model"]);
+    }));
+  test("a link to nothing gets its file", () =>
+    inFolder(async (folder) => {
+      await symlink("model", join(folder, "link"));
+      await writeAtomically(join(folder, "link"), Uint8Array.of(3));
+      expect(await readlink(join(folder, "link"))).toBe("model");
+      expect(Array.from(await readFile(join(folder, "model")))).toEqual([3]);
+    }));
+  test("links in a circle are refused", () =>
+    inFolder(async (folder) => {
+      const path = join(folder, "a");
+      await symlink("b", path);
+      await symlink("a", join(folder, "b"));
+      const message = `cannot write ${path}: its links go round in a circle`;
+      expect(await messageOf(checkWritable(path))).toBe(message);
+      expect(await messageOf(writeAtomically(path, Uint8Array.of(1)))).toBe(message);
+      expect((await lstat(path)).isSymbolicLink()).toBe(true);
+    }));
+  test("a FIFO is written through", () =>
+    inFolder(async (folder) => {
+      const path = join(folder, "fifo");
+      if (!makeFifo(path)) return;
+      await checkWritable(path);
+      const bytes = Uint8Array.from({ length: 300_000 }, (_, i) => i % 251);
+      // The reader is another process all through: Deno does nothing else while it writes.
+      const reader = spawn("sh", ["-c", 'cat "$0" > "$0.read"', path], { stdio: "ignore" });
+      await Promise.all([writeAtomically(path, bytes), once(reader, "close")]);
+      const read = await readFile(`${path}.read`);
+      expect(read.every((byte, i) => byte === bytes[i]) && read.length).toBe(bytes.length);
+      expect((await stat(path)).isFIFO()).toBe(true);
+      expect((await readdir(folder)).sort()).toEqual(["fifo", "fifo.read"]);
+      expect(await messageOf(checkKeepable(path))).toBe(`cannot write ${path}: it is not a plain file`);
+    }));
+  test("a device is refused, and is one still", async () => {
+    for (const path of ["/dev/full", "/dev/null"].filter(existsSync)) {
+      const message = `cannot write ${path}: it is not a plain file`;
+      expect(await messageOf(checkWritable(path))).toBe(message);
+      expect(await messageOf(writeAtomically(path, Uint8Array.of(1)))).toBe(message);
+      expect((await stat(path)).isCharacterDevice()).toBe(true);
+    }
+  });
+  test("a file keeps who may read it", () =>
+    inFolder(async (folder) => {
+      const path = join(folder, "model");
+      await writeFile(path, "secret", { mode: 0o600 });
+      await writeAtomically(path, Uint8Array.of(1));
+      expect((await stat(path)).mode & 0o777).toBe(0o600);
+    }));
+});
+
+describe("what a killed process has left", () => {
+  test("is removed with the next writing, and nothing else is", () =>
+    inFolder(async (folder) => {
+      // No system has so many processes.
+      const ended = 99_999_999;
+      const path = join(folder, "model");
+      const others = [`model.${process.pid}.0123abcd.tmp`, `models.${ended}.0123abcd.tmp`, "model.tmp"];
+      for (const name of [`model.${ended}.0123abcd.tmp`, ...others]) await writeFile(join(folder, name), "");
+      await writeAtomically(path, Uint8Array.of(1));
+      expect((await readdir(folder)).sort()).toEqual(["model", ...others].sort());
     }));
 });
 
