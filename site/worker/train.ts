@@ -18,6 +18,8 @@ const SAMPLE = "sample.jsonl.gz";
 const SAMPLE_EPOCHS = 20;
 /** With fewer points there is nothing to measure on. */
 const LEAST_HELD = 5;
+/** Seconds between checkpoints of which none is wanted but that of a pause: longer than any training. */
+const NEVER = 1e9;
 
 interface Task {
   training: Dataset;
@@ -79,7 +81,7 @@ async function run({ training, validation, settings }: Task): Promise<void> {
   const how: RunOptions = {
     device,
     signal,
-    checkpointSeconds: Number.POSITIVE_INFINITY,
+    checkpointSeconds: NEVER,
     onCheckpoint: (bytes) => {
       checkpoint = bytes;
     },
