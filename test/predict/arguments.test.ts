@@ -1,6 +1,6 @@
 // What a person may type wrongly when predicting, in the library and at the edge: one sentence that names the argument.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { compactModel } from "../../src/compact/index.ts";
 import { load, type Tagger } from "../../src/edge/index.ts";
 import { type LoadedModel, loadModel } from "../../src/predict/load.ts";
@@ -8,18 +8,14 @@ import { textModel } from "../edge/support.ts";
 
 const model = textModel({ features: 40, labels: 12, factors: 3, inducing: 4 });
 const text = (model.vectoriser?.terms ?? []).slice(0, 3).join(" ");
-let [loaded, tagger]: [LoadedModel?, Tagger?] = [];
+const loading: Promise<LoadedModel> = loadModel(model, { threads: 1 });
+const compact = { type: "f32", variance: "exact", allLabels: true } as const;
+const tagging: Promise<Tagger> = compactModel(model, compact).then((bytes) => load(bytes));
 
-beforeAll(async () => {
-  loaded = await loadModel(model, { threads: 1 });
-  tagger = await load(await compactModel(model, { type: "f32", variance: "exact", allLabels: true }));
-});
-afterAll(() => loaded?.dispose());
-
-type Predict = (input: unknown, options?: unknown) => unknown;
-const kinds: [name: string, of: () => Predict][] = [
-  ["mlgpf", () => (input, options) => loaded?.predict(input as string, options as object)],
-  ["mlgpf/edge", () => (input, options) => tagger?.predict(input as string, options as object)],
+type Predict = (input: unknown, options?: unknown) => Promise<unknown>;
+const kinds: [name: string, predict: Predict][] = [
+  ["mlgpf", async (input, options) => (await loading).predict(input as string, options as object)],
+  ["mlgpf/edge", async (input, options) => (await tagging).predict(input as string, options as object)],
 ];
 
 const refused = async (work: () => unknown): Promise<string> => {
@@ -32,10 +28,10 @@ const refused = async (work: () => unknown): Promise<string> => {
 };
 
 describe("predict", () => {
-  for (const [name, of] of kinds) {
+  for (const [name, predict] of kinds) {
     test(`${name}: takes one text or a list of them`, async () => {
-      const one = (await of()(text)) as unknown[];
-      const many = (await of()([text, ""])) as unknown[][];
+      const one = (await predict(text)) as unknown[];
+      const many = (await predict([text, ""])) as unknown[][];
       expect(many).toHaveLength(2);
       expect(many[0]).toEqual(one);
       expect(one).toHaveLength(5);
@@ -51,17 +47,17 @@ describe("predict", () => {
       [undefined, undefined, "input: found "],
     ] as const) {
       test(`${name}: refuses ${JSON.stringify(input)} with ${JSON.stringify(options)}`, async () => {
-        expect(await refused(() => of()(input, options))).toContain(message);
+        expect(await refused(() => predict(input, options))).toContain(message);
       });
     }
   }
 
   test("gives the same names and, to rounding, the same numbers in both", async () => {
-    const [full, edge] = [await loaded?.predict(text), tagger?.predict(text)];
-    expect(edge?.map(({ label }) => label)).toEqual(full?.map(({ label }) => label));
-    full?.forEach(({ probability, sd }, i) => {
-      expect(edge?.[i]?.probability).toBeCloseTo(probability, 5);
-      expect(edge?.[i]?.sd).toBeCloseTo(sd as number, 3);
+    const [full, edge] = [await (await loading).predict(text), (await tagging).predict(text)];
+    expect(edge.map(({ label }) => label)).toEqual(full.map(({ label }) => label));
+    full.forEach(({ probability, sd }, i) => {
+      expect(edge[i]?.probability).toBeCloseTo(probability, 5);
+      expect(edge[i]?.sd).toBeCloseTo(sd as number, 3);
     });
   });
 });
