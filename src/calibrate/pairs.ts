@@ -7,6 +7,7 @@ import { sameSize, wholeNumber } from "../core/check.ts";
 import type { Matrix, RealArray } from "../core/matrix.ts";
 import type { Lists } from "../core/pattern.ts";
 import { topK } from "../core/select.ts";
+import { allFinite } from "../core/shapes.ts";
 import { type Growable, growableFloats, growableIntegers } from "../data/growable.ts";
 import { hashInteger } from "../data/hash.ts";
 import { STRENGTH_DEPTH } from "./calibrator.ts";
@@ -74,6 +75,7 @@ export class PairCollector {
     const best = scores.map((score) => {
       sameSize("scores", "columns", score.columns, this.#count);
       sameSize("scores", "rows", score.rows, rows.length);
+      allFinite("scores", score);
       return topK(score, depth);
     });
     const values = scores.map((score) => score.toArray());

@@ -95,4 +95,14 @@ describe("the pairs of a fit", () => {
     expect(Math.abs(some.length / 10_000 - 1)).toBeLessThan(0.05);
     expect(some.every((row, i) => i === 0 || row > (some[i - 1] as number))).toBe(true);
   });
+
+  test("are refused where a score is no number", async () => {
+    const collector = new PairCollector(["gaussian"], truth, labels);
+    await withCore(coreKinds[0] as (typeof coreKinds)[number], (core) => {
+      const block = matrixFrom(core, 1, labels, (scores[0] as Float32Array).slice(0, labels));
+      block.set(block.toArray().fill(Number.NaN, 5, 6));
+      expect(() => collector.add({ scores: [block], rows: [0] })).toThrow(/scores.*NaN|scores.*finite/);
+      block.free();
+    });
+  });
 });
