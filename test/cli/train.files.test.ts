@@ -1,6 +1,16 @@
 // Training from the command line: where its model goes, what is so after Ctrl-C, what it says.
 
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import process from "node:process";
 import { describe, expect, test } from "vitest";
 import { fittedLine } from "../../src/cli/terminal.ts";
@@ -60,22 +70,20 @@ function long(path: (name: string) => string, out: string, own: Record<string, s
   return ["train", path("data.txt"), "--out", path(out), ...options];
 }
 
-/** Runs a training, does something when its steps have begun, and waits for its end. */
+/** Runs a training, does something when it has taken some steps, and waits for its end. */
 async function during(
   args: string[],
   body: (pid: number) => void,
   options: Parameters<typeof start>[2] = {},
 ): Promise<Outcome> {
-  const child = start(args, undefined, options);
+  const folder = mkdtempSync(join(tmpdir(), "mlgpf-log-"));
+  const log = join(folder, "steps.csv");
+  const child = start([...args, "--log", log], undefined, options);
   const ended = outcome(child);
-  // The last thing said before the steps begin.
-  await new Promise<void>((done) => {
-    child.stderr?.on("data", (chunk) => {
-      if (String(chunk).includes("projections")) setTimeout(done, 400);
-    });
-    child.on("close", done);
-  });
+  const steps = (): number => (existsSync(log) ? readFileSync(log, "utf8").split("\n").length - 2 : 0);
+  while (steps() < 3 && child.exitCode === null) await new Promise((next) => setTimeout(next, 10));
   body(child.pid as number);
+  rmSync(folder, { recursive: true });
   return await ended;
 }
 

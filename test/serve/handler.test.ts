@@ -218,7 +218,7 @@ describe("refusals are a status and one sentence", () => {
   });
 
   test("an answer that nobody takes is given up, and counts until then", async () => {
-    const handler = createHandler(wordTagger(), { seconds: 0.05, requests: 1 });
+    const handler = createHandler(wordTagger(), { seconds: 0.3, requests: 1 });
     const response = await handler(ask(Array.from({ length: 900 }, (_, i) => `text${i} b c d e f`)));
     expect(response.status).toBe(200);
     expect((await handler(ask({ text: "a" }))).status).toBe(503);

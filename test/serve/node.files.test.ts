@@ -136,9 +136,9 @@ describe("over sockets", () => {
         const all = received(socket);
         socket.write(`${head(100)}{"te`);
         expect((await post(url, { text: "quick" })).status).toBe(200);
-        expect(await all).toMatch(/^HTTP\/1.1 408 [\s\S]*connection: close[\s\S]*within 0.2 s/i);
+        expect(await all).toMatch(/^HTTP\/1.1 408 [\s\S]*connection: close[\s\S]*within 1 s/i);
       },
-      { seconds: 0.2 },
+      { seconds: 1 },
     ));
 
   test("gives up a client that is too slow with its head", () =>
@@ -161,8 +161,9 @@ describe("over sockets", () => {
         socket.on("error", () => {});
         socket.pause();
         socket.write(head(body.length) + body);
-        while (!/held_bytes [1-9]/.test(await numbers())) await soon();
-        expect(await numbers()).toContain("mlgpf_requests_in_flight 2\n");
+        let during = "";
+        while (!/held_bytes [1-9]/.test(during)) during = await numbers();
+        expect(during).toContain("mlgpf_requests_in_flight 2\n");
         expect((await post(url, { text: "others" })).status).toBe(200);
         while (!/answers_dropped_total 1\n/.test(await numbers())) await soon();
         const after = await numbers();
@@ -264,7 +265,7 @@ describe("stopping", () => {
       predictMany: (inputs, options) =>
         inputs[0] === "never" ? new Promise(() => {}) : wide.predictMany(inputs, options),
     };
-    const server = await serve(never, { seconds: 1 });
+    const server = await serve(never, { seconds: 3 });
     const dialled = async (text: string): Promise<void> => {
       const socket = await dial(server.url);
       socket.on("error", () => {});
