@@ -1,5 +1,6 @@
 // The worker that holds a model and answers what is typed.
 
+import { mapFeatures } from "../../src/data/columns.ts";
 import type { Prediction } from "../../src/metrics/prediction.ts";
 import { modelFromBytes } from "../../src/model/file.ts";
 import { isClosed } from "../../src/model/model.ts";
@@ -63,12 +64,14 @@ async function predict(number: number, text: string): Promise<void> {
   const { model, reader } = loaded;
   const { features, unknown } = reader.read(text);
   const [labels = []] = await model.predict(features, { topK: LABELS });
+  const { columnIds } = model.model;
+  const own = columnIds ? mapFeatures(features, columnIds) : features;
   const answerOf = ({ label, id = 0, probability, score = 0, sd }: Prediction): Answer => ({
     label: model.model.labelNames ? label : `label ${label}`,
     probability,
     low: sd === undefined ? probability : sigmoid(score - sd),
     high: sd === undefined ? probability : sigmoid(score + sd),
-    words: explains(model.model) ? weightiest(wordShares(model.model, features, id, reader.nameOf)) : [],
+    words: explains(model.model) ? weightiest(wordShares(model.model, own, id, reader.nameOf)) : [],
   });
   const answers = labels.map(answerOf);
   scope.postMessage({ kind: "predicted", number, answers, known: features.values.length, unknown });

@@ -4,6 +4,7 @@ import { type SparseRows, TfidfVectoriser, tokenise } from "../../src/data/index
 import type { TrainedModel } from "../../src/model/model.ts";
 
 export interface TypedRow {
+  /** By the ids of the training data. */
   features: SparseRows;
   /** What the model has never seen. */
   unknown: string[];
@@ -13,7 +14,7 @@ export interface TypedReader {
   input: "text" | "names" | "numbers";
   example: string;
   read(text: string): TypedRow;
-  /** What a column is called. */
+  /** What a column of the model is called. */
   nameOf(column: number): string;
 }
 
@@ -43,15 +44,18 @@ function readerOfTexts(vectoriser: TfidfVectoriser): TypedReader {
 }
 
 /** Pairs are parted by blanks, or by commas and new lines where names have blanks; a lone name counts 1. */
-function readerOfPairs({ features: columns, featureNames }: TrainedModel): TypedReader {
+function readerOfPairs({ features, featureNames, columnIds }: TrainedModel): TypedReader {
+  const columns = columnIds ? (columnIds.at(-1) as number) + 1 : features;
+  const ids = columnIds && new Set(columnIds);
   const columnOf = featureNames && new Map(featureNames.map((name, column) => [name, column]));
   const find = (name: string): number | undefined => {
     if (columnOf) return columnOf.get(name);
     const number = Number(name);
-    return name !== "" && Number.isInteger(number) && number >= 0 && number < columns ? number : undefined;
+    const right = name !== "" && Number.isInteger(number) && number >= 0 && number < columns;
+    return right && (ids?.has(number) ?? true) ? number : undefined;
   };
-  const nameOf = (column: number): string => featureNames?.[column] ?? String(column);
-  const first = Array.from({ length: Math.min(3, columns) }, (_, column) => `${nameOf(column)}:1`);
+  const nameOf = (column: number): string => featureNames?.[column] ?? String(columnIds?.[column] ?? column);
+  const first = Array.from({ length: Math.min(3, features) }, (_, column) => `${nameOf(column)}:1`);
   return {
     input: columnOf ? "names" : "numbers",
     example: first.join(columnOf ? ", " : " "),

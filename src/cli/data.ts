@@ -157,7 +157,8 @@ export function sayNotes(
 /** What a model fixes about the data it can be used with. */
 export function fromModel(model: TrainedModel): ReadOptions {
   return given({
-    columns: model.vectoriser || model.featureNames ? undefined : model.features,
+    columns: model.vectoriser || model.featureNames || model.columnIds ? undefined : model.features,
+    columnIds: model.columnIds,
     labelCount: model.labelNames ? undefined : model.labels,
     labelNames: model.labelNames,
     featureNames: model.featureNames,

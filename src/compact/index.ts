@@ -93,6 +93,7 @@ export async function compactModel(
   addVocabulary(parcel, model);
   const { columnWeights, normalise } = model.transform;
   if (columnWeights) parcel.reals("columnWeights", columnWeights);
+  if (model.columnIds) parcel.integers("columnIds", model.columnIds);
   const about: CompactAbout = {
     kernel: model.kernel,
     features: model.features,

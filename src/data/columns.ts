@@ -84,12 +84,19 @@ export function compactColumns(dataset: Dataset): Dataset {
   };
 }
 
+/** Whether so few of its columns occur that working on those alone pays, and ids tell them apart (not names or words). */
+export function isScattered({ features, featureNames, vectoriser }: Dataset): boolean {
+  if (featureNames || vectoriser || features.columns <= 1024) return false;
+  return 2 * usedColumns(features).length < features.columns;
+}
+
 /**
  * A data set in the columns of another (of a model): `columnIds` says which ids those are. Ids that are not among them
- * are left out.
+ * are left out. Without `columnIds` the data set as it is.
  */
-export function mapColumns(dataset: Dataset, columnIds: Int32Array): Dataset {
+export function mapColumns(dataset: Dataset, columnIds: Int32Array | undefined): Dataset {
   const { features, columnIds: before } = dataset;
+  if (columnIds === undefined) return dataset;
   if (before && sameIds(before, columnIds)) return dataset;
   const index = new IdIndex(columnIds);
   return { ...dataset, features: renumber(features, index, columnIds.length, before), columnIds };

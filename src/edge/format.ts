@@ -9,6 +9,7 @@
 //   root           [G M,r]        latent variance of group g is k(x,x) - |k(x,Z) root_g|^2
 //   rows           [D]            where some features have no weights: the row of each, or -1
 //   columnWeights  [D]            factor of each feature
+//   columnIds      [D]            ids of the features in the data, rising, where they are not their numbers
 //   vocabulary     bytes          names of the features, sorted and front-coded (vocabulary.ts)
 //   order          [D]            feature of each name, where that is not its position
 //   frequency      bytes          number of training texts with each term, as variable-length integers

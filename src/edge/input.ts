@@ -41,8 +41,12 @@ export class InputReader {
         "values",
         `found ${values.length}, expected ${indices.length}, one for each index`,
       );
-    for (let i = 0; i < indices.length; i++) this.#index(indices[i]);
-    return this.#transform(sortedRow(indices, values));
+    return this.#transform(
+      sortedRow(
+        Array.from(indices, (index) => this.#index(index)),
+        values,
+      ),
+    );
   }
 
   #fromText(text: string): { columns: Int32Array; values: Float32Array } {
@@ -86,14 +90,16 @@ export class InputReader {
     );
   }
 
+  /** The number of a feature; -1 for an id that nobody knew at training time. */
   #index(index: unknown): number {
-    const { features } = this.#model.about;
-    if (Number.isInteger(index) && (index as number) >= 0 && (index as number) < features)
-      return index as number;
-    throw new ArgumentError(
-      "input",
-      `found feature ${index}, expected a whole number from 0 to ${features - 1}`,
-    );
+    const { about, columnIds } = this.#model;
+    const most = columnIds ? 2 ** 31 : about.features;
+    if (!Number.isInteger(index) || (index as number) < 0 || (index as number) >= most)
+      throw new ArgumentError(
+        "input",
+        `found feature ${index}, expected a whole number from 0 to ${most - 1}`,
+      );
+    return columnIds ? placeOf(index as number, columnIds) : (index as number);
   }
 
   /** Weights columns and scales the row, as training did. */
@@ -111,6 +117,17 @@ export class InputReader {
     for (let e = 0; e < values.length; e++) values[e] = (values[e] as number) * factor;
     return { columns, values };
   }
+}
+
+/** Where a number is among rising ones, or -1. */
+function placeOf(wanted: number, rising: Int32Array): number {
+  let [low, high] = [0, rising.length - 1];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((rising[middle] as number) < wanted) low = middle + 1;
+    else high = middle;
+  }
+  return rising[low] === wanted ? low : -1;
 }
 
 /** Sorted by column; unknown features and zeros are left out. */

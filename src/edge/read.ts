@@ -33,6 +33,8 @@ export interface CompactModel {
   readonly root: RowMatrix | undefined;
   readonly rows: Int32Array | undefined;
   readonly columnWeights: Float32Array | undefined;
+  /** Ids of the features, rising, where these are not their numbers. */
+  readonly columnIds: Int32Array | undefined;
   readonly vocabulary: Vocabulary | undefined;
   readonly order: Int32Array | undefined;
   readonly frequency: Int32Array | undefined;
@@ -156,6 +158,7 @@ export function readCompact(bytes: Uint8Array, file = "the model"): CompactModel
     spread: (own || root) && groups === 1 ? spreads(parts, k) : undefined,
     rows: rowsOf(parts, d, r),
     columnWeights: parts.has("columnWeights") ? parts.reals("columnWeights", d) : undefined,
+    columnIds: parts.has("columnIds") ? idsOf(parts, d) : undefined,
     labelName: labelNames(parts.bytes("names"), k, parts.file),
     ...vocabularyOf(parts, d),
   };
@@ -199,6 +202,14 @@ function rowsWithin(values: Float32Array | Uint16Array, columns: number, largest
     if (sum > largest) return false;
   }
   return true;
+}
+
+/** The id of each feature. */
+function idsOf(parts: Parts, features: number): Int32Array {
+  const ids = parts.integers("columnIds", features);
+  if (ids.some((id, i) => id <= (i === 0 ? -1 : (ids[i - 1] as number))))
+    parts.refuse("columnIds that do not rise", "each id once, in order");
+  return ids;
 }
 
 /** The row of each feature, -1 for none; without the tensor each has its own. */

@@ -28,6 +28,7 @@ export function modelToBytes(model: TrainedModel): Uint8Array<ArrayBuffer> {
   if (calibrator) own.push(calibratorToPart(calibrator));
   const tensors = new Map(own.flatMap((part) => [...part.tensors]));
   tensors.set("labelCounts", wholeTensor(labelCounts));
+  if (model.columnIds) tensors.set("columnIds", wholeTensor(model.columnIds));
   if (transform.columnWeights)
     tensors.set("columnWeights", realTensor(transform.columnWeights, [model.features]));
   const metadata: Record<string, string> = {
@@ -106,6 +107,7 @@ function commonOf(parts: FileParts): Omit<ModelCommon, "summary"> {
   };
   if (tensors.has("columnWeights"))
     common.transform.columnWeights = Float32Array.from(parts.reals("columnWeights", [features]));
+  if (tensors.has("columnIds")) common.columnIds = parts.rising("columnIds", features, 2 ** 31);
   const calibrator = calibratorFromPart(parts, k, file);
   if (calibrator) common.calibrator = calibrator;
   if (metadata.labelNames !== undefined) common.labelNames = parts.texts("labelNames", k);

@@ -53,6 +53,8 @@ export interface ModelFrame {
   /** How many training points have each label. */
   labelCounts: Int32Array;
   labelNames?: readonly string[];
+  /** Ids of the features in the training data, rising, where only those that occur have a number of their own. */
+  columnIds?: Int32Array;
 }
 
 /** What every model has, whichever likelihood it was trained with. */

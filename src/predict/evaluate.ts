@@ -1,6 +1,7 @@
 // A model's figures on data with known labels.
 
 import { ArgumentError } from "../core/errors.ts";
+import { mapColumns } from "../data/columns.ts";
 import type { Dataset } from "../data/dataset.ts";
 import { type Evaluation, EvaluationMeter, type EvaluationOptions } from "../metrics/evaluation.ts";
 import { inversePropensities } from "../metrics/propensity.ts";
@@ -32,10 +33,11 @@ function orderOf({ frame }: Predictor, { rank = "probability", tail = 0 }: Evalu
 /** P@k, nDCG@k and the rest over all points; what needs every probability is left out unless asked for. */
 export async function evaluate(
   predictor: Predictor,
-  { features, labels: truth }: Dataset,
+  data: Dataset,
   options: EvaluateOptions & { onProgress?: (fraction: number) => void } = {},
 ): Promise<Evaluation> {
-  const { labels, labelCounts, points } = predictor.frame;
+  const { labels, labelCounts, points, columnIds } = predictor.frame;
+  const { features, labels: truth } = mapColumns(data, columnIds);
   const meter = new EvaluationMeter({ labels, labelCounts, trainingPoints: points, truth }, options);
   const order = orderOf(predictor, options);
   const byProbability = (options.rank ?? "probability") === "probability" && !options.tail;

@@ -3,6 +3,7 @@
 import type { DeviceChoice } from "../backend/devices.ts";
 import { type CoreOptions, createCore } from "../core/core.ts";
 import { ArgumentError } from "../core/errors.ts";
+import { mapColumns, mapFeatures } from "../data/columns.ts";
 import type { Dataset, SparseRows } from "../data/dataset.ts";
 import { TfidfVectoriser } from "../data/tfidf.ts";
 import { allowedLabels } from "../metrics/allowed.ts";
@@ -27,8 +28,8 @@ export interface LoadedModel {
   readonly device: string;
   /** Labels of a text, best first. */
   predict(text: string, options?: PredictOptions): Promise<Prediction[]>;
-  /** Labels of each text, or of each row of features, best first. */
-  predict(input: readonly string[] | SparseRows, options?: PredictOptions): Promise<Prediction[][]>;
+  /** Labels of each text, of each row of features or of each row of a data set, best first. */
+  predict(input: readonly string[] | SparseRows | Dataset, options?: PredictOptions): Promise<Prediction[][]>;
   evaluate(data: Dataset, options?: EvaluateOptions): Promise<Evaluation>;
   save(): Uint8Array<ArrayBuffer>;
   dispose(): void;
@@ -53,16 +54,16 @@ export async function loadModel(
   };
   async function predict(text: string, options?: PredictOptions): Promise<Prediction[]>;
   async function predict(
-    input: readonly string[] | SparseRows,
+    input: readonly string[] | SparseRows | Dataset,
     options?: PredictOptions,
   ): Promise<Prediction[][]>;
   async function predict(
-    input: string | readonly string[] | SparseRows,
+    input: string | readonly string[] | SparseRows | Dataset,
     options: PredictOptions = {},
   ): Promise<Prediction[] | Prediction[][]> {
     checkPredictOptions(options);
     const { topK, threshold, ...lists } = options;
-    const features = featuresOf(typeof input === "string" ? [input] : input, vectoriser);
+    const features = featuresOf(typeof input === "string" ? [input] : input, vectoriser, model.columnIds);
     const allowed = allowedLabels(labelsOf(model), lists);
     const rows = await host.use((predictor) =>
       chooseLabels((depth) => predictRows(predictor, features, depth), model.labels, {
@@ -86,17 +87,19 @@ export async function loadModel(
   };
 }
 
-/** Features as they are given, or of texts. */
+/** Features as they are given, or of texts; in the model's columns. */
 function featuresOf(
-  input: readonly string[] | SparseRows,
+  input: readonly string[] | SparseRows | Dataset,
   vectoriser: TfidfVectoriser | undefined,
+  columnIds: Int32Array | undefined,
 ): SparseRows {
   const found = (what: string): never => {
     throw new ArgumentError("input", what);
   };
   if (typeof input !== "object" || input === null)
     return found(`found ${String(input)}, expected a text, texts or rows of features`);
-  if ("columns" in input) return input;
+  if ("features" in input) return mapColumns(input, columnIds).features;
+  if ("columns" in input) return columnIds ? mapFeatures(input, columnIds) : input;
   if (!Array.isArray(input) || input.some((text) => typeof text !== "string"))
     return found("found something else than texts in the list, expected texts");
   if (vectoriser === undefined)

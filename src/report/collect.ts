@@ -1,5 +1,6 @@
 // Measures a trained model for its report: everything that needs the model's scores or parameters.
 
+import { mapColumns } from "../data/columns.ts";
 import type { Dataset } from "../data/dataset.ts";
 import { rowsWithLabels, selectFeatures } from "../data/dataset.ts";
 import { transformedRows } from "../data/transform.ts";
@@ -77,14 +78,15 @@ async function measureModel(
   measure: Measure,
   onProgress?: (fraction: number) => void,
 ): Promise<Measured> {
-  const { predictor, data, file } = measure;
+  const { predictor, file } = measure;
+  const data = mapColumns(measure.data, model.columnIds);
   onProgress?.(0);
   const evaluation =
     measure.evaluation ??
     (await evaluate(predictor, data, { ...everyFigure, ...(onProgress && { onProgress }) }));
   if (!isFull(evaluation))
     throw new Error("the report: found figures that were left out, expected every figure");
-  return { ...evaluation, file, samples: await samplesOf(model, measure) };
+  return { ...evaluation, file, samples: await samplesOf(model, { ...measure, data }) };
 }
 
 /** A few points, evenly spread over those that have labels. */

@@ -19,6 +19,7 @@ function frameOf({ shape, data, transform }: Prepared): ModelFrame {
     transform,
     labelCounts: Int32Array.from(labelFrequencies(data.labels)),
     ...(data.labelNames ? { labelNames: data.labelNames } : {}),
+    ...(data.columnIds ? { columnIds: data.columnIds } : {}),
   };
 }
 

@@ -5,6 +5,7 @@ import { type Core, createCore } from "../core/core.ts";
 import { ArgumentError } from "../core/errors.ts";
 import type { WorkOptions } from "../core/progress.ts";
 import { checkDataset } from "../data/check.ts";
+import { compactColumns, isScattered, mapColumns } from "../data/columns.ts";
 import { type Dataset, labelFrequencies, rowsWithLabels, selectRows } from "../data/dataset.ts";
 import { fitTransform } from "../data/transform.ts";
 import { LatentPredictor } from "../model/latentPredictor.ts";
@@ -53,16 +54,16 @@ export async function train(
   dataset: Dataset,
   options: TrainOptions & RunOptions = {},
 ): Promise<TrainedModel> {
-  const run = completeRunOptions(options);
+  const given = completeRunOptions(options);
   checkDataset(dataset);
-  const labelled = rowsWithLabels(dataset.labels);
-  if (labelled.length === 0)
-    throw new ArgumentError("dataset", "found no point with a label, expected at least one");
-  const data = labelled.length === dataset.features.rows ? dataset : selectRows(dataset, labelled);
+  const data = dataToLearn(dataset, options);
   const { rows: points, columns: features } = data.features;
   const sizes = { points, features, labels: data.labels.labels };
   const chosen = chosenLikelihood(options.likelihood, sizes);
   const full = completeOptions({ ...options, ...(chosen && { likelihood: chosen.likelihood }) }, sizes);
+  const run = given.validation
+    ? { ...given, validation: mapColumns(given.validation, data.columnIds) }
+    : given;
   const core = await createCore({ threads: run.threads, relaxed: run.relaxed });
   try {
     const note = (text: string): void => run.onProgress?.({ stage: "note", text });
@@ -72,11 +73,21 @@ export async function train(
       ...(run.signal ? { signal: run.signal } : {}),
       onProgress: (progress) => run.onProgress?.(progress as TrainProgress),
     };
-    const job = { core, data, dropped: dataset.features.rows - labelled.length, full, run, work, note };
+    const job = { core, data, dropped: dataset.features.rows - points, full, run, work, note };
     return await trainJob(job);
   } finally {
     core.dispose();
   }
+}
+
+/** The points that have labels; where most columns do not occur, on those that do. */
+function dataToLearn(dataset: Dataset, { basis }: TrainOptions): Dataset {
+  const labelled = rowsWithLabels(dataset.labels);
+  if (labelled.length === 0)
+    throw new ArgumentError("dataset", "found no point with a label, expected at least one");
+  const data = labelled.length === dataset.features.rows ? dataset : selectRows(dataset, labelled);
+  // A basis of one's own has a number for every column.
+  return typeof basis !== "object" && isScattered(data) ? compactColumns(data) : data;
 }
 
 async function trainJob(job: Job): Promise<TrainedModel> {
@@ -196,6 +207,7 @@ function frameFor(data: Dataset, full: FullTrainOptions, points: number): ModelF
     transform: fitTransform(data.features, full.idf, full.normalise),
     labelCounts: Int32Array.from(labelFrequencies(data.labels)),
     ...(data.labelNames ? { labelNames: data.labelNames } : {}),
+    ...(data.columnIds ? { columnIds: data.columnIds } : {}),
   };
 }
 

@@ -69,14 +69,10 @@ function sparseRows(parts: FileParts, rows: number, columns: number): SparseRows
 
 function linearPart(parts: FileParts, features: number, k: number): LinearPart {
   const [kept] = parts.shape("weights", 2) as [number, number];
-  const columns = parts.wholes("columns", kept, features);
-  for (let i = 1; i < kept; i++)
-    if ((columns[i] as number) <= (columns[i - 1] as number))
-      parts.refuse("columns that do not rise", "each feature once, in order");
   return {
     form: "linear",
     noise: parts.positive("noise"),
-    columns,
+    columns: parts.rising("columns", kept, features),
     weights: parts.singles("weights", [kept, k]),
   };
 }

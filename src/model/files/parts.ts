@@ -103,4 +103,13 @@ export class FileParts {
       this.refuse(`a number in ${name} that is out of range`, `whole numbers from 0 to ${limit - 1}`);
     return tensor.data;
   }
+
+  /** The same, each greater than the one before. */
+  rising(name: string, count: number, limit: number): Int32Array {
+    const numbers = this.wholes(name, count, limit);
+    for (let i = 1; i < count; i++)
+      if ((numbers[i] as number) <= (numbers[i - 1] as number))
+        this.refuse(`${name} that do not rise`, "each feature once, in order");
+    return numbers;
+  }
 }
