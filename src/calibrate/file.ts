@@ -4,8 +4,8 @@
 import { type ScoreTerm, TERM_SHAPES } from "../core/calibrator.ts";
 import { FormatError } from "../io/errors.ts";
 import type { Tensor, TensorFile } from "../io/safetensors.ts";
+import type { Cut, Thresholds } from "../metrics/cut.ts";
 import type { Calibrator } from "./calibrator.ts";
-import type { Cut, Thresholds } from "./thresholds.ts";
 
 /** Tensors and texts of one part of a file. */
 export interface CalibrationPart {

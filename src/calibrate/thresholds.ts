@@ -4,28 +4,11 @@
 
 import type { PairArrays } from "../core/calibrator.ts";
 import { sameSize } from "../core/check.ts";
-import { ArgumentError } from "../core/errors.ts";
 import { deterministicLog } from "../data/elementary.ts";
-import { type PrecisionRecall, precisionRecall } from "../metrics/decisions.ts";
+import type { Thresholds } from "../metrics/cut.ts";
+import { precisionRecall } from "../metrics/decisions.ts";
 import { addAt, ratio } from "../metrics/rows.ts";
 import { logistic } from "./forward.ts";
-
-/** Thresholds for one aim. */
-export interface Cut {
-  readonly overall: number;
-  /** Of each label. */
-  readonly labels: Float32Array; // [K]
-}
-
-/** Where to cut. */
-export interface Thresholds {
-  /** For the best F1: of all predictions together, and of each label. */
-  readonly f1: Cut;
-  /** What the overall threshold of F1 gave on the points it was chosen from. */
-  readonly expected: PrecisionRecall;
-  /** For precisions that rise; 1 where no threshold gives one. */
-  readonly precisions: readonly { readonly precision: number; readonly cut: Cut }[];
-}
 
 /** Held-out predictions: pairs of a point and a label, and their probabilities. */
 export interface Predictions extends Pick<PairArrays, "labelStart" | "signedWeight"> {
@@ -133,12 +116,4 @@ export function chooseThresholds({ labelStart, signedWeight, probabilities }: Pr
       cut: { overall: lowestWith(aim.precision, precisionOfAll), labels: aim.labels },
     })),
   };
-}
-
-/** The thresholds for a precision: of those chosen, for the least that is as high. */
-export function cutFor({ precisions }: Thresholds, precision: number): Cut {
-  const found = precisions.find((aim) => aim.precision >= precision);
-  if (found && precision > 0) return found.cut;
-  const most = precisions.at(-1)?.precision ?? 0;
-  throw new ArgumentError("precision", `found ${precision}, expected a number above 0 and up to ${most}`);
 }

@@ -8,6 +8,7 @@ import type { TrainedModel } from "../model/model.ts";
 import { type RankName, rankNames } from "../model/predictor.ts";
 import { type EvaluateOptions, evaluate } from "../predict/evaluate.ts";
 import type { Command } from "./command.ts";
+import { cutFlags, cutOf } from "./cut.ts";
 import { dataFlags, readData } from "./data.ts";
 import { evaluationAsJson, evaluationLines } from "./figures.ts";
 import {
@@ -32,7 +33,7 @@ const evalFlags: Flags = {
     help: "keep at most N labels a point",
     default: "5, with --threshold any",
   },
-  threshold: { kind: "number", from: 0, to: 1, value: "P", help: "keep only labels at least this probable" },
+  ...cutFlags("keep only"),
   thresholds: { kind: "switch", help: "precision, recall and F1 by threshold, and the best" },
   "per-label": { kind: "text", value: "FILE", help: "write the figures of every label (.csv or .json)" },
   rank: {
@@ -61,7 +62,7 @@ function optionsOf(parsed: Parsed): EvaluateOptions {
   return {
     ...given({
       limit: parsed.number("limit"),
-      threshold: parsed.number("threshold"),
+      ...cutOf(parsed),
       rank: parsed.text("rank") as RankName | undefined,
       tail: parsed.number("tail"),
     }),

@@ -68,7 +68,8 @@ const threePercents = ({ precision, recall, f1 }: PrecisionRecall): string[] =>
 function keptName({ limit, threshold }: DecisionReport): string {
   const most =
     limit === undefined ? "all labels" : limit === 1 ? "the first label" : `the first ${limit} labels`;
-  return threshold === undefined ? most : `${most} of at least ${percent(threshold, 1)}`;
+  if (threshold === undefined) return most;
+  return `${most} of at least ${threshold === "label" ? "their thresholds" : percent(threshold, 1)}`;
 }
 
 /** Precision, recall and F1 of what is kept. */

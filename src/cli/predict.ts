@@ -5,11 +5,13 @@ import type { Batch } from "../data/options.ts";
 import { readBatches } from "../data/reader.ts";
 import { checkWritable, openInput, writeAtomically } from "../io/files.ts";
 import { allowedLabels } from "../metrics/allowed.ts";
+import { chosenThreshold } from "../metrics/cut.ts";
 import type { TrainedModel } from "../model/model.ts";
 import { chooseLabels, type LabelChoice } from "../predict/choose.ts";
 import type { ModelHost } from "../predict/host.ts";
 import { labelsOf, predictRows } from "../predict/load.ts";
 import type { Command } from "./command.ts";
+import { cutFlags, cutOf } from "./cut.ts";
 import { dataFlags, fromModel, readOptions, sayNotes } from "./data.ts";
 import {
   deviceFlag,
@@ -29,7 +31,7 @@ import { terminal } from "./terminal.ts";
 const predictFlags: Flags = {
   out: { kind: "text", value: "FILE", help: "write to a file: CSV (.csv, .tsv) or JSON lines (.jsonl)" },
   top: { kind: "whole", from: 1, help: "labels for each point", default: "5, with --threshold any" },
-  threshold: { kind: "number", from: 0, to: 1, value: "P", help: "only labels at least this probable" },
+  ...cutFlags("only"),
   ...listFlags,
   keep: {
     kind: "text",
@@ -54,7 +56,7 @@ async function predict(parsed: Parsed): Promise<void> {
   const lists = await readLists(parsed);
   const model = await openModel(path, file);
   const choice = {
-    ...given({ topK: parsed.number("top"), threshold: parsed.number("threshold") }),
+    ...given({ topK: parsed.number("top"), threshold: chosenThreshold(cutOf(parsed), model.thresholds) }),
     allowed: allowedLabels(labelsOf(model), lists),
   };
   const screen = terminal(parsed.on("quiet"));

@@ -2,6 +2,7 @@
 
 import { ArgumentError } from "../core/errors.ts";
 import { allowedLabels, type LabelLists } from "../metrics/allowed.ts";
+import { plainThreshold } from "../metrics/cut.ts";
 import { checkPredictOptions, type Prediction, type PredictOptions } from "../metrics/prediction.ts";
 import { fromHalf } from "./half.ts";
 import { type Input, InputReader } from "./input.ts";
@@ -77,7 +78,8 @@ export class Tagger {
   /** The same for anything that can be gone through. */
   predictMany(inputs: Iterable<Input>, options: PredictOptions = {}): Prediction[][] {
     checkPredictOptions(options);
-    const { threshold, allow, deny } = options;
+    const { allow, deny } = options;
+    const threshold = plainThreshold(options);
     const topK = options.topK ?? (threshold === undefined ? 5 : Number.MAX_SAFE_INTEGER);
     if (allow !== this.#lists.allow || deny !== this.#lists.deny) {
       this.#allowed = allowedLabels(this.labels, options);

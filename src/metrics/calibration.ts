@@ -78,10 +78,10 @@ const PAIR_BINS = 15;
 
 const clipped = (probability: number): number => Math.min(Math.max(probability, LEAST), 1 - LEAST);
 
-const negativeLog = (probability: number): number => -deterministicLog(clipped(probability));
+export const negativeLog = (probability: number): number => -deterministicLog(clipped(probability));
 
 /** -ln(1 - p); most probabilities are small, and for those five terms of the series are exact to the last place. */
-function negativeLogOfRest(probability: number): number {
+export function negativeLogOfRest(probability: number): number {
   const p = clipped(probability);
   if (p < 1e-3) return p * (1 + p * (1 / 2 + p * (1 / 3 + p * (1 / 4 + p * (1 / 5)))));
   return -deterministicLog(1 - p);

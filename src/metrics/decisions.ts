@@ -12,6 +12,7 @@
 // over the labels kept; nDCG has no k. Points without any label are left out.
 
 import type { LabelSets } from "../data/dataset.ts";
+import { reaches, type Threshold } from "./cut.ts";
 import { discounts, runningSums } from "./ranking.ts";
 import { addAt, labelsOfRow, ratio, rowsOfBlock } from "./rows.ts";
 
@@ -26,12 +27,14 @@ export interface PrecisionRecall {
 export interface DecisionOptions {
   /** At most so many. */
   readonly limit?: number;
-  /** Only those at least this probable; one of probability 0 never is. */
-  readonly threshold?: number;
+  /** Only those at least this probable, one number or one for each label; a label of probability 0 never is. */
+  readonly threshold?: Threshold;
 }
 
 /** What keeping these labels is worth. */
-export interface DecisionReport extends DecisionOptions {
+export interface DecisionReport extends Omit<DecisionOptions, "threshold"> {
+  /** The one for all labels, or "label" where each has its own. */
+  readonly threshold?: number | "label";
   /** Points with at least one label. */
   readonly points: number;
   /** Labels kept for a point, on average. */
@@ -148,7 +151,7 @@ export class DecisionMeter {
           number,
           number,
         ];
-        if (label >= 0 && probability > 0 && probability >= threshold) kept.push(label);
+        if (label >= 0 && probability > 0 && reaches(threshold, label, probability)) kept.push(label);
       }
       this.#point(kept, own);
     }
@@ -197,8 +200,10 @@ export class DecisionMeter {
       number,
       number,
     ];
+    const { threshold, ...limit } = this.#options;
     return {
-      ...this.#options,
+      ...limit,
+      ...(threshold !== undefined && { threshold: typeof threshold === "number" ? threshold : "label" }),
       points: this.#points,
       labelsPerPoint: ratio(keptInAll, this.#points),
       truePositives: rightInAll,

@@ -5,6 +5,7 @@
 
 import type { LabelSets } from "../data/dataset.ts";
 import { BEST, CalibrationMeter, type CalibrationReport } from "./calibration.ts";
+import { leastOf, reaches, type Threshold } from "./cut.ts";
 import { DecisionMeter, type DecisionReport } from "./decisions.ts";
 import { type Expectation, ExpectationMeter } from "./expectation.ts";
 import { type LabelFigures, LabelMeter } from "./perlabel.ts";
@@ -20,8 +21,8 @@ export interface EvaluationOptions {
   readonly calibration?: boolean;
   /** Labels kept for a point: at most so many (default 5, or any number where there is a threshold). */
   readonly limit?: number;
-  /** Labels kept for a point: only those at least this probable. */
-  readonly threshold?: number;
+  /** Labels kept for a point: only those at least this probable; one number, or one for each label. */
+  readonly threshold?: Threshold;
   /** Precision, recall and F1 by threshold: at 0.05, 0.10, ... 0.95, or at these. */
   readonly thresholds?: boolean | readonly number[];
   /** Figures of every label; the data are scored twice. */
@@ -77,7 +78,7 @@ export class EvaluationMeter {
   readonly #expectation = new ExpectationMeter();
   readonly #kept: DecisionMeter;
   /** The threshold, where nothing else limits what is kept. */
-  readonly #thresholdAlone: number | undefined;
+  readonly #thresholdAlone: Threshold | undefined;
   readonly #calibration: CalibrationMeter | undefined;
   readonly #thresholds: ThresholdMeter | undefined;
   readonly #perLabel: LabelMeter | undefined;
@@ -86,6 +87,8 @@ export class EvaluationMeter {
     const { labels, labelCounts, trainingPoints, truth } = subject;
     const { calibration, threshold, thresholds, perLabel } = options;
     const limit = options.limit ?? (threshold === undefined ? BEST : undefined);
+    // A label of its own threshold may be below others that are not kept.
+    const limited = limit !== undefined && typeof threshold !== "object";
     // Labels that training never saw come after those it knows; nobody can rank them.
     const vocabulary = Math.max(labels, truth.labels);
     const counts = Array.from({ length: vocabulary }, (_, label) => labelCounts[label] ?? 0);
@@ -105,7 +108,7 @@ export class EvaluationMeter {
       this.#thresholds = new ThresholdMeter(labels, vocabulary, values);
     }
     if (perLabel) this.#perLabel = new LabelMeter(labels);
-    this.#thresholdAlone = limit === undefined ? threshold : undefined;
+    this.#thresholdAlone = limited ? undefined : threshold;
     this.depth = Math.min(labels, Math.max(BEST, limit ?? BEST));
     this.twice = this.#perLabel !== undefined;
     this.wholeRows = [this.#calibration, this.#thresholds, this.#perLabel, this.#thresholdAlone].some(
@@ -163,16 +166,21 @@ export class EvaluationMeter {
 
 /** The labels of each row that are at least as probable as the threshold, best first; rows are filled up with -1. */
 function labelsOver(
-  threshold: number,
+  threshold: Threshold,
   probabilities: ArrayLike<number>,
   order: ArrayLike<number>,
   rows: number,
 ): { ranked: Int32Array; probabilities: Float64Array; width: number } {
   const labels = probabilities.length / rows;
+  const least = leastOf(threshold);
   const found = Array.from({ length: rows }, (_, row) => {
     const own: number[] = [];
     for (let at = row * labels; at < (row + 1) * labels; at++)
-      if ((probabilities[at] as number) >= threshold) own.push(at);
+      if (
+        (probabilities[at] as number) >= least &&
+        reaches(threshold, at % labels, probabilities[at] as number)
+      )
+        own.push(at);
     return own.sort((a, b) => (order[b] as number) - (order[a] as number) || a - b);
   });
   const width = Math.max(1, ...found.map((own) => own.length));

@@ -8,6 +8,7 @@ export {
   type CalibrationReport,
   type FrequencyGroup,
 } from "./calibration.ts";
+export type { Cut, Threshold, ThresholdChoice, Thresholds } from "./cut.ts";
 export {
   DecisionMeter,
   type DecisionOptions,

@@ -2,6 +2,7 @@
 
 import { ArgumentError } from "../core/errors.ts";
 import type { LabelLists } from "./allowed.ts";
+import { type ThresholdChoice, thresholdWords } from "./cut.ts";
 
 /** A label that was predicted. */
 export interface Prediction {
@@ -17,14 +18,12 @@ export interface Prediction {
 }
 
 /** Which labels to give for an input. */
-export interface PredictOptions extends LabelLists {
+export interface PredictOptions extends LabelLists, ThresholdChoice {
   /** Most labels for an input (default 5; with a threshold all that reach it). */
   topK?: number;
-  /** Only labels at least this probable. */
-  threshold?: number;
 }
 
-const KNOWN = ["topK", "threshold", "allow", "deny"];
+const KNOWN = ["topK", "threshold", "precision", "allow", "deny"];
 
 /** Refuses options that cannot be, and names that are none. */
 export function checkPredictOptions(options: PredictOptions): void {
@@ -33,9 +32,14 @@ export function checkPredictOptions(options: PredictOptions): void {
   for (const name of Object.keys(options))
     if (!KNOWN.includes(name))
       throw new ArgumentError("options", `found ${JSON.stringify(name)}, expected ${KNOWN.join(", ")}`);
-  const { topK, threshold } = options;
+  const { topK, threshold, precision } = options;
   if (topK !== undefined && (!Number.isInteger(topK) || topK < 1))
     throw new ArgumentError("topK", `found ${topK}, expected a whole number of at least 1`);
-  if (threshold !== undefined && !(typeof threshold === "number" && !Number.isNaN(threshold)))
-    throw new ArgumentError("threshold", `found ${threshold}, expected a number`);
+  const words: readonly unknown[] = thresholdWords;
+  if (threshold !== undefined && !words.includes(threshold) && !isNumber(threshold))
+    throw new ArgumentError("threshold", `found ${threshold}, expected a number, ${words.join(" or ")}`);
+  if (precision !== undefined && !isNumber(precision))
+    throw new ArgumentError("precision", `found ${precision}, expected a number`);
 }
+
+const isNumber = (value: unknown): boolean => typeof value === "number" && !Number.isNaN(value);

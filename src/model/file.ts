@@ -1,6 +1,11 @@
 // A trained model as one safetensors file: tensors by name, everything else as JSON in the metadata.
 
-import { calibratorFromPart, calibratorToPart } from "../calibrate/file.ts";
+import {
+  calibratorFromPart,
+  calibratorToPart,
+  thresholdsFromPart,
+  thresholdsToPart,
+} from "../calibrate/file.ts";
 import { TfidfVectoriser } from "../data/tfidf.ts";
 import { readSafetensors, type TensorFile, writeSafetensors } from "../io/safetensors.ts";
 import { closedFromParts, closedToPart } from "./files/closed.ts";
@@ -22,10 +27,11 @@ const LIKELIHOODS = ["bernoulli", "gaussian", "both"] as const;
 
 /** The bytes of a model's file (safetensors). */
 export function modelToBytes(model: TrainedModel): Uint8Array<ArrayBuffer> {
-  const { transform, labelCounts, calibrator } = model;
+  const { transform, labelCounts, calibrator, thresholds } = model;
   const own = isClosed(model) ? [closedToPart(model)] : [latentToPart(model)];
   if (isClosed(model) && model.latent) own.push(latentToPart(model.latent));
   if (calibrator) own.push(calibratorToPart(calibrator));
+  if (thresholds) own.push(thresholdsToPart(thresholds));
   const tensors = new Map(own.flatMap((part) => [...part.tensors]));
   tensors.set("labelCounts", wholeTensor(labelCounts));
   if (model.columnIds) tensors.set("columnIds", wholeTensor(model.columnIds));
@@ -73,7 +79,7 @@ export function modelFromTensors(tensorFile: TensorFile, file = "the model"): Tr
   if (calibrator === undefined) return parts.refuse("no calibrator", "one, as every Gaussian model has");
   const summary = summaryOf(parts, "summary");
   const closed = { ...common, likelihood, summary, calibrator };
-  const { calibrator: _, ...uncalibrated } = common;
+  const { calibrator: _, thresholds: __, ...uncalibrated } = common;
   return {
     ...closed,
     ...closedFromParts(parts, closed),
@@ -110,6 +116,8 @@ function commonOf(parts: FileParts): Omit<ModelCommon, "summary"> {
   if (tensors.has("columnIds")) common.columnIds = parts.rising("columnIds", features, 2 ** 31);
   const calibrator = calibratorFromPart(parts, k, file);
   if (calibrator) common.calibrator = calibrator;
+  const thresholds = thresholdsFromPart(parts, k, file);
+  if (thresholds) common.thresholds = thresholds;
   if (metadata.labelNames !== undefined) common.labelNames = parts.texts("labelNames", k);
   if (metadata.featureNames !== undefined) common.featureNames = parts.texts("featureNames", features);
   if (metadata.vectoriser !== undefined) {

@@ -5,6 +5,7 @@ import type { RealArray } from "../core/matrix.ts";
 import type { SparseRows } from "../data/dataset.ts";
 import type { TfidfState } from "../data/tfidf.ts";
 import type { FeatureTransform } from "../data/transform.ts";
+import type { Thresholds } from "../metrics/cut.ts";
 import type { KernelName, LikelihoodName, MeanName, PosteriorName } from "./names.ts";
 
 /** How a model was trained. */
@@ -55,6 +56,8 @@ export interface ModelFrame {
   labelNames?: readonly string[];
   /** Ids of the features in the training data, rising, where only those that occur have a number of their own. */
   columnIds?: Int32Array;
+  /** Where to cut, chosen from points that were left out or held out; calibrated models have it. */
+  thresholds?: Thresholds;
 }
 
 /** What every model has, whichever likelihood it was trained with. */

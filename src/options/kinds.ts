@@ -13,9 +13,10 @@ export interface Text {
   readonly kind: "text";
 }
 
-/** A number, from `from` or above `above`, up to `to`. */
+/** A number, from `from` or above `above`, up to `to`; or one of some words instead of it. */
 export interface Real {
   readonly kind: "number";
+  readonly words?: readonly string[];
   readonly from?: number;
   readonly above?: number;
   readonly to?: number;
@@ -64,11 +65,10 @@ export function checked<Known>(kind: Kind<Known>, name: string, value: unknown, 
       if (typeof value !== "string") throw refused(name, value, "a text");
       return value;
     case "number":
-      return checkedReal(kind, name, value);
+      return orWord(instead(kind), value, () => checkedReal(kind, name, value));
     case "whole": {
-      if (kind.word !== undefined && value === kind.word) return value;
       const to = typeof kind.to === "function" ? kind.to(known) : kind.to;
-      return orWord(kind.word, () => wholeNumber(name, value as number, kind.from ?? 0, to));
+      return orWord(instead(kind), value, () => wholeNumber(name, value as number, kind.from ?? 0, to));
     }
     case "choice":
       return checkedChoice(kind, name, value);
@@ -80,13 +80,19 @@ export function checked<Known>(kind: Kind<Known>, name: string, value: unknown, 
   }
 }
 
-/** Runs a check and, where a word would have done as well, says so. */
-function orWord<T>(word: string | undefined, check: () => T): T {
+/** The words that may stand instead of a number. */
+const instead = (kind: Real | Whole<never>): readonly string[] =>
+  kind.kind === "number" ? (kind.words ?? []) : kind.word === undefined ? [] : [kind.word];
+
+/** One of the words as it is; else runs a check and, where a word would have done as well, says so. */
+function orWord(words: readonly string[], value: unknown, check: () => unknown): unknown {
+  if (typeof value === "string" && words.includes(value)) return value;
   try {
     return check();
   } catch (error) {
-    if (word === undefined || !(error instanceof ArgumentError)) throw error;
-    throw new ArgumentError(error.argument, error.problem.replace("expected ", `expected ${word} or `));
+    if (words.length === 0 || !(error instanceof ArgumentError)) throw error;
+    const either = `expected ${words.join(", ")} or `;
+    throw new ArgumentError(error.argument, error.problem.replace("expected ", either));
   }
 }
 
@@ -125,11 +131,11 @@ export function fromText(kind: Kind, name: string, text: string): unknown {
       return text;
     case "number":
     case "whole": {
-      if (kind.kind === "whole" && text === kind.word) return text;
+      const words = instead(kind);
+      if (words.includes(text)) return text;
       const number = Number(text);
       if (text.trim() !== "" && !Number.isNaN(number)) return number;
-      const word = kind.kind === "whole" && kind.word !== undefined ? `${kind.word} or ` : "";
-      throw refused(name, text, `${word}a number`);
+      throw refused(name, text, listed([...words, "a number"]));
     }
     case "choice":
       return kind.own === undefined || isNamed(kind, text) ? text : { file: text };
@@ -151,8 +157,7 @@ export function wordsOf(kind: Kind): string | undefined {
 
 /** What stands for the value in the help. */
 export function placeholder(kind: Kind): string {
-  if (kind.kind === "whole" || kind.kind === "number")
-    return kind.kind === "whole" && kind.word !== undefined ? `N|${kind.word}` : "N";
+  if (kind.kind === "whole" || kind.kind === "number") return ["N", ...instead(kind)].join("|");
   if (kind.kind === "choice") return kind.own ? "NAME|FILE" : "NAME";
   return kind.kind === "words" ? "WORD" : "TEXT";
 }

@@ -1,13 +1,15 @@
 // Which of a model's labels are given for a point: so many of the best, those that are probable enough, those allowed.
 
+import { leastOf, reaches, type Threshold } from "../metrics/cut.ts";
+
 /** Labels for a point where neither a number nor a threshold is given. */
 export const DEFAULT_LABELS = 5;
 
 export interface LabelChoice {
   /** Most labels for a point; with a threshold all that reach it, unless this is given too. */
   topK?: number | undefined;
-  /** Only labels at least this probable. */
-  threshold?: number | undefined;
+  /** Only labels at least this probable; one number, or one for each label. */
+  threshold?: Threshold | undefined;
   /** 1 for each label that may come; undefined where all may. */
   allowed?: Uint8Array | undefined;
 }
@@ -30,10 +32,11 @@ export async function chooseLabels<L extends Ranked>(
   { topK, threshold, allowed }: LabelChoice,
 ): Promise<L[][]> {
   const most = Math.min(labels, topK ?? (threshold === undefined ? DEFAULT_LABELS : labels));
-  const least = threshold ?? 0;
-  const fits = ({ id, probability }: L): boolean => probability >= least && allowed?.[id] !== 0;
+  const least = leastOf(threshold ?? 0);
+  const fits = ({ id, probability }: L): boolean =>
+    reaches(threshold ?? 0, id, probability) && allowed?.[id] !== 0;
   // Where all labels may be wanted, or some of the best may not come, how deep to look is found out.
-  const known = topK !== undefined || threshold === undefined;
+  const known = (topK !== undefined && typeof threshold !== "object") || threshold === undefined;
   for (let depth = known && !allowed ? most : FIRST; ; depth *= 4) {
     const asked = Math.min(labels, depth);
     const rows = await best(asked);

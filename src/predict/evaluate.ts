@@ -3,6 +3,7 @@
 import { ArgumentError } from "../core/errors.ts";
 import { mapColumns } from "../data/columns.ts";
 import type { Dataset } from "../data/dataset.ts";
+import { chosenThreshold, type ThresholdChoice } from "../metrics/cut.ts";
 import { type Evaluation, EvaluationMeter, type EvaluationOptions } from "../metrics/evaluation.ts";
 import { inversePropensities } from "../metrics/propensity.ts";
 import { tailOrder, tailWeights } from "../metrics/tail.ts";
@@ -11,7 +12,7 @@ import type { Predictor, RankName } from "../model/predictor.ts";
 export type { Evaluation } from "../metrics/evaluation.ts";
 
 /** How a model is measured. */
-export interface EvaluateOptions extends EvaluationOptions {
+export interface EvaluateOptions extends Omit<EvaluationOptions, "threshold">, ThresholdChoice {
   /** What labels are ranked by (default probability). */
   rank?: RankName;
   /** Rare labels first: ranks by p (1/propensity)^tail, from 0 (the probability, default) to 1. */
@@ -36,9 +37,14 @@ export async function evaluate(
   data: Dataset,
   options: EvaluateOptions & { onProgress?: (fraction: number) => void } = {},
 ): Promise<Evaluation> {
-  const { labels, labelCounts, points, columnIds } = predictor.frame;
+  const { labels, labelCounts, points, columnIds, thresholds } = predictor.frame;
   const { features, labels: truth } = mapColumns(data, columnIds);
-  const meter = new EvaluationMeter({ labels, labelCounts, trainingPoints: points, truth }, options);
+  const { threshold: _, ...others } = options;
+  const threshold = chosenThreshold(options, thresholds);
+  const meter = new EvaluationMeter(
+    { labels, labelCounts, trainingPoints: points, truth },
+    { ...others, ...(threshold !== undefined && { threshold }) },
+  );
   const order = orderOf(predictor, options);
   const byProbability = (options.rank ?? "probability") === "probability" && !options.tail;
   const passes = meter.twice ? 2 : 1;

@@ -7,6 +7,7 @@ import { mapColumns, mapFeatures } from "../data/columns.ts";
 import type { Dataset, SparseRows } from "../data/dataset.ts";
 import { TfidfVectoriser } from "../data/tfidf.ts";
 import { allowedLabels } from "../metrics/allowed.ts";
+import { chosenThreshold } from "../metrics/cut.ts";
 import { checkPredictOptions, type Prediction, type PredictOptions } from "../metrics/prediction.ts";
 import { modelFromBytes, modelToBytes } from "../model/file.ts";
 import type { TrainedModel } from "../model/model.ts";
@@ -62,7 +63,8 @@ export async function loadModel(
     options: PredictOptions = {},
   ): Promise<Prediction[] | Prediction[][]> {
     checkPredictOptions(options);
-    const { topK, threshold, ...lists } = options;
+    const { topK, threshold: _, precision: __, ...lists } = options;
+    const threshold = chosenThreshold(options, model.thresholds);
     const features = featuresOf(typeof input === "string" ? [input] : input, vectoriser, model.columnIds);
     const allowed = allowedLabels(labelsOf(model), lists);
     const rows = await host.use((predictor) =>

@@ -1,17 +1,18 @@
 // What a calibrator is fitted on and judged by: scores of points that their model has not seen, and their labels.
 
-import { calibrateBlock } from "../calibrate/block.ts";
 import type { Calibrator } from "../calibrate/calibrator.ts";
-import { fitCalibrator } from "../calibrate/fit.ts";
-import { prepareCalibrator } from "../calibrate/forward.ts";
+import { type CalibratorFit, fitCalibrator } from "../calibrate/fit.ts";
+import { chooseThresholds } from "../calibrate/thresholds.ts";
 import type { Core } from "../core/core.ts";
-import { type Matrix, matrix } from "../core/matrix.ts";
+import type { Matrix } from "../core/matrix.ts";
 import type { WorkOptions } from "../core/progress.ts";
 import type { LabelSets } from "../data/dataset.ts";
+import { negativeLog, negativeLogOfRest } from "../metrics/calibration.ts";
+import type { Thresholds } from "../metrics/cut.ts";
 import { EvaluationMeter } from "../metrics/evaluation.ts";
 import type { ModelFrame } from "../model/model.ts";
 
-/** Rows scored and calibrated together. */
+/** Rows given to the calibrator together. */
 const BLOCK = 256;
 
 export interface UnseenScores {
@@ -24,11 +25,12 @@ export interface UnseenScores {
 
 export interface CalibratedFit {
   calibrator: Calibrator;
-  /** Figures on these points: what to expect of new ones. */
+  thresholds: Thresholds;
+  /** Figures on these points, each with what the others say of its labels: what to expect of new ones. */
   figures: Record<string, number>;
 }
 
-/** Fits a calibrator and measures what it makes of the points it was fitted on. */
+/** Fits a calibrator, chooses thresholds and measures, all on the same points. */
 export async function calibrate(
   core: Core,
   frame: ModelFrame,
@@ -37,12 +39,10 @@ export async function calibrate(
 ): Promise<CalibratedFit> {
   const { names, scores, labels } = unseen;
   const blocks = blocksOf(scores);
-  const { calibrator } = await fitCalibrator(
-    core,
-    { scores: names, blocks, labels, frequencies: frame },
-    options,
-  );
-  return { calibrator, figures: measure(core, frame, calibrator, unseen) };
+  const fit = await fitCalibrator(core, { scores: names, blocks, labels, frequencies: frame }, options);
+  const { calibrator, pairs, probabilities } = fit;
+  const thresholds = chooseThresholds({ ...pairs, probabilities });
+  return { calibrator, thresholds, figures: measure(frame, fit, labels) };
 }
 
 function* blocksOf(scores: readonly Matrix[]): Generator<{ scores: Matrix[]; rows: Int32Array }> {
@@ -56,21 +56,31 @@ function* blocksOf(scores: readonly Matrix[]): Generator<{ scores: Matrix[]; row
   }
 }
 
+/** Rankings from the chosen pairs, among which are the best of each point; the log loss from all, by their weights. */
 function measure(
-  core: Core,
   frame: ModelFrame,
-  calibrator: Calibrator,
-  { scores, labels: truth }: UnseenScores,
+  { pairs, probabilities }: CalibratorFit,
+  truth: LabelSets,
 ): Record<string, number> {
-  const prepared = prepareCalibrator(calibrator, frame);
-  const subject = { ...frame, trainingPoints: frame.points, truth };
-  const meter = new EvaluationMeter(subject, { calibration: true });
-  const out = matrix(core, BLOCK, frame.labels, "f32");
-  for (const { scores: block, rows } of blocksOf(scores)) {
-    const part = out.rowRange(0, rows.length);
-    meter.update(calibrateBlock(prepared, { scores: block }, part).view(), rows[0] as number);
-  }
-  out.free();
-  const { ranking, calibration } = meter.report();
-  return { ...ranking.metrics, ...(calibration ? { logLoss: calibration.logLoss } : {}) };
+  const { rows } = truth;
+  const meter = new EvaluationMeter({ ...frame, trainingPoints: frame.points, truth });
+  const { depth } = meter;
+  const ranked = new Int32Array(rows * depth).fill(-1);
+  const best = new Float64Array(rows * depth);
+  let loss = 0;
+  probabilities.forEach((probability, e) => {
+    const weight = pairs.signedWeight[e] as number;
+    loss += weight > 0 ? weight * negativeLog(probability) : -weight * negativeLogOfRest(probability);
+    // Pairs come in the order of their labels: of equals the first stays before.
+    const first = (pairs.row[e] as number) * depth;
+    let at = first + depth;
+    while (at > first && (ranked[at - 1] === -1 || probability > (best[at - 1] as number))) at--;
+    if (at === first + depth) return;
+    ranked.copyWithin(at + 1, at, first + depth - 1);
+    best.copyWithin(at + 1, at, first + depth - 1);
+    ranked[at] = pairs.label[e] as number;
+    best[at] = probability;
+  });
+  meter.updateBest(ranked, best);
+  return { ...meter.report().ranking.metrics, logLoss: loss / Math.max(1, rows) };
 }

@@ -119,7 +119,7 @@ function chosenLikelihood(
 /** Exact, calibrated by leaving each point out. */
 async function trainGaussian({ core, data, dropped, full, work, note }: Job): Promise<ClosedModel> {
   const frame = frameFor(data, full, data.features.rows);
-  const { calibrator, figures, ...closed } = await trainExact(
+  const { calibrator, thresholds, figures, ...closed } = await trainExact(
     core,
     data,
     frame,
@@ -130,7 +130,7 @@ async function trainGaussian({ core, data, dropped, full, work, note }: Job): Pr
   );
   const common = commonFor(data, frame);
   const summary = { ...summaryFor(full, frame.points, dropped), leftOut: figures };
-  return { ...common, likelihood: "gaussian", ...closed, calibrator, summary };
+  return { ...common, likelihood: "gaussian", ...closed, calibrator, thresholds, summary };
 }
 
 /** Step by step; calibrated on points held out, where there are enough and it is wanted. */
@@ -140,10 +140,10 @@ async function trainBernoulli(job: Job): Promise<LatentModel> {
   if (split === undefined) return await trainLatent(core, data, dropped, full, run);
   sayHeldOut(job, split.heldOut);
   const model = await trainLatent(core, split.fitted, dropped, full, run);
-  const { calibrator, figures } = await withScores(core, undefined, model, (source) =>
+  const { figures, ...honest } = await withScores(core, undefined, model, (source) =>
     calibrateHeldOut(core, source, split.heldOut, work),
   );
-  return { ...model, calibrator, summary: { ...model.summary, leftOut: figures } };
+  return { ...model, ...honest, summary: { ...model.summary, leftOut: figures } };
 }
 
 /** The linear closed form, with the latent functions beside it or alone, calibrated on points held out. */
@@ -156,7 +156,7 @@ async function trainHeldOut(job: Job): Promise<TrainedModel> {
   const frame = frameFor(fitted, full, fitted.features.rows);
   const latent = full.likelihood === "both" ? await trainLatent(core, fitted, dropped, full, run) : undefined;
   const closed = { ...(await trainLinear(core, fitted, frame, work)), labels: frame.labels };
-  const { calibrator, figures } = await withScores(
+  const { figures, ...honest } = await withScores(
     core,
     closed,
     latent,
@@ -169,7 +169,7 @@ async function trainHeldOut(job: Job): Promise<TrainedModel> {
     ...commonFor(data, frame),
     likelihood,
     ...closed,
-    calibrator,
+    ...honest,
     summary,
     ...(latent ? { latent } : {}),
   };

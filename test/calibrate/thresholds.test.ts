@@ -1,7 +1,8 @@
 // Thresholds: the best of all that could be tried, shrunk for rare labels, as precise as wanted.
 
 import { describe, expect, test } from "vitest";
-import { chooseThresholds, cutFor, type Predictions } from "../../src/calibrate/thresholds.ts";
+import { chooseThresholds, type Predictions } from "../../src/calibrate/thresholds.ts";
+import { cutFor } from "../../src/metrics/cut.ts";
 import { generator } from "../support/numbers.ts";
 
 /** Predictions that are right as often as they say, mostly small; label k has about 4,000 / (1 + k)^2 of them. */

@@ -10,7 +10,7 @@ const LABELS = 7;
 function reference(
   rows: readonly number[][],
   truth: readonly number[][],
-  { limit, threshold }: DecisionOptions,
+  { limit, threshold }: Pick<DecisionOptions, "limit"> & { threshold?: number },
 ) {
   const points = rows.flatMap((row, i) => {
     const own = truth[i] as number[];

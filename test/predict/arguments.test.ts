@@ -39,9 +39,12 @@ describe("predict", () => {
     });
 
     for (const [input, options, message] of [
-      [text, { topk: 3 }, 'options: found "topk", expected topK, threshold, allow, deny'],
+      [text, { topk: 3 }, 'options: found "topk", expected topK, threshold, precision, allow, deny'],
       [text, { topK: 1.5 }, "topK: found 1.5, expected a whole number of at least 1"],
       [text, { threshold: "high" }, "threshold: found high, expected a number"],
+      [text, { threshold: "best" }, "threshold: found best, expected a number: this model has no thresholds"],
+      [text, { precision: 0.9 }, "precision: found 0.9, expected a threshold: this model has no thresholds"],
+      [text, { precision: "0.9" }, "precision: found 0.9, expected a number"],
       [text, 3, "options: found 3, expected an object"],
       [7, undefined, "input: found "],
       [undefined, undefined, "input: found "],

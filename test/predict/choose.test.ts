@@ -21,7 +21,10 @@ function expected(rows: Label[][], { topK, threshold, allowed }: LabelChoice): L
   const most = topK ?? (threshold === undefined ? 5 : Number.POSITIVE_INFINITY);
   return rows.map((row) =>
     row
-      .filter(({ id, probability }) => allowed?.[id] !== 0 && probability >= (threshold ?? 0))
+      .filter(({ id, probability }) => {
+        const least = typeof threshold === "object" ? (threshold[id] as number) : (threshold ?? 0);
+        return allowed?.[id] !== 0 && probability >= least;
+      })
       .slice(0, most),
   );
 }
@@ -33,7 +36,15 @@ describe("labels", () => {
       fc.record({
         rows: fc.array(fc.array(probability, { minLength: labels, maxLength: labels }), { maxLength: 4 }),
         topK: fc.option(fc.integer({ min: 1, max: 250 }), { nil: undefined }),
-        threshold: fc.option(probability, { nil: undefined }),
+        threshold: fc.option(
+          fc.oneof(
+            probability,
+            fc
+              .array(probability, { minLength: labels, maxLength: labels })
+              .map((list) => Float32Array.from(list)),
+          ),
+          { nil: undefined },
+        ),
         allowed: fc.option(
           fc
             .array(fc.integer({ min: 0, max: 1 }), { minLength: labels, maxLength: labels })
