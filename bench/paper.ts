@@ -1,5 +1,5 @@
 // npm run paper: the paper's eight methods on its two smaller data sets, beside the figures of its tables 2 and 4.
-// npm run paper -- [--write] [--sets bibtex,delicious] [--methods s-SE,SE] [--covariance perFactor] [--seed 0]
+// npm run paper -- [--write] [--sets bibtex,delicious] [--methods s-SE,SE] [--posterior perFactor] [--seed 0]
 
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -81,7 +81,7 @@ const { values: flags } = parseArgs({
     write: { type: "boolean", default: false },
     sets: { type: "string", default: sets.map(({ name }) => name).join() },
     methods: { type: "string", default: Object.keys(sets[0]?.figures ?? {}).join() },
-    covariance: { type: "string", default: "shared" },
+    posterior: { type: "string", default: "shared" },
     seed: { type: "string", default: "0" },
   },
 });
@@ -97,7 +97,7 @@ for (const set of sets.filter(({ name }) => flags.sets.split(",").includes(name)
     if (paper === undefined) throw new Error(`found the method ${method}, expected one of the paper's eight`);
     const options = {
       ...optionsOf(method, set),
-      covariance: flags.covariance as "shared",
+      posterior: flags.posterior as "shared",
       seed: Number(flags.seed),
     };
     const ours = await trainAndMeasure(split, options);
@@ -132,8 +132,8 @@ if (flags.write)
     "bench/PAPER.md",
     `# The paper's methods
 
-Made by \`npm run paper -- --write${flags.covariance === "shared" ? "" : ` --covariance ${flags.covariance}`}\`. P@1 / P@3 / P@5 in percent on the paper's own splits, M = 500, P = 30, batches of 500,
-one Sigma ${flags.covariance === "shared" ? "for all latent functions" : "for each latent function"}, mean through the inducing inputs, ${SHARE * 100} % of the paper's epochs, two cores.
+Made by \`npm run paper -- --write${flags.posterior === "shared" ? "" : ` --posterior ${flags.posterior}`}\`. P@1 / P@3 / P@5 in percent on the paper's own splits, M = 500, P = 30, batches of 500,
+one Sigma ${flags.posterior === "shared" ? "for all latent functions" : "for each latent function"}, mean through the inducing inputs, ${SHARE * 100} % of the paper's epochs, two cores.
 s-: inducing inputs in a subspace; f: fixed where k-means put them. The paper's minutes are its epochs times its minutes an epoch,
 on eight cores. A random split changes P@1 by about 0.65 (bibtex) and 0.58 (delicious). What differs from the paper: rows are
 scaled to unit length, binary words weighted by inverse document frequency, the weight of the KL warms up, and with the SE kernel

@@ -1,6 +1,6 @@
 // Flags that say how data files are read, shared by the commands that read them.
 
-import type { ReadOptions, ReadResult, SkippedRow } from "../data/options.ts";
+import { fileFormats, type ReadOptions, type ReadResult, type SkippedRow } from "../data/options.ts";
 import { type TfidfOptions, TfidfVectoriser } from "../data/tfidf.ts";
 import { readDataset } from "../io/dataset.ts";
 import { openInput } from "../io/files.ts";
@@ -8,7 +8,7 @@ import type { TrainedModel } from "../model/model.ts";
 import { type Flags, given, type Parsed, UsageError } from "./flags.ts";
 import type { Terminal } from "./terminal.ts";
 
-const FORMATS = ["auto", "xc", "svmlight", "jsonl", "json", "csv", "annif", "numpy", "parquet"] as const;
+const FORMATS = ["auto", ...fileFormats] as const;
 
 export const dataFlags: Flags = {
   format: {

@@ -5,10 +5,16 @@ import type { Dataset } from "./dataset.ts";
 import type { TfidfOptions, TfidfVectoriser } from "./tfidf.ts";
 
 /** Formats that are text: "json" is one list of records, "annif" short texts with URIs. */
-export type TextFormat = "xc" | "svmlight" | "jsonl" | "json" | "csv" | "annif";
+export const textFormats = ["xc", "svmlight", "jsonl", "json", "csv", "annif"] as const;
+/** The name of one of them. */
+export type TextFormat = (typeof textFormats)[number];
 
-/** Formats of data files: "numpy" is .npy and .npz, "rows" are objects in memory. */
-export type DataFormat = TextFormat | "numpy" | "parquet" | "rows";
+/** Formats of files: "numpy" is .npy and .npz. */
+export type FileFormat = TextFormat | "numpy" | "parquet";
+export const fileFormats: readonly FileFormat[] = [...textFormats, "numpy", "parquet"];
+
+/** Formats of data: those of files, and "rows", which are objects in memory. */
+export type DataFormat = FileFormat | "rows";
 
 /** A row in memory. Other keys mean nothing, or what the options say. */
 export interface DataRow {

@@ -18,12 +18,12 @@ import {
   type TrainedModel,
   type TrainingSummary,
 } from "./model.ts";
+import { modelLikelihoods } from "./names.ts";
 
 export const MODEL_FORMAT = "mlgpf-model";
 export const MODEL_VERSION = "2";
 /** Versions that can be read: 1 is that of mlgpf 0.1. */
 const READABLE = ["1", MODEL_VERSION];
-const LIKELIHOODS = ["bernoulli", "gaussian", "both"] as const;
 
 /** The bytes of a model's file (safetensors). */
 export function modelToBytes(model: TrainedModel): Uint8Array<ArrayBuffer> {
@@ -71,7 +71,7 @@ export function modelFromTensors(tensorFile: TensorFile, file = "the model"): Tr
     parts.refuse(`format ${JSON.stringify(metadata.format)}`, "a model made by mlgpf");
   if (!READABLE.includes(metadata.version as string))
     parts.refuse(`model version ${metadata.version}`, `version ${READABLE.join(" or ")}`);
-  const likelihood = parts.name("likelihood", LIKELIHOODS, "bernoulli");
+  const likelihood = parts.name("likelihood", modelLikelihoods, "bernoulli");
   const common = commonOf(parts);
   if (likelihood === "bernoulli")
     return latentFromParts(parts, common, summaryOf<StepSummary>(parts, "summary"));

@@ -17,3 +17,7 @@ export type MeanName = (typeof meanNames)[number];
 /** Likelihoods that are learned step by step. */
 export const likelihoodNames = ["bernoulli"] as const;
 export type LikelihoodName = (typeof likelihoodNames)[number];
+
+/** Likelihoods that a model may have: those, the Gaussian in closed form, or it and the first of them together. */
+export type ModelLikelihood = LikelihoodName | "gaussian" | "both";
+export const modelLikelihoods: readonly ModelLikelihood[] = [...likelihoodNames, "gaussian", "both"];

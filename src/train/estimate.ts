@@ -26,10 +26,10 @@ export interface Work {
 /** The work of a whole training, all of it on the core. */
 export function workOf(problem: Problem, options: FullTrainOptions): Work {
   const { points: N, features: D, labels: K, entries } = problem;
-  const { factors: P, inducingPoints: M, batch: B, epochs, mean, covariance, precision } = options;
+  const { factors: P, inducingPoints: M, batch: B, epochs, mean, posterior, precision } = options;
   const subspace = options.inducing === "subspace";
   const R = subspace ? options.rank : 0;
-  const groups = groupsOf({ posterior: covariance, factors: P });
+  const groups = groupsOf({ posterior, factors: P });
   const steps = Math.max(1, Math.round((epochs * N) / B));
   const meanRows = mean === "features" ? D : M;
   const looked = options.negatives === "all" ? K : Math.min(K, 2 * options.negatives);

@@ -9,15 +9,16 @@ import {
   type KernelName,
   kernelNames,
   type MeanName,
+  type ModelLikelihood,
   meanNames,
+  modelLikelihoods,
   type PosteriorName,
   posteriorNames,
 } from "../model/names.ts";
 import { completeTable, type OptionTable } from "../options/table.ts";
 
-export const likelihoodChoices = ["bernoulli", "gaussian", "both", "auto"] as const;
 /** Which likelihood, or both, or what suits the sizes. */
-export type LikelihoodChoice = (typeof likelihoodChoices)[number];
+export type LikelihoodChoice = ModelLikelihood | "auto";
 
 /** What decides the model that a training gives. */
 export interface TrainOptions {
@@ -61,7 +62,7 @@ export interface TrainOptions {
    * One Sigma for all latent functions, or the paper's one for each.
    * @default shared
    */
-  covariance?: PosteriorName;
+  posterior?: PosteriorName;
   /**
    * What the mean of the latent functions goes through: the inducing inputs, as in the paper, or the features
    * themselves (linear kernel only).
@@ -207,7 +208,7 @@ const earlyStoppingParts: OptionTable<EarlyStopping, Required<EarlyStopping>, un
 export const trainOptions: OptionTable<TrainOptions, FullTrainOptions, DataSizes & FullTrainOptions> = {
   likelihood: {
     kind: "choice",
-    choices: likelihoodChoices,
+    choices: [...modelLikelihoods, "auto"],
     default: "bernoulli",
     meaning: "how labels come from scores",
     advice:
@@ -265,13 +266,12 @@ export const trainOptions: OptionTable<TrainOptions, FullTrainOptions, DataSizes
     default: "svd",
     meaning: "what spans the subspace of the inducing inputs",
   },
-  covariance: {
+  posterior: {
     kind: "choice",
     choices: posteriorNames,
     default: "shared",
-    meaning: "one for all factors, or one for each",
-    advice:
-      "`perFactor` is the paper's, with a covariance for each factor: P times the work, nearly the same figures",
+    meaning: "one covariance for all factors, or one for each",
+    advice: "`perFactor` is the paper's: P times the work, nearly the same figures",
   },
   mean: {
     kind: "choice",

@@ -106,7 +106,7 @@ function shapeOf(data: Dataset, options: FullTrainOptions): ModelShape {
     likelihood: "bernoulli",
     kernel: options.kernel,
     inducing: options.inducing,
-    posterior: options.covariance,
+    posterior: options.posterior,
     mean: options.mean,
     floor: options.floor,
     quadrature: options.quadrature,

@@ -19,9 +19,9 @@ const many: Dataset = topicData({ points: 1000, features: 60, labels: 15 }, 1);
 
 const forms: [name: string, options: TrainOptions][] = [
   ["linear, mean through the features, shared", {}],
-  ["linear, mean through the inducing inputs, perFactor", { mean: "inducing", covariance: "perFactor" }],
+  ["linear, mean through the inducing inputs, perFactor", { mean: "inducing", posterior: "perFactor" }],
   ["se, shared", { kernel: "se", mean: "inducing" }],
-  ["linear+se, perFactor", { kernel: "linear+se", mean: "inducing", covariance: "perFactor" }],
+  ["linear+se, perFactor", { kernel: "linear+se", mean: "inducing", posterior: "perFactor" }],
 ];
 
 /** Utilities, probabilities and deviations of all labels, rows one after another. */

@@ -95,14 +95,14 @@ const forms: [name: string, options: TrainOptions][] = [
   ["linear, mean through the features, shared", {}],
   [
     "linear, mean through the features, perFactor, free inducing inputs",
-    { covariance: "perFactor", inducing: "free" },
+    { posterior: "perFactor", inducing: "free" },
   ],
   [
     "linear, mean through the inducing inputs, perFactor, sampled negatives",
-    { mean: "inducing", covariance: "perFactor", negatives: 4 },
+    { mean: "inducing", posterior: "perFactor", negatives: 4 },
   ],
   ["se, shared, sampled negatives", { kernel: "se", mean: "inducing", negatives: 4 }],
-  ["se, perFactor", { kernel: "se", mean: "inducing", covariance: "perFactor" }],
+  ["se, perFactor", { kernel: "se", mean: "inducing", posterior: "perFactor" }],
   [
     "linear+se, basis of centroids, Gauss-Hermite nodes",
     { kernel: "linear+se", mean: "inducing", basis: "kmeans", quadrature: 12 },
@@ -174,11 +174,13 @@ describe("a training on a GPU", () => {
         },
       });
       expect(model.summary.steps).toBe(500);
-      const half = seen.slice(0, Math.ceil(seen.length / 2));
+      // How many copies are on their way differs from moment to moment, so that the highest says little; where steps lose buffers,
+      // the lowest of the end lies above the highest of the beginning.
+      const [start, end] = [seen.slice(0, seen.length * 0.4), seen.slice(seen.length * 0.8)];
       for (const what of ["count", "bytes"] as const) {
-        const highest = (of: LiveBuffers[]): number => Math.max(...of.map((each) => each[what]));
-        // How many copies are on their way differs from run to run; the smallest buffer lost in each step would be 10 %.
-        expect(highest(seen), what).toBeLessThanOrEqual(1.01 * (most?.[what] ?? highest(half)));
+        const lowest = Math.min(...end.map((each) => each[what]));
+        const highest = Math.max(...start.map((each) => each[what]));
+        expect(lowest, what).toBeLessThanOrEqual(most?.[what] ?? highest);
       }
       most ??= { count: Math.max(...seen.map((s) => s.count)), bytes: Math.max(...seen.map((s) => s.bytes)) };
     });

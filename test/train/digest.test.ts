@@ -11,11 +11,11 @@ import { modelDigest, numbersDigest, tinyTraining } from "../support/training.ts
 const recorded = {
   linear: {
     numbers: "eaaed1bd76984b43f9fdeeac16758acc6585b587004baf6af018a86ab86437c3",
-    file: "d4537df50eab10529adcc14eb32fd7394aad9f15c52373af407db6e554942775",
+    file: "96b240cb72376316fa613f4b4e3dec8f7d8cd59e2eba30e5fd98b3c7def689f0",
   },
   combined: {
     numbers: "89f7c0b66ed51ad1090104dbb7d57d93e18124271bdeab38e11e774050744618",
-    file: "114f2184cfa90efb3406b5e476e378500857dd1c1dae4f30051ea9995a3e850f",
+    file: "e55221bf9ed219bca17fa2ecfdb47bb0d321c9f216efebc1f9c9ba62db6033ff",
   },
 };
 
@@ -24,7 +24,7 @@ const settings = {
   combined: {
     kernel: "linear+se",
     mean: "inducing",
-    covariance: "perFactor",
+    posterior: "perFactor",
     basis: "kmeans",
     negatives: 4,
     idf: true,

@@ -211,12 +211,12 @@ describe("a training that is stopped", () => {
 });
 
 describe("a training that goes wrong", () => {
-  for (const covariance of ["shared", "perFactor"] as const) {
-    test(`ends with a sentence and saves nothing, ${covariance}`, async () => {
+  for (const posterior of ["shared", "perFactor"] as const) {
+    test(`ends with a sentence and saves nothing, ${posterior}`, async () => {
       let saved = 0;
       const lost = withFastClock(() =>
         tinyTraining({
-          covariance,
+          posterior,
           learningRate: 1e30,
           checkpointSeconds: 0,
           onCheckpoint: () => void saved++,
@@ -244,11 +244,11 @@ describe("the options", () => {
   const given = { rows: 6, values: Float32Array.from(randomNumbers(6 * 25, 8)) };
 
   for (const kernel of ["linear", "se", "linear+se"] as const) {
-    for (const covariance of ["shared", "perFactor"] as const) {
-      test(`${kernel} and ${covariance} train with every basis, inducing inputs and negatives`, async () => {
+    for (const posterior of ["shared", "perFactor"] as const) {
+      test(`${kernel} and ${posterior} train with every basis, inducing inputs and negatives`, async () => {
         for (const fixedInducing of [false, true]) {
           for (const negatives of ["all", 3] as const) {
-            const common = { ...few, kernel, covariance, fixedInducing, negatives };
+            const common = { ...few, kernel, posterior, fixedInducing, negatives };
             const models = [await train(data, { ...common, inducing: "free" })];
             for (const basis of ["svd", "kmeans", given] as const)
               models.push(await train(data, { ...common, inducing: "subspace", basis }));
@@ -256,8 +256,8 @@ describe("the options", () => {
               models.push(await train(data, { ...common, inducing: "free", mean: "inducing" }));
             for (const model of models) {
               expect(allFinite(model)).toBe(true);
-              expect(model.posterior).toBe(covariance);
-              expect(model.sigma.length).toBe((covariance === "shared" ? 1 : 3) * model.inducingPoints);
+              expect(model.posterior).toBe(posterior);
+              expect(model.sigma.length).toBe((posterior === "shared" ? 1 : 3) * model.inducingPoints);
               expect(model.summary.steps).toBe(3);
             }
           }
@@ -293,7 +293,7 @@ describe("the options", () => {
   const wrong: [name: string, options: Record<string, unknown>, message: string][] = [
     ["kernel", { kernel: "cubic" }, "found cubic, expected linear, se"],
     ["inducing", { inducing: "none" }, "found none, expected subspace or free"],
-    ["covariance", { covariance: "full" }, "found full, expected shared or perFactor"],
+    ["posterior", { posterior: "full" }, "found full, expected shared or perFactor"],
     ["mean", { mean: "median" }, "found median, expected inducing or features"],
     ["mean", { mean: "features", kernel: "se" }, "found features, expected inducing with the kernel se"],
     ["basis", { basis: "pca" }, "found pca, expected svd, kmeans or rows of your own"],
