@@ -57,68 +57,81 @@ function vitest(
 /** The tests that compare what kernels and a training compute with a recorded digest. */
 const digests = ["test/core/digest.test.ts", "test/train/digest.test.ts"];
 
-const steps: Step[] = [
-  {
-    name: "build",
-    title: "build of WASM and dist/",
-    job: { name: "build", command: process.execPath, args: ["scripts/ts.mjs", "scripts/build.ts"] },
-  },
-  { name: "types", title: "type check", job: { name: "types", command: bin("tsc"), args: ["-p", "."] } },
-  {
-    name: "lint",
-    title: "lint and format",
-    job: { name: "lint", command: process.execPath, args: ["scripts/ts.mjs", "scripts/lint.ts"] },
-  },
-  {
-    name: "docs",
-    title: "API reference is up to date",
-    job: { name: "docs", command: process.execPath, args: ["scripts/ts.mjs", "scripts/docs.ts", "--check"] },
-  },
-  vitest("node", `tests in Node ${process.versions.node}`),
-  vitest("newest", "tests in the newest Node LTS (digests)", {
-    project: "node",
-    // Relaxed SIMD, which Node 20 does not have, too.
-    files: [...digests, "test/edge/same.test.ts", "test/core/gemm.test.ts"],
-    node: newestNode,
-  }),
-  vitest("chromium", "tests in headless Chromium"),
-  vitest("page", "tests of the page"),
-  {
-    name: "deno",
-    title: "tests in Deno",
-    job: {
+/** One after another, what stands in one list at the same time: Chromium and Deno each keep one core busy most of the time. */
+const stages: Step[][] = [
+  [
+    {
+      name: "build",
+      title: "build of WASM and dist/",
+      job: { name: "build", command: process.execPath, args: ["scripts/ts.mjs", "scripts/build.ts"] },
+    },
+  ],
+  [
+    { name: "types", title: "type check", job: { name: "types", command: bin("tsc"), args: ["-p", "."] } },
+    {
+      name: "lint",
+      title: "lint and format",
+      job: { name: "lint", command: process.execPath, args: ["scripts/ts.mjs", "scripts/lint.ts"] },
+    },
+    {
+      name: "docs",
+      title: "API reference is up to date",
+      job: {
+        name: "docs",
+        command: process.execPath,
+        args: ["scripts/ts.mjs", "scripts/docs.ts", "--check"],
+      },
+    },
+  ],
+  [vitest("node", `tests in Node ${process.versions.node}`)],
+  [
+    vitest("chromium", "tests in headless Chromium"),
+    {
       name: "deno",
-      command: bin("deno"),
-      args: ["test", "--no-check", "--allow-all", "--ignore=test/site/browser,test/package", "test"],
-      env: { NO_COLOR: "1", ...vulkanEnvironment() },
+      title: "tests in Deno",
+      job: {
+        name: "deno",
+        command: bin("deno"),
+        args: ["test", "--no-check", "--allow-all", "--ignore=test/site/browser,test/package", "test"],
+        env: { NO_COLOR: "1", ...vulkanEnvironment() },
+      },
+      count: (output) => ({
+        passed: number(output, /(\d+) passed/),
+        failed: number(output, /(\d+) failed/),
+        skipped: number(output, /(\d+) ignored/),
+      }),
     },
-    count: (output) => ({
-      passed: number(output, /(\d+) passed/),
-      failed: number(output, /(\d+) failed/),
-      skipped: number(output, /(\d+) ignored/),
+  ],
+  [
+    vitest("newest", "tests in the newest Node LTS (digests)", {
+      project: "node",
+      // Relaxed SIMD, which Node 20 does not have, too.
+      files: [...digests, "test/edge/same.test.ts", "test/core/gemm.test.ts"],
+      node: newestNode,
     }),
-  },
-  {
-    name: "bun",
-    title: "tests in Bun (digests, server)",
-    job: {
+    {
       name: "bun",
-      command: bin("bun"),
-      args: [
-        "test",
-        "--timeout",
-        "120000",
-        "test/core/digest.test.ts",
-        "test/train/digest.test.ts",
-        ...["handler", "queue", "node.files", "fuzz.files"].map((name) => `test/serve/${name}.test.ts`),
-      ],
+      title: "tests in Bun (digests, server)",
+      job: {
+        name: "bun",
+        command: bin("bun"),
+        args: [
+          "test",
+          "--timeout",
+          "120000",
+          "test/core/digest.test.ts",
+          "test/train/digest.test.ts",
+          ...["handler", "queue", "node.files", "fuzz.files"].map((name) => `test/serve/${name}.test.ts`),
+        ],
+      },
+      count: (output) => ({
+        passed: number(output, /(\d+) pass\b/),
+        failed: number(output, /(\d+) fail\b/),
+        skipped: number(output, /(\d+) skip\b/),
+      }),
     },
-    count: (output) => ({
-      passed: number(output, /(\d+) pass\b/),
-      failed: number(output, /(\d+) fail\b/),
-      skipped: number(output, /(\d+) skip\b/),
-    }),
-  },
+  ],
+  [vitest("page", "tests of the page")],
 ];
 
 const chosen = process.argv.slice(2);
@@ -127,7 +140,8 @@ const table: string[] = [];
 const needsChromium = chosen.length === 0 || chosen.some((name) => name === "chromium" || name === "page");
 const chromium = needsChromium ? ensureChromium() : "";
 
-for (const step of steps.filter(({ name }) => chosen.length === 0 || chosen.includes(name))) {
+/** Runs a step and says how it went. */
+async function take(step: Step): Promise<void> {
   const begin = performance.now();
   const { status, output } = await run({ ...step.job, env: { ...step.job.env, CHROMIUM_PATH: chromium } });
   const seconds = ((performance.now() - begin) / 1000).toFixed(1);
@@ -136,11 +150,16 @@ for (const step of steps.filter(({ name }) => chosen.length === 0 || chosen.incl
   total.failed += counts.failed;
   total.skipped += counts.skipped;
   const skipped = counts.skipped > 0 ? `, ${counts.skipped} skipped` : "";
-  const line = `${step.title.padEnd(32)} ${String(counts.passed).padStart(5)} passed, ${counts.failed} failed${skipped} (${seconds} s)`;
+  const line = `${step.title.padEnd(38)} ${String(counts.passed).padStart(5)} passed, ${counts.failed} failed${skipped} (${seconds} s)`;
   table.push(line);
   console.log(line);
   if (counts.failed > 0) console.log(output);
-  if (step.name === "build" && status !== 0) break;
+}
+
+for (const stage of stages) {
+  await Promise.all(stage.filter(({ name }) => chosen.length === 0 || chosen.includes(name)).map(take));
+  // Nothing runs without a build.
+  if (stage === stages[0] && total.failed > 0) break;
 }
 
 /** A step that failed counts at least one failure, and one that ran no test has failed. */

@@ -20,7 +20,7 @@ import { countBuffers, type LiveBuffers, newDevice, seeingDevices, works } from 
 import { modelDigest, tinyData, tinyOptions, tinyTraining, withFastClock } from "../support/training.ts";
 
 /** A software GPU takes 20 ms for the smallest of steps: all 2,000 in one runtime are enough. */
-const PARTS = "Deno" in globalThis || "document" in globalThis ? 1 : 4;
+const PARTS = "Deno" in globalThis || "document" in globalThis ? 1 : 2;
 const identity = { options: "", data: "" };
 const sizes = { points: 200, features: 60, labels: 15 };
 
