@@ -126,12 +126,16 @@ export function rowRange(rows: number, { from = 0, to = rows }: RowRange): { fro
   return { from: wholeNumber("from", from, 0, to), to };
 }
 
-/** Of products with a sparse matrix. */
-export interface SparseOptions extends RowRange {
-  /** Rows of X to take, in this order, instead of a range. */
-  rows?: Integers;
+/** Of sums over the rows of a sparse matrix. */
+export interface PartOptions extends RowRange {
   /** Add to out instead of overwriting it. */
   accumulate?: boolean;
+}
+
+/** Of products with a sparse matrix. */
+export interface SparseOptions extends PartOptions {
+  /** Rows of X to take, in this order, instead of a range. */
+  rows?: Integers;
 }
 
 /** The rows asked for as entries of their own: chosen ones are numbered among all. */
@@ -163,15 +167,16 @@ export function sparseTransposeTimes(x: Csr, b: Matrix, out: Matrix, options: Sp
   return entriesTransposeTimes(entries, x.value, b, out, chosen);
 }
 
-/** out = X' (X B), without the product in between. */
-export function gramTimes(x: Csr, b: Matrix, out: Matrix): Matrix {
+/** out = X' (X B), without the product in between, for all rows of X or for some. */
+export function gramTimes(x: Csr, b: Matrix, out: Matrix, options: PartOptions = {}): Matrix {
   checkProduct(x, b, out, undefined);
   sameSize("b", "rows", b.rows, x.columns);
   hasShape("out", out, x.columns, b.columns);
-  fill(out, 0);
+  const { entries, rows } = entriesOf(x, options);
+  if (!options.accumulate) fill(out, 0);
   x.core.kernels[x.precision].sparseGramTimes(
-    x.rows,
-    x.start.address,
+    rows,
+    entries.start.address,
     x.column.address,
     x.value.address,
     b.columns,
@@ -183,15 +188,16 @@ export function gramTimes(x: Csr, b: Matrix, out: Matrix): Matrix {
   return out;
 }
 
-/** out = X' X, dense. */
-export function gram(x: Csr, out: Matrix): Matrix {
+/** out = X' X, dense, for all rows of X or for some. */
+export function gram(x: Csr, out: Matrix, options: PartOptions = {}): Matrix {
   alike({ x: x.value, out });
   hasShape("out", out, x.columns, x.columns);
-  fill(out, 0);
+  const { entries, rows } = entriesOf(x, options);
+  if (!options.accumulate) fill(out, 0);
   x.core.kernels[x.precision].sparseGram(
-    x.rows,
+    rows,
     x.columns,
-    x.start.address,
+    entries.start.address,
     x.column.address,
     x.value.address,
     out.address,

@@ -11,7 +11,7 @@ import { blend, convert, fill, gemm, rowSums, scale, syrk } from "./dense.ts";
 import { eigenSymmetric } from "./eigen.ts";
 import { cholesky, FACTORED, solveTriangular } from "./factor.ts";
 import { type Matrix, matrix, Scope, sumOf } from "./matrix.ts";
-import { pause, type WorkOptions } from "./progress.ts";
+import { byParts, pause, type WorkOptions } from "./progress.ts";
 import { fillNormal } from "./random.ts";
 
 /** How many eigenvectors, and how exact. */
@@ -71,10 +71,10 @@ export async function leadingEigenvectors(
   try {
     const basis = scope.keep(matrix(core, size, width, precision));
     const image = scope.keep(matrix(core, size, width, precision));
-    const block = new Orthonormaliser(core, precision, width, scope);
+    const block = new Orthonormaliser(core, precision, width, scope, options);
 
     fillNormal(image, { seed: options.seed ?? 0, stream: 0 });
-    block.orthonormalise(image, basis);
+    await block.orthonormalise(image, basis);
     let shift = 0;
     let leftOver = trace;
     let done = 0;
@@ -87,32 +87,41 @@ export async function leadingEigenvectors(
       leftOver = nowLeftOver;
       if (shift > 0) blend(1, image, -shift, basis, image);
       // |smallest singular value of (G - shift) Q| + shift bounds the block's smallest value from below.
-      const smallest = block.orthonormalise(image, basis);
+      const smallest = await block.orthonormalise(image, basis);
       shift = Math.max(shift, (smallest + shift) / 2);
     }
     await pause(options, "Rayleigh-Ritz", iterations / (iterations + 2));
     await operator.apply(basis, image);
-    return { ...rayleighRitz(basis, image, rank, scope), iterations: done };
+    return { ...(await rayleighRitz(basis, image, rank, scope, options)), iterations: done };
   } finally {
     scope.free();
   }
 }
 
 /** The best eigenvectors within the block: Q S, where Q' G Q = S diag(values) S'. */
-function rayleighRitz(
+async function rayleighRitz(
   basis: Matrix,
   image: Matrix,
   rank: number,
   scope: Scope,
-): { values: Float64Array; vectors: Matrix } {
+  work: WorkOptions,
+): Promise<{ values: Float64Array; vectors: Matrix }> {
   const { core, precision, rows: size, columns: width } = basis;
   const small = scope.keep(matrix(core, width, width, precision));
-  gemm(basis, image, small, { transposeA: true });
+  await byParts(work, width, 2 * size * width, (from, to) =>
+    gemm(basis.block(0, from, size, to - from), image, small.rowRange(from, to), { transposeA: true }),
+  );
   const symmetric = convert(small, scope.keep(matrix(core, width, width, "f64")));
   const found = eigenSymmetric(symmetric, rank);
   scope.keep(found.vectors);
   const turn = convert(found.vectors, scope.keep(matrix(core, rank, width, precision)));
-  const vectors = gemm(basis, turn, matrix(core, size, rank, precision), { transposeB: true });
+  const vectors = matrix(core, size, rank, precision);
+  await byParts(work, size, 2 * width * rank, (from, to) =>
+    gemm(basis.rowRange(from, to), turn, vectors.rowRange(from, to), { transposeB: true }),
+  ).catch((error) => {
+    vectors.free();
+    throw error;
+  });
   return { values: found.values.slice(0, rank), vectors };
 }
 
@@ -126,41 +135,41 @@ class Orthonormaliser {
   readonly #gram: Matrix;
   readonly #chunk: Matrix;
   readonly #probe: Matrix;
+  readonly #work: WorkOptions;
 
-  constructor(core: Core, precision: Precision, width: number, scope: Scope) {
+  constructor(core: Core, precision: Precision, width: number, scope: Scope, work: WorkOptions) {
+    this.#work = work;
     this.#gram = scope.keep(matrix(core, width, width, "f64"));
     this.#chunk = scope.keep(matrix(core, precision === "f32" ? CHUNK : 0, width, "f64"));
     this.#probe = scope.keep(matrix(core, width, 1, "f64"));
   }
 
   /** out = an orthonormal basis of y's columns; returns a lower bound of y's smallest singular value. y is used up. */
-  orthonormalise(y: Matrix, out: Matrix): number {
-    this.#pass(y, out);
+  async orthonormalise(y: Matrix, out: Matrix): Promise<number> {
+    await this.#pass(y, out);
     const smallest = this.#smallestSingularValue();
     // A badly conditioned block loses digits the first time; the second time it is nearly orthonormal already.
     if (this.#spread() > 1e5) {
       scale(1, out, y);
-      this.#pass(y, out);
+      await this.#pass(y, out);
     }
     return smallest;
   }
 
-  #pass(y: Matrix, out: Matrix): void {
-    this.#factor(y, out);
-    forChunks(y, this.#chunk, (rows, from) => {
+  async #pass(y: Matrix, out: Matrix): Promise<void> {
+    await this.#factor(y, out);
+    await this.#forChunks(y, (rows, from) => {
       solveTriangular(this.#gram, rows, { side: "right", transpose: true });
       convert(rows, out.rowRange(from, from + rows.rows));
     });
   }
 
   /** The factor of Y'Y. Where Y has not the full rank, a little noise in `spare` is added to it first. */
-  #factor(y: Matrix, spare: Matrix): void {
+  async #factor(y: Matrix, spare: Matrix): Promise<void> {
     const width = y.columns;
     for (let noise = 1e-7; ; noise *= 10) {
       fill(this.#gram, 0);
-      forChunks(y, this.#chunk, (rows) =>
-        syrk(rows, this.#gram, { transpose: true, beta: 1, part: "lower" }),
-      );
+      await this.#forChunks(y, (rows) => syrk(rows, this.#gram, { transpose: true, beta: 1, part: "lower" }));
       const elements = this.#gram.view();
       let squares = 0;
       for (let i = 0; i < width; i++) squares += elements[i * (width + 1)] as number;
@@ -169,6 +178,19 @@ class Orthonormaliser {
       const level = squares > 0 ? noise * Math.sqrt(squares / (y.rows * width)) : 1;
       blend(1, y, level, spare, y);
     }
+  }
+
+  /** Gives `work` the rows of y in double precision, a chunk at a time (y itself where it is in double precision). */
+  async #forChunks(y: Matrix, work: (rows: Matrix, from: number) => void): Promise<void> {
+    const step = y.precision === "f64" ? Math.max(1, y.rows) : CHUNK;
+    const chunk = (number: number): void => {
+      const from = number * step;
+      const part = y.rowRange(from, Math.min(y.rows, from + step));
+      work(part.precision === "f64" ? part : convert(part, this.#chunk.rowRange(0, part.rows)), from);
+    };
+    await byParts(this.#work, Math.ceil(y.rows / step), step * y.columns * y.columns, (from, to) => {
+      for (let number = from; number < to; number++) chunk(number);
+    });
   }
 
   /** Greatest over smallest pivot: a cheap guess at the condition. */
@@ -197,12 +219,3 @@ class Orthonormaliser {
 }
 
 const length = (v: Matrix): number => Math.sqrt(sumOf(v.toArray().map((value) => value * value)));
-
-/** Gives `work` the rows of y in double precision, a chunk at a time (y itself where it is in double precision). */
-function forChunks(y: Matrix, buffer: Matrix, work: (rows: Matrix, from: number) => void): void {
-  const step = y.precision === "f64" ? Math.max(1, y.rows) : CHUNK;
-  for (let from = 0; from < y.rows; from += step) {
-    const part = y.rowRange(from, Math.min(y.rows, from + step));
-    work(part.precision === "f64" ? part : convert(part, buffer.rowRange(0, part.rows)), from);
-  }
-}

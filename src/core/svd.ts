@@ -5,6 +5,7 @@ import { wholeNumber } from "./check.ts";
 import { type Csr, gram, gramTimes, rowSquares, sparseTimes } from "./csr.ts";
 import { combine, gemm } from "./dense.ts";
 import { type Matrix, matrix, matrixFrom, Scope, sumOf } from "./matrix.ts";
+import { byParts, type WorkOptions } from "./progress.ts";
 import { leadingEigenvectors, type SubspaceOptions } from "./subspace.ts";
 
 /** How many singular values, and how exact. */
@@ -38,7 +39,7 @@ export async function truncatedSvd(x: Csr, options: SvdOptions): Promise<Svd> {
   const scope = new Scope();
   try {
     const trace = squaredNorm(x, scope);
-    const apply = gramOperator(x, scope);
+    const apply = await gramOperator(x, scope, options);
     const found = await leadingEigenvectors({ core, precision, size, trace, apply }, search);
     const right = found.vectors;
     const singularValues = found.values.map((value) => Math.sqrt(Math.max(0, value)));
@@ -58,13 +59,27 @@ export async function truncatedSvd(x: Csr, options: SvdOptions): Promise<Svd> {
 }
 
 /** Y = X'X Q, through a dense X'X where that is cheaper. */
-function gramOperator(x: Csr, scope: Scope): (q: Matrix, y: Matrix) => void {
-  const { core, precision, columns, nonzeros } = x;
+async function gramOperator(
+  x: Csr,
+  scope: Scope,
+  work: WorkOptions,
+): Promise<(q: Matrix, y: Matrix) => Promise<void>> {
+  const { core, precision, columns, rows, nonzeros } = x;
+  const perRow = nonzeros / Math.max(1, rows);
   const bytes = columns * columns * (precision === "f32" ? 4 : 8);
   if (columns * columns > DENSE_TERMS * nonzeros || bytes > MOST_DENSE_BYTES)
-    return (q, y) => void gramTimes(x, q, y);
-  const square = gram(x, scope.keep(matrix(core, columns, columns, precision)));
-  return (q, y) => void gemm(square, q, y);
+    return (q, y) =>
+      byParts(work, rows, 4 * perRow * q.columns, (from, to) =>
+        gramTimes(x, q, y, { from, to, accumulate: from > 0 }),
+      );
+  const square = scope.keep(matrix(core, columns, columns, precision));
+  await byParts(work, rows, 2 * perRow * perRow, (from, to) =>
+    gram(x, square, { from, to, accumulate: from > 0 }),
+  );
+  return (q, y) =>
+    byParts(work, columns, 2 * columns * q.columns, (from, to) =>
+      gemm(square.rowRange(from, to), q, y.rowRange(from, to)),
+    );
 }
 
 /** |X|_F^2 */

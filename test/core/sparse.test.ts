@@ -91,6 +91,14 @@ for (const kind of coreKinds) {
                     accumulate: true,
                   }),
                   gramTimes: gramTimes(x, place(columns, b), scope.keep(matrix(core, columns, n, precision))),
+                  gramByParts: gramTimes(
+                    x,
+                    place(columns, b),
+                    gramTimes(x, place(columns, b), scope.keep(matrix(core, columns, n, precision)), {
+                      to: rows >> 1,
+                    }),
+                    { from: rows >> 1, accumulate: true },
+                  ),
                 };
                 const pickedTd = product(
                   columns,
@@ -106,7 +114,9 @@ for (const kind of coreKinds) {
                   transpose: product(columns, n, rows, transposed(rows, columns, full), c),
                   transposeSome: pickedTd.map((value, i) => value + (b[i] as number)),
                   gramTimes: product(columns, n, rows, transposed(rows, columns, full), xb),
+                  gramByParts: product(columns, n, rows, transposed(rows, columns, full), xb),
                 };
+                expect(found.gramByParts.toArray()).toEqual(found.gramTimes.toArray());
                 for (const [name, value] of Object.entries(found)) {
                   expect(
                     worst(value.toArray(), expected[name as keyof typeof found]),
