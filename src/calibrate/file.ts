@@ -1,8 +1,8 @@
 // Calibrators and thresholds as parts of a model file: numbers as tensors by name, the rest as JSON. Reading checks everything,
 // for a file may have been altered: whatever is accepted gives a number for every finite score.
 
-import { type ScoreTerm, TERM_SHAPES } from "../core/calibrator.ts";
-import { FormatError } from "../io/errors.ts";
+import { type ScoreTerm, TERM_SHAPES } from "../core/scoreterms.ts";
+import { FormatError, shownJson } from "../io/errors.ts";
 import type { Tensor, TensorFile } from "../io/safetensors.ts";
 import type { Cut, Thresholds } from "../metrics/cut.ts";
 import type { Calibrator } from "./calibrator.ts";
@@ -152,7 +152,7 @@ class PartReader {
 
   number(value: unknown, name: string, least: number, most: number): number {
     if (typeof value === "number" && value >= least && value <= most) return value;
-    return this.refuse(`${name} ${JSON.stringify(value)}`, `a number from ${least} to ${most}`);
+    return this.refuse(`${name} ${shownJson(value)}`, `a number from ${least} to ${most}`);
   }
 
   texts(value: unknown, name: string, most: number): string[] {
@@ -173,7 +173,7 @@ class PartReader {
   terms(value: unknown, name: string, scores: number): ScoreTerm[] {
     return this.list(value, name, MOST_TERMS).map(({ score, shape, centre, width }) => {
       const known = TERM_SHAPES.find((one) => one === shape);
-      if (!known) return this.refuse(`a term of shape ${JSON.stringify(shape)}`, TERM_SHAPES.join(", "));
+      if (!known) return this.refuse(`a term of shape ${shownJson(shape)}`, TERM_SHAPES.join(", "));
       const index = this.number(score, `score in ${name}`, 0, scores - 1);
       if (!Number.isInteger(index)) this.refuse(`score ${index} in ${name}`, "a whole number");
       const least = known === "linear" ? 0 : LEAST_WIDTH;

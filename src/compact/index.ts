@@ -1,7 +1,8 @@
 // Makes a compact model of a trained one: what predicting needs in one small file, for mlgpf/edge.
 
+import { calibratorToPart } from "../calibrate/file.ts";
 import { ArgumentError } from "../core/errors.ts";
-import { COMPACT_FORMAT, COMPACT_VERSION, type CompactAbout } from "../edge/format.ts";
+import { COMPACT_FORMAT, type CompactAbout } from "../edge/format.ts";
 import { rowMatrix } from "../edge/matrix.ts";
 import { readCompact } from "../edge/read.ts";
 import { type Tensor, writeSafetensors } from "../io/safetensors.ts";
@@ -69,12 +70,8 @@ class Parcel {
 
 /** The model itself, if it can be made compact. */
 export function compactable(model: TrainedModel): LatentModel {
-  const found = isClosed(model) ? "a Gaussian model" : model.calibrator ? "a calibrated model" : undefined;
-  if (found === undefined) return model as LatentModel;
-  throw new ArgumentError(
-    "model",
-    `found ${found}, expected one with the bernoulli likelihood, not calibrated`,
-  );
+  if (!isClosed(model)) return model;
+  throw new ArgumentError("model", "found a Gaussian model, expected one with the bernoulli likelihood");
 }
 
 /** The bytes of a compact model, ready for load() of mlgpf/edge or for a file. */
@@ -91,6 +88,7 @@ export async function compactModel(
   addLatent(parcel, model, collapsed, options, rows);
   addLabels(parcel, model, labels, collapsed, options);
   addVocabulary(parcel, model);
+  const calibrator = addCalibrator(parcel, model, labels);
   const { columnWeights, normalise } = model.transform;
   if (columnWeights) parcel.reals("columnWeights", columnWeights);
   if (model.columnIds) parcel.integers("columnIds", model.columnIds);
@@ -108,8 +106,10 @@ export async function compactModel(
     bits: parcel.bits,
     variance: options.variance,
     ...textRules(model),
+    ...(model.calibrator && { points: model.summary.points }),
   };
-  const metadata = { format: COMPACT_FORMAT, version: COMPACT_VERSION, about: JSON.stringify(about) };
+  const version = model.calibrator ? "2" : "1";
+  const metadata = { format: COMPACT_FORMAT, version, about: JSON.stringify(about), ...calibrator };
   const bytes = writeSafetensors({ tensors: parcel.tensors, metadata });
   readCompact(bytes, "the compact model"); // nothing is given out that load() would refuse
   return bytes;
@@ -184,6 +184,28 @@ function addLabels(
   );
   if ((own || root) && groups === 1) parcel.reals("spread", spread);
   parcel.bytes("names", nameBytes(labels.map((label) => labelNames?.[label] ?? String(label))));
+}
+
+/** The calibrator for these labels; returns what the metadata says of it. */
+function addCalibrator(
+  parcel: Parcel,
+  { calibrator, labelCounts }: LatentModel,
+  labels: number[],
+): Record<string, string> {
+  if (!calibrator) return {};
+  const { labelOffsets, labelSlopes } = calibrator;
+  const chosen = (of: Float64Array): Float64Array => Float64Array.from(labels, (label) => of[label] ?? 0);
+  const { tensors, metadata } = calibratorToPart({
+    ...calibrator,
+    labelOffsets: chosen(labelOffsets),
+    ...(labelSlopes && { labelSlopes: chosen(labelSlopes) }),
+  });
+  for (const [name, tensor] of tensors) parcel.tensors.set(name, tensor);
+  parcel.integers(
+    "labelCounts",
+    Int32Array.from(labels, (label) => labelCounts[label] as number),
+  );
+  return metadata;
 }
 
 function addVocabulary(parcel: Parcel, { vectoriser, featureNames }: LatentModel): void {

@@ -1,9 +1,6 @@
 // What a choice of types and variance costs: bytes, rankings and calibration on data with known labels, beside the
 // original model.
 
-import { type Core, createCore } from "../core/core.ts";
-import { matrix, scoped } from "../core/matrix.ts";
-import { predictiveProbability } from "../core/quadrature.ts";
 import type { Dataset } from "../data/dataset.ts";
 import { load, type Tagger } from "../edge/index.ts";
 import { type Evaluation, EvaluationMeter } from "../metrics/evaluation.ts";
@@ -72,24 +69,12 @@ export async function evaluateCompact(
 ): Promise<CompactFigures> {
   const bytes = await compactModel(model, options);
   const tagger = await load(bytes, { wasm: await edgeModule() });
-  const core = await createCore({ threads: 1 });
-  try {
-    const evaluation = evaluateTagger(
-      core,
-      tagger,
-      keptLabels(model, options.allLabels ?? false),
-      model,
-      data,
-      onProgress,
-    );
-    return figuresOf(choiceName(model, options), bytes.length, evaluation);
-  } finally {
-    core.dispose();
-  }
+  const labels = keptLabels(model, options.allLabels ?? false);
+  const evaluation = evaluateTagger(tagger, labels, model, data, onProgress);
+  return figuresOf(choiceName(model, options), bytes.length, evaluation);
 }
 
 function evaluateTagger(
-  core: Core,
   tagger: Tagger,
   labels: number[],
   model: LatentModel,
@@ -103,26 +88,18 @@ function evaluateTagger(
   );
   for (let first = 0; first < features.rows; first += BLOCK) {
     const rows = Math.min(BLOCK, features.rows - first);
-    scoped((scope) => {
-      const mean = scope.keep(matrix(core, rows, k, "f64"));
-      const variance = scope.keep(matrix(core, rows, k, "f64"));
-      const [means, variances] = [mean.view(), variance.view()];
-      means.fill(-1000);
-      for (let i = 0; i < rows; i++) {
-        const [from, to] = [features.rowStart[first + i], features.rowStart[first + i + 1]];
-        const scores = tagger.score({
-          indices: features.columnIndex.subarray(from, to),
-          values: features.values.subarray(from, to),
-        });
-        labels.forEach((label, position) => {
-          const at = i * k + label;
-          means[at] = scores.utilities[position] as number;
-          variances[at] = scores.variance(position);
-        });
-      }
-      predictiveProbability(mean, variance, mean);
-      meter.update(mean.view(), first);
-    });
+    const probabilities = new Float64Array(rows * k);
+    for (let i = 0; i < rows; i++) {
+      const [from, to] = [features.rowStart[first + i], features.rowStart[first + i + 1]];
+      const scores = tagger.score({
+        indices: features.columnIndex.subarray(from, to),
+        values: features.values.subarray(from, to),
+      });
+      labels.forEach((label, position) => {
+        probabilities[i * k + label] = scores.probability(position);
+      });
+    }
+    meter.update(probabilities, first);
     onProgress((first + rows) / features.rows);
   }
   return meter.report();

@@ -5,26 +5,10 @@ import { sameSize, wholeNumber } from "./check.ts";
 import type { Core, Precision } from "./core.ts";
 import { ArgumentError } from "./errors.ts";
 import { type Integers, integers, type Matrix, matrix, matrixFrom, Scope, scoped } from "./matrix.ts";
+import { type ScoreTerm, TERM_SHAPES } from "./scoreterms.ts";
 import { alike, hasShape } from "./shapes.ts";
 
-/**
- * Rising functions of x = score - centre: x; a soft positive part of x, its corner of this width; the log of that; and these
- * two turned about the centre, one that levels off there and one that climbs towards it.
- */
-export type TermShape = "linear" | "hinge" | "log" | "cap" | "limit";
-
-/** One function of one score. */
-export interface ScoreTerm {
-  /** Which of the scores. */
-  readonly score: number;
-  readonly shape: TermShape;
-  readonly centre: number;
-  /** Above 0; a linear term has none and says 0. */
-  readonly width: number;
-}
-
-/** In the order of the kernel. */
-export const TERM_SHAPES: readonly TermShape[] = ["linear", "hinge", "log", "cap", "limit"];
+export type { ScoreTerm, TermShape } from "./scoreterms.ts";
 
 /** The terms as the kernels read them. */
 function termTables(core: Core, precision: Precision, terms: readonly ScoreTerm[], scope: Scope) {

@@ -1,7 +1,7 @@
 // Checks the metadata of a compact model, field by field.
 
 import type { TermRules } from "../data/terms.ts";
-import { FormatError } from "../io/errors.ts";
+import { FormatError, shownJson } from "../io/errors.ts";
 import { kernelNames } from "../model/kernels/index.ts";
 import { type CompactAbout, VARIANCE_FORMS } from "./format.ts";
 
@@ -10,9 +10,7 @@ const MOST = 2 ** 31 - 1;
 
 export function checkAbout(json: string | undefined, file: string): CompactAbout {
   const refuse = (name: string, found: unknown, expected: string): never => {
-    // Lists and objects can be of any depth: they are not shown.
-    const shown = typeof found === "object" ? "(a list or an object)" : JSON.stringify(found);
-    throw new FormatError(file, `${name} ${shown?.slice(0, 60)} in its metadata`, expected);
+    throw new FormatError(file, `${name} ${shownJson(found)} in its metadata`, expected);
   };
   let about: Record<string, unknown> = {};
   try {
@@ -54,6 +52,7 @@ export function checkAbout(json: string | undefined, file: string): CompactAbout
     normalise: truth(about, "normalise"),
     bits: packed,
     variance: word("variance", VARIANCE_FORMS),
+    ...(about.points === undefined ? {} : { points: count(about, "points") }),
     ...(text === undefined ? {} : { text: rules(Object(text)) }),
   };
 

@@ -14,6 +14,8 @@
 //   order          [D]            feature of each name, where that is not its position
 //   frequency      bytes          number of training texts with each term, as variable-length integers
 //   names          bytes          names of the labels: length, then UTF-8
+//   labelCounts    [K]            training points of each label, where there is a calibrator
+//   calibrator.*                  as in a full model, for the labels of this one; the metadata "calibrator" has the rest
 //
 // weights, inducing and cover have R rows: D, or as many as `rows` counts. A feature without a row still counts for the
 // length of a text and in `own`.
@@ -25,7 +27,8 @@ import type { TermRules } from "../data/terms.ts";
 import type { KernelName } from "../model/kernels/index.ts";
 
 export const COMPACT_FORMAT = "mlgpf-compact";
-export const COMPACT_VERSION = "1";
+/** A file has the first version that knows all that is in it: calibrated models have 2. */
+export const COMPACT_VERSIONS = ["1", "2"] as const;
 
 export const VARIANCE_FORMS = ["exact", "low-rank", "diagonal", "none"] as const;
 
@@ -50,6 +53,8 @@ export interface CompactAbout {
   bits: Record<string, number>;
   /** How texts become features; `documents` is how many texts the frequencies count. */
   text?: TermRules & { documents: number };
+  /** N, where there is a calibrator. */
+  points?: number;
   /** What the variance is. */
   variance: (typeof VARIANCE_FORMS)[number];
 }

@@ -1,6 +1,7 @@
 // The most probable labels of a text. Probabilities cost some exponentials each; few labels need theirs:
 // E sigmoid(f) <= E e^f = e^(mean + variance / 2) says of most that they cannot be among the best.
 
+import { logistic } from "../calibrate/forward.ts";
 import { deterministicLog } from "../data/elementary.ts";
 import { topLabels } from "../metrics/top.ts";
 import { labelProbability } from "./probability.ts";
@@ -47,6 +48,23 @@ export function mostProbable(
   for (const place of topLabels(probabilities, 1, kept.length, Math.min(wanted, kept.length))) {
     const probability = probabilities[place] as number;
     if (probability >= threshold) ranked.push({ label: kept[place] as number, probability });
+  }
+  return ranked;
+}
+
+/** The same from calibrated logits, which do not tie where probabilities are all but 1. */
+export function mostCalibrated(
+  logits: Float64Array,
+  most: number,
+  threshold: number,
+  allowed: Uint8Array | undefined,
+): RankedLabel[] {
+  const candidates = listed(logits.length, (label) => allowed?.[label] !== 0);
+  const values = Float64Array.from(candidates, (label) => logits[label] as number);
+  const ranked: RankedLabel[] = [];
+  for (const place of topLabels(values, 1, values.length, Math.min(most, values.length))) {
+    const probability = logistic(values[place] as number);
+    if (probability >= threshold) ranked.push({ label: candidates[place] as number, probability });
   }
   return ranked;
 }

@@ -1,14 +1,17 @@
 // A loaded compact model: texts or features in, labels with probabilities out, synchronously.
 
+import { logistic } from "../calibrate/forward.ts";
 import { ArgumentError } from "../core/errors.ts";
 import { allowedLabels, type LabelLists } from "../metrics/allowed.ts";
 import { plainThreshold } from "../metrics/cut.ts";
 import { checkPredictOptions, type Prediction, type PredictOptions } from "../metrics/prediction.ts";
+import { calibratedLogits, utilityScores } from "./calibrated.ts";
 import { fromHalf } from "./half.ts";
 import { type Input, InputReader } from "./input.ts";
 import { Latent, type LatentPoint } from "./latent.ts";
 import { LARGEST_MEAN } from "./limits.ts";
-import { mostProbable } from "./ranking.ts";
+import { labelProbability } from "./probability.ts";
+import { mostCalibrated, mostProbable, type RankedLabel } from "./ranking.ts";
 import type { CompactModel } from "./read.ts";
 import { GROUP, type LabelLayer } from "./utilities.ts";
 
@@ -20,6 +23,8 @@ export interface TaggerInfo {
   factors: number;
   /** "exact", "low-rank", "diagonal" or "none" */
   variance: string;
+  /** Whether a calibrator makes the probabilities. */
+  calibrated: boolean;
   fromText: boolean;
   /** Of the model file. */
   bytes: number;
@@ -33,6 +38,13 @@ export interface RawScores {
   utilities: Float64Array;
   /** Variance of the utility of a label. */
   variance(label: number): number;
+  /** Probability of a label. */
+  probability(label: number): number;
+}
+
+/** Scores of one input with the calibrated logits [K], where the model is calibrated. */
+interface CalibratedScores extends RawScores {
+  logits: Float64Array | undefined;
 }
 
 /** A compact model, ready to predict. Made by `load`. */
@@ -58,7 +70,18 @@ export class Tagger {
     this.#latent = new Latent(model);
     this.#layer = layer;
     const fromText = text !== undefined;
-    this.info = { kernel, features, labels, factors, variance, fromText, bytes: model.bytes, path };
+    const calibrated = model.calibrator !== undefined;
+    this.info = {
+      kernel,
+      features,
+      labels,
+      factors,
+      variance,
+      calibrated,
+      fromText,
+      bytes: model.bytes,
+      path,
+    };
   }
 
   /** Names of all labels. */
@@ -93,18 +116,18 @@ export class Tagger {
     return found;
   }
 
-  #best(scores: RawScores, topK: number, threshold: number): Prediction[] {
+  #best(scores: CalibratedScores, topK: number, threshold: number): Prediction[] {
     const { about } = this.#alive();
-    const best: Prediction[] = [];
-    for (const { label, probability } of mostProbable(scores, topK, threshold, this.#allowed)) {
+    const { logits } = scores;
+    const found = logits
+      ? mostCalibrated(logits, topK, threshold, this.#allowed)
+      : mostProbable(scores, topK, threshold, this.#allowed);
+    return found.map(({ label, probability }: RankedLabel): Prediction => {
       const name = this.#name(label);
-      best.push(
-        about.variance === "none"
-          ? { label: name, probability }
-          : { label: name, probability, sd: Math.sqrt(scores.variance(label)) },
-      );
-    }
-    return best;
+      return logits || about.variance === "none"
+        ? { label: name, probability }
+        : { label: name, probability, sd: Math.sqrt(scores.variance(label)) };
+    });
   }
 
   #name(label: number): string {
@@ -118,7 +141,7 @@ export class Tagger {
   }
 
   /** Scores of a group of inputs. */
-  #scores(inputs: readonly Input[]): RawScores[] {
+  #scores(inputs: readonly Input[]): CalibratedScores[] {
     const model = this.#alive();
     const latent = this.#latent as Latent;
     const points = inputs.map((input, i) => {
@@ -131,16 +154,28 @@ export class Tagger {
       return point;
     });
     const utilities = (this.#layer as LabelLayer).utilities(points.map(({ mean }) => mean));
-    return points.map(({ variance }, i) => ({
-      utilities: utilities[i] as Float64Array,
-      variance: (label) => {
-        if (variance.length === 0) return 0;
-        const { spread } = model;
-        return spread
-          ? (variance[0] as number) * (spread[label] as number)
-          : ownVariance(model, variance, label);
-      },
-    }));
+    return points.map(({ variance }, i) => this.#judged(model, utilities[i] as Float64Array, variance));
+  }
+
+  /** Utilities and latent variance of an input, with what probabilities are made of. */
+  #judged(model: CompactModel, utilities: Float64Array, latentVariance: Float64Array): CalibratedScores {
+    const { spread, calibrator } = model;
+    const variance = (label: number): number => {
+      if (latentVariance.length === 0) return 0;
+      return spread
+        ? (latentVariance[0] as number) * (spread[label] as number)
+        : ownVariance(model, latentVariance, label);
+    };
+    const logits =
+      calibrator &&
+      calibratedLogits(calibrator, [
+        utilityScores({ utilities, variance }, new Float64Array(utilities.length)),
+      ]);
+    const probability = (label: number): number =>
+      logits
+        ? logistic(logits[label] as number)
+        : labelProbability(utilities[label] as number, variance(label));
+    return { utilities, variance, probability, logits };
   }
 
   /** Lets go of the model's memory. */

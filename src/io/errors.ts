@@ -1,5 +1,10 @@
 // Errors about files other than data files, each one sentence.
 
+/** A value of a file's JSON for one sentence; lists and objects can be of any depth and are not shown. */
+export function shownJson(value: unknown): string | undefined {
+  return typeof value === "object" ? "(a list or an object)" : JSON.stringify(value)?.slice(0, 60);
+}
+
 /** A file that is not what its reader takes: `model.safetensors: found ..., expected ...`. */
 export class FormatError extends Error {
   override readonly name: string = "FormatError";

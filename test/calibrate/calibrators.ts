@@ -30,17 +30,23 @@ function someWeights(curves: number, terms: number, next: () => number): Float64
 }
 
 /** A calibrator with terms of all shapes, curves at several knots, effects of every label and a finish. */
-export function someCalibrator(labels: number, seed: number): Calibrator {
+export function someCalibrator(
+  labels: number,
+  seed: number,
+  scores: string[] = ["gaussian", "stack"],
+): Calibrator {
   const next = generator(seed);
   const terms = [
     ...gaussianTerms,
     term(0, "hinge", -0.2, 0.05),
     term(1, "cap", 0.4, 0.3),
     term(0, "limit", 1, 0.1),
-  ];
+    term(2, "linear"),
+    term(2, "hinge", -3, 0.7),
+  ].filter(({ score }) => score < scores.length);
   const finishTerms = [term(0, "linear"), term(0, "hinge", -1, 0.5), term(0, "cap", 1, 0.5)];
   return {
-    scores: ["gaussian", "stack"],
+    scores,
     strength: term(0, "log", 0, 0.03),
     curves: {
       terms,
@@ -99,7 +105,7 @@ export function logitByFormula(
   { labelCounts, points }: LabelFrequencies,
   label: number,
   row: readonly (readonly number[])[],
-  variance: number,
+  variance = 1,
 ): number {
   const { curves, strength, finish, centre = 0 } = calibrator;
   const best = [...(row[0] as number[])].sort((a, b) => b - a).slice(0, 10);

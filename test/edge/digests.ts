@@ -2,7 +2,7 @@
 
 import type { CompactOptions } from "../../src/compact/index.ts";
 import type { LatentModel } from "../../src/model/model.ts";
-import { textModel } from "./support.ts";
+import { calibrated, textModel } from "./support.ts";
 
 export function sameCases(): Record<string, { model: LatentModel; options: CompactOptions }> {
   return {
@@ -15,6 +15,7 @@ export function sameCases(): Record<string, { model: LatentModel; options: Compa
       model: textModel({ kernel: "linear+se", seed: 3 }),
       options: { type: "f32", variance: "exact" },
     },
+    "linear, calibrated": { model: calibrated(textModel({ seed: 4 })), options: {} },
   };
 }
 
@@ -30,5 +31,9 @@ export const edgeDigests: Record<string, [file: string, predictions: string]> = 
   "linear+se, single precision, exact": [
     "dff64ce905397dcdfa4417a70e6a93f2cf0b20afa8d3b08913c4e9d55a663067",
     "8d392d6e656efae0eee83948d528c3954d535760f6a4617d4cbe864465537ae3",
+  ],
+  "linear, calibrated": [
+    "58394b58d4384beab676b31bd1600e142093b427739697ba132ae93a3b01eb25",
+    "1af99973b7af74abb01c564f5265b07f1c706a220a4e4a5b791ce085b96a91b0",
   ],
 };

@@ -14,7 +14,7 @@ import type { LatentModel } from "../../src/model/model.ts";
 import { watchAllocations } from "../support/allocations.ts";
 import { generator } from "../support/numbers.ts";
 import { altered } from "./alter.ts";
-import { textModel } from "./support.ts";
+import { calibrated, textModel } from "./support.ts";
 
 const runs = Number(process.env.MLGPF_FUZZ ?? 20_000);
 const seed = Number(process.env.MLGPF_FUZZ_SEED ?? 1);
@@ -85,6 +85,7 @@ describe(`${runs} altered files`, () => {
         await compactModel(squared, { type: "int8" }),
         await compactModel(idle, { type: "f32", variance: "none" }),
         await compactModel(named, { type: "f16", variance: "low-rank", rank: 2 }),
+        await compactModel(calibrated(linear)),
       ];
       const words = linear.vectoriser?.terms ?? [];
       const byName = Object.fromEntries(words.map((word) => [word, 1]));

@@ -8,12 +8,13 @@ import { load } from "../../src/edge/index.ts";
 import { LARGEST_NUMBER, LARGEST_ROW } from "../../src/edge/limits.ts";
 import { readSafetensors, type Tensor, writeSafetensors } from "../../src/io/safetensors.ts";
 import type { Prediction } from "../../src/metrics/prediction.ts";
-import { textModel } from "./support.ts";
+import { calibrated, textModel } from "./support.ts";
 
 const sizes = { features: 20, labels: 7, factors: 3, inducing: 4 };
 const linear = await compactModel(textModel(sizes), { type: "f32" });
 const bare = await compactModel(textModel(sizes), { type: "f32", variance: "none" });
 const lowRank = await compactModel(textModel(sizes), { type: "f32", variance: "low-rank", rank: 2 });
+const honest = await compactModel(calibrated(textModel(sizes)), { type: "f32" });
 const se = await compactModel(textModel({ ...sizes, kernel: "se" }), { type: "f32" });
 const perFactor = await compactModel(textModel({ ...sizes, groups: "perFactor" }), {
   type: "f32",
@@ -34,6 +35,13 @@ function changed(bytes: Uint8Array, { about = {}, drop = [], set = {} }: Change)
   for (const [name, tensor] of Object.entries(set)) others.set(name, tensor);
   const said = { ...(JSON.parse(metadata.about as string) as CompactAbout), ...about };
   return writeSafetensors({ tensors: others, metadata: { ...metadata, about: JSON.stringify(said) } });
+}
+
+/** The calibrated model, its calibrator being of another score. */
+function calibratedBy(score: string): Uint8Array {
+  const { tensors, metadata } = readSafetensors(honest);
+  const calibrator = JSON.stringify({ ...JSON.parse(metadata.calibrator as string), scores: [score] });
+  return writeSafetensors({ tensors, metadata: { ...metadata, calibrator } });
 }
 
 const reals = (shape: number[], value = 0): Tensor => ({
@@ -129,6 +137,33 @@ describe("refuses", () => {
       'found "order" besides',
     ],
     [
+      "a calibrator without the number of points",
+      changed(honest, { about: { points: undefined as never } }),
+      "found a calibrator without the number of points, expected both or none",
+    ],
+    [
+      "a number of points without a calibrator",
+      changed(linear, { about: { points: 10 } }),
+      "found a number of points without a calibrator, expected both or none",
+    ],
+    [
+      "more points with a label than points",
+      changed(honest, { about: { points: 2 } }),
+      "found a number in labelCounts beyond the points, expected numbers from 0 to 2",
+    ],
+    [
+      "parts of a calibrator alone",
+      changed(linear, {
+        set: { "calibrator.finish": { dtype: "F64", shape: [1], data: new Float64Array(1) } },
+      }),
+      'found "calibrator.finish" besides',
+    ],
+    [
+      "a calibrator of other scores",
+      calibratedBy("gaussian"),
+      "found a calibrator of other scores, expected one of utility",
+    ],
+    [
       "weights beyond all measure",
       changed(linear, { set: filled(linear, "weights", () => 3e38) }),
       `found a number in weights that is not finite or too large, expected numbers up to ${LARGEST_NUMBER}`,
@@ -148,7 +183,7 @@ describe("refuses", () => {
 describe("the largest numbers that are allowed", () => {
   /** +- alternating, so that a sum that overflowed would be NaN. */
   const signed = (value: number) => (i: number) => (i % 3 === 0 ? -value : value);
-  const kernels = { linear, lowRank, se, perFactor };
+  const kernels = { linear, lowRank, se, perFactor, honest };
 
   for (const [name, bytes] of Object.entries(kernels))
     test(`of ${name} give probabilities for every finite input`, async () => {

@@ -4,6 +4,7 @@ import { edgeModule } from "../../src/compact/module.ts";
 import { TfidfVectoriser } from "../../src/data/tfidf.ts";
 import { load, type Prediction, type Tagger } from "../../src/edge/index.ts";
 import type { LatentModel } from "../../src/model/model.ts";
+import { someCalibrator } from "../calibrate/calibrators.ts";
 import { generator, randomNumbers } from "../support/numbers.ts";
 
 const SYLLABLES = ["ba", "ko", "lin", "ter", "ma", "su", "vi", "ng", "é", "ß", "жук", "ört", "'s", "7"];
@@ -78,6 +79,11 @@ export function textModel(form: TextModelForm = {}): LatentModel {
       raisedFactorisations: 0,
     },
   };
+}
+
+/** The same model with a made-up calibrator. */
+export function calibrated(model: LatentModel, seed = 3): LatentModel {
+  return { ...model, calibrator: someCalibrator(model.labels, seed, ["utility"]) };
 }
 
 /** Texts of known and unknown words, of many lengths; the first ones are empty, strange or long. */

@@ -115,6 +115,7 @@ describe("predict", () => {
       labels: 30,
       factors: 5,
       variance: "diagonal",
+      calibrated: false,
       fromText: true,
       bytes: bytes.length,
       path: "plain",
