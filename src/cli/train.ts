@@ -3,7 +3,7 @@
 import type { Dataset } from "../data/dataset.ts";
 import type { ReadResult } from "../data/options.ts";
 import { checkWritable } from "../io/files.ts";
-import { modelToBytes } from "../model/file.ts";
+import { modelFromBytes, modelToBytes } from "../model/file.ts";
 import type { FromFile } from "../options/kinds.ts";
 import { recordHistory } from "../report/history.ts";
 import { completeOptions, trainOptions } from "../train/options.ts";
@@ -149,6 +149,8 @@ async function trainInto(out: string, dataset: Dataset, job: Job): Promise<void>
     screen,
   ).finally(() => log?.close());
   const bytes = modelToBytes(model);
+  // Nothing is said to be done that no command could open.
+  modelFromBytes(bytes, "the trained model");
   const written = await writeSomewhere(out, bytes);
   await checkpoint.remove();
   screen.say(closingLine(model, seconds(), valid));

@@ -34,7 +34,9 @@ export async function trainWatched(
       },
     });
   } catch (error) {
-    throw stop.came ? new Stopped(`stopped; ${standing()}`, stop.came) : error;
+    if (stop.came === undefined) throw error;
+    const cause = error === stop.signal.reason ? "" : `${(error as Error).message}; `;
+    throw new Stopped(`stopped; ${cause}${standing()}`, stop.came);
   } finally {
     screen.done();
     stop.end();

@@ -10,6 +10,7 @@ import { Latent } from "./latent.ts";
 import type { ModelFrame } from "./model.ts";
 import type { ModelNumbers } from "./numbers.ts";
 import type { BestLabels, BestOptions, Predictor, ScoreOptions, Scores } from "./predictor.ts";
+import { squaresWithin } from "./reach.ts";
 
 /** Points scored together, and how many there is room for when only a few come. */
 const BLOCK = 256;
@@ -126,7 +127,7 @@ export class LatentPredictor implements Predictor {
     const backend = this.#backend;
     for (let first = 0; first < features.rows; first += BLOCK) {
       const count = Math.min(BLOCK, features.rows - first);
-      const batch = this.#batch(transformedRows(features, this.frame.transform, first, count));
+      const batch = this.#batch(transformedRows(features, this.frame.transform, first, count), first);
       const { tensors } = this.#numbers;
       const latent = this.#roomFor(count);
       latent.ofBatch(tensors, batch);
@@ -142,20 +143,16 @@ export class LatentPredictor implements Predictor {
   }
 
   /** Rows on the device. */
-  #batch({ rows, columns, rowStart, columnIndex, values }: SparseRows): Batch {
+  #batch(given: SparseRows, firstRow: number): Batch {
     const backend = this.#backend;
+    const { rows, columns, rowStart, columnIndex, values } = given;
+    const squares = squaresWithin(this.#numbers.reach, given, firstRow);
     const x = backend.sparse(rows, columns, rowStart, columnIndex, values);
     const all = backend.indices(rows);
     backend.writeIndices(
       all,
       Int32Array.from({ length: rows }, (_, i) => i),
     );
-    const squares = Float64Array.from({ length: rows }, (_, i) => {
-      let sum = 0;
-      for (let e = rowStart[i] as number; e < (rowStart[i + 1] as number); e++)
-        sum += (values[e] as number) * (values[e] as number);
-      return sum;
-    });
     return { x, rows: all, squares: backend.tensor(1, rows, squares) };
   }
 

@@ -6,6 +6,7 @@ import type { LatentParameters } from "./latent.ts";
 import { means } from "./means/index.ts";
 import { frameOf, type LatentModel, type ModelFrame } from "./model.ts";
 import { groupsOf } from "./posteriors/index.ts";
+import { latentReach } from "./reach.ts";
 import type { LatentShape } from "./shape.ts";
 
 export interface ModelNumbers {
@@ -13,6 +14,8 @@ export interface ModelNumbers {
   /** Its forms and sizes; Z is there in full, as Z' [D,M]. */
   shape: Omit<LatentShape, "batch" | "rank" | "inducing"> & LabelShape;
   tensors: LatentParameters & LabelParameters;
+  /** The longest row for which every number stays one. */
+  reach: number;
   /** Frees what was made for this. */
   free(): void;
 }
@@ -31,6 +34,7 @@ export function uploadModel(backend: Backend, model: LatentModel): ModelNumbers 
     frame: frameOf(model),
     shape: model,
     tensors,
+    reach: latentReach(model),
     free: () => backend.free(...Object.values(tensors)),
   };
 }

@@ -9,7 +9,8 @@ import { type Matrix, matrix, matrixFrom, Scope } from "../core/matrix.ts";
 import type { SparseRows } from "../data/dataset.ts";
 import { slicedRows, transformedRows } from "../data/transform.ts";
 import type { LatentPredictor } from "../model/latentPredictor.ts";
-import type { ClosedModel, ModelFrame } from "../model/model.ts";
+import type { ModelFrame } from "../model/model.ts";
+import { type ClosedNumbers, closedReach, squaresWithin } from "../model/reach.ts";
 
 /** Points scored together. */
 const BLOCK = 256;
@@ -33,18 +34,21 @@ export class ScoreSource {
   readonly names: readonly string[];
   readonly #core: Core;
   readonly #closed: ClosedScorer | undefined;
+  /** The longest row that it can be given. */
+  readonly #reach: number;
   readonly #latent: LatentPredictor | undefined;
 
   constructor(
     core: Core,
     frame: ModelFrame,
-    closed: Pick<ClosedModel, "closed" | "labelMean" | "stack" | "labels"> | undefined,
+    closed: ClosedNumbers | undefined,
     latent: LatentPredictor | undefined,
   ) {
     this.#core = core;
     this.frame = frame;
     this.names = scoreNames({ ...closed, latent });
     this.#closed = closed && closedScorer(core, closed);
+    this.#reach = closed ? closedReach(closed) : Number.POSITIVE_INFINITY;
     this.#latent = latent;
   }
 
@@ -60,7 +64,9 @@ export class ScoreSource {
         const rows = Math.min(BLOCK, features.rows - first);
         const scores = room.map((all) => all.rowRange(0, rows));
         if (this.#closed) {
-          this.#closed.scores(transformedRows(features, transform, first, rows), scores[0] as Matrix);
+          const given = transformedRows(features, transform, first, rows);
+          squaresWithin(this.#reach, given, first);
+          this.#closed.scores(given, scores[0] as Matrix);
           if (this.names.includes("stack")) this.#closed.stacked(scores[0] as Matrix, scores[1] as Matrix);
         }
         if (this.#latent) await this.#utilities(slicedRows(features, first, rows), scores.at(-1) as Matrix);

@@ -28,7 +28,7 @@ export async function runSteps(
   let saved = begin;
   let validation: Record<string, number> | undefined;
   const save = async (): Promise<void> => {
-    const state = await session.state();
+    const state = await session.soundState();
     device.check();
     await run.onCheckpoint?.(checkpointToBytes(state, identity));
   };

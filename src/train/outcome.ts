@@ -43,6 +43,8 @@ export async function liveNumbers(
     frame: frameOf(prepared),
     shape: prepared.shape,
     tensors: { inducingInputs: inSubspace ? keep(inSubspace) : inducingInputs, mu, sigma, phi, bias, hyper },
+    // What runs away is found by the bound.
+    reach: Number.POSITIVE_INFINITY,
     free: () => backend.free(...made),
   };
 }

@@ -74,6 +74,12 @@ export class Session {
     return this.early ? this.early.addTo(await state) : await state;
   }
 
+  /** The same for a checkpoint: refused where numbers have run away, so that the last good one stays. */
+  async soundState(): Promise<TrainingState> {
+    const state = await this.trainer.soundState();
+    return this.early ? this.early.addTo(state) : state;
+  }
+
   advance(): void {
     this.trainer.advance();
     this.device.backend.flush?.();
@@ -128,7 +134,7 @@ export class Session {
     const model = await modelOf(device.backend, trainer, this.#prepared, value);
     device.check();
     Object.assign(model.summary, early?.summary(lastStep, trainer.steps));
-    return model;
+    return trainer.sound(model);
   }
 
   free(): void {

@@ -18,6 +18,7 @@ import {
   type TrainedModel,
 } from "../model/model.ts";
 import { uploadModel } from "../model/numbers.ts";
+import type { ClosedNumbers } from "../model/reach.ts";
 import { ScoreSource } from "../predict/scores.ts";
 import { canBeExact, trainExact } from "./exact.ts";
 import { calibrateHeldOut, splitData } from "./heldOut.ts";
@@ -181,7 +182,7 @@ const sayHeldOut = ({ note }: Job, { features }: Dataset): void =>
 /** Does some work with the scores of parts of a model. */
 async function withScores(
   core: Core,
-  closed: Pick<ClosedModel, "closed" | "labelMean" | "stack" | "labels"> | undefined,
+  closed: ClosedNumbers | undefined,
   model: LatentModel | undefined,
   use: (source: ScoreSource) => Promise<CalibratedFit>,
   frame: ModelFrame = frameOf(model as LatentModel),

@@ -7,6 +7,7 @@ import type { LabelSets } from "../data/dataset.ts";
 import { FormatError } from "../io/errors.ts";
 import type { LabelledBatch } from "../model/batch.ts";
 import { Bound, type BoundValue } from "../model/bound.ts";
+import type { LatentModel } from "../model/model.ts";
 import {
   allocateParameters,
   freeParameters,
@@ -14,6 +15,7 @@ import {
   type Parameters,
   parameterNames,
 } from "../model/parameters.ts";
+import { hyperFault, latentFault } from "../model/reach.ts";
 import type { ModelShape } from "../model/shape.ts";
 import { BatchOrder, presentLabels, sampledLabels } from "./batches.ts";
 import type { SavedTensor, TrainingState } from "./checkpoint.ts";
@@ -141,10 +143,25 @@ export class Trainer {
     }
   }
 
-  #wentWrong(found: string): Error {
+  #wentWrong(found: string, expected = "finite numbers"): Error {
     return new Error(
-      `found ${found} at step ${this.step}, expected finite numbers: lower \`learningRate\` or raise \`floor\``,
+      `found ${found} at step ${this.step}, expected ${expected}: lower \`learningRate\` or raise \`floor\``,
     );
+  }
+
+  /** A state that is worth keeping; refuses one with numbers that have run away. */
+  async soundState(): Promise<TrainingState> {
+    const state = await this.state();
+    for (const [name, { values }] of state.tensors)
+      if (!values.every(Number.isFinite)) throw this.#wentWrong(`NaN or Infinity in ${name}`);
+    return state;
+  }
+
+  /** The model with these numbers; refuses one that no command could open. */
+  sound(model: LatentModel): LatentModel {
+    const fault = latentFault(model);
+    if (fault) throw this.#wentWrong(fault.found, fault.expected);
+    return model;
   }
 
   #batch(step: number): { batch: LabelledBatch; extras: (PatternTensor | Tensor)[] } {
@@ -237,14 +254,17 @@ export class Trainer {
 
   /** Terms of the bound at the last step's batch. Refuses numbers that have gone wrong, so that none is ever saved. */
   async value(): Promise<BoundValue> {
-    const [{ raised, failed }, value] = await Promise.all([
+    const [{ raised, failed }, value, hyper] = await Promise.all([
       this.#backend.factorisationReport(),
       this.#bound.value(),
+      this.#backend.read(this.parameters.hyper),
     ]);
     this.raised += raised;
     if (failed >= 0) throw this.#wentWrong(`a C of factor ${failed} that is not positive definite`);
     const bound = value.dataTerm - value.divergence;
     if (!Number.isFinite(bound)) throw this.#wentWrong(`a bound of ${bound}`);
+    const wild = hyperFault(hyper);
+    if (wild) throw this.#wentWrong(wild.found, wild.expected);
     return value;
   }
 

@@ -133,6 +133,21 @@ describe("--out", () => {
   });
 });
 
+describe("numbers that run away", () => {
+  test("are an error that names the option, and no model", async () => {
+    await inFolder(async (path) => {
+      writeFileSync(path("data.txt"), xcText(data));
+      const wild = ["--kernel", "se", "--learning-rate", "50", "--likelihood", "bernoulli"];
+      const lost = await mlgpf(["train", path("data.txt"), "--out", path("model"), ...small, ...wild]);
+      expect(lost.code).toBe(1);
+      expect(lastLine(lost)).toMatch(
+        /^mlgpf: found hyper-parameters .*, expected logarithms from -80 to 80: lower --learning-rate or raise --floor$/,
+      );
+      expect(readdirSync(path("."))).toEqual(["data.txt"]);
+    });
+  });
+});
+
 describe("Ctrl-C", () => {
   test("keeps the state; --resume goes on to the same bytes", async () => {
     await inFolder(async (path) => {

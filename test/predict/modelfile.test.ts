@@ -145,8 +145,18 @@ describe("a model file", () => {
     ],
     [
       "a mean without its weights",
-      () => altered({}, { mean: "features" }),
+      () => altered({}, { mean: "features", kernel: "linear" }),
       "found tensor mu of shape [5,3], expected [8,3]",
+    ],
+    [
+      "a mean that its kernel does not have",
+      () => altered({ mu: real([d, 3], () => 1) }, { mean: "features" }),
+      "found mean features with kernel linear+se, expected mean inducing, or kernel linear",
+    ],
+    [
+      "numbers too large to compute with",
+      () => altered({ mu: real([5, 3], () => 1e36) }),
+      "found numbers too large to compute with, expected ones that keep every score",
     ],
     ["no mu", () => altered({ mu: undefined }), "found tensor mu of shape undefined, expected [5,3]"],
     [

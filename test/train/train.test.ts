@@ -230,6 +230,22 @@ describe("a training that goes wrong", () => {
   }
 });
 
+describe("a training whose numbers run away while its bound is still one", () => {
+  for (const kernel of ["se", "linear+matern32"] as const) {
+    test(`names the option, and what it saved before can be gone on from, ${kernel}`, async () => {
+      const saved: Uint8Array[] = [];
+      const wild = { kernel, mean: "inducing", learningRate: 50 } as const;
+      const lost = withFastClock(() =>
+        tinyTraining({ ...wild, checkpointSeconds: 0, onCheckpoint: (bytes) => void saved.push(bytes) }),
+      );
+      const sentence =
+        /^found hyper-parameters .* at step \d+, expected logarithms from -80 to 80: lower `learningRate` or /;
+      await expect(lost).rejects.toThrow(sentence);
+      await expect(tinyTraining({ ...wild, resume: saved.at(-1) as Uint8Array })).rejects.toThrow(sentence);
+    });
+  }
+});
+
 describe("the options", () => {
   const data = topicData({ points: 60, features: 25, labels: 9 }, 4);
   const few = {

@@ -4,6 +4,7 @@ import type { SparseRows } from "../../data/dataset.ts";
 import type { Tensor } from "../../io/safetensors.ts";
 import type { ClosedModel, ExactPart, LinearPart, ModelCommon, StackPart } from "../model.ts";
 import { kernelNames } from "../names.ts";
+import { closedReach, TOO_LARGE } from "../reach.ts";
 import { type FilePart, type FileParts, realTensor, wholeTensor } from "./parts.ts";
 
 type ClosedNumbers = Pick<ClosedModel, "closed" | "labelMean" | "stack">;
@@ -33,7 +34,8 @@ export function closedFromParts(parts: FileParts, { features, labels: k }: Model
   const form = parts.name("form", ["exact", "linear"]);
   const closed = form === "exact" ? exactPart(parts, features, k) : linearPart(parts, features, k);
   const stack = parts.tensors.has("stack.vectors") ? stackPart(parts, k) : undefined;
-  return { closed, labelMean: parts.singles("labelMean", [k]), ...(stack ? { stack } : {}) };
+  const model = { closed, labelMean: parts.singles("labelMean", [k]), ...(stack ? { stack } : {}) };
+  return closedReach({ ...model, labels: k }) > 0 ? model : parts.refuse(TOO_LARGE.found, TOO_LARGE.expected);
 }
 
 function exactPart(parts: FileParts, features: number, k: number): ExactPart {

@@ -1,14 +1,13 @@
 // The part of a model file that holds latent functions and labels.
 
+import { isLinear } from "../kernels/index.ts";
 import { means } from "../means/index.ts";
 import type { LatentModel, ModelCommon, StepSummary } from "../model.ts";
 import { kernelNames, likelihoodNames, meanNames, posteriorNames } from "../names.ts";
 import { groupsOf, posteriors } from "../posteriors/index.ts";
+import { latentFault } from "../reach.ts";
 import type { FilePart, FileParts } from "./parts.ts";
 import { realTensor } from "./parts.ts";
-
-/** Logarithms beyond it have no exponential in single precision. */
-const MOST_HYPER = 80;
 
 export function latentToPart(model: LatentModel): FilePart {
   const { features: d, labels: k, factors: p, inducingPoints: m } = model;
@@ -36,6 +35,9 @@ export function latentFromParts(
   const [rows, m] = parts.shape("inducingInputs", 2) as [number, number];
   const [, p] = parts.shape("phi", 2) as [number, number];
   const [groups] = parts.shape("sigma", 2) as [number, number];
+  if (mean === "features" && !isLinear(kernel))
+    parts.refuse(`mean features with kernel ${kernel}`, "mean inducing, or kernel linear");
+  if (p < 1 || m < 1) parts.refuse(`${p} factors and ${m} inducing inputs`, "at least one of each");
   if (rows !== d) parts.refuse(`tensor inducingInputs of ${rows} rows`, `${d}, one for each feature`);
   // Files of version 1 do not name the posterior: the rows of sigma tell.
   const guess = posteriorNames.find((name) => posteriors[name].groups(p) === groups);
@@ -62,12 +64,6 @@ export function latentFromParts(
     hyper: reals("hyper", [3]),
     summary,
   };
-  if (model.sigma.some((value) => !(value > 0)))
-    parts.refuse("a sigma that is not above 0", "positive numbers");
-  if (model.hyper.some((value) => Math.abs(value) > MOST_HYPER))
-    parts.refuse(
-      `hyper-parameters ${model.hyper.join(", ")}`,
-      `logarithms from -${MOST_HYPER} to ${MOST_HYPER}`,
-    );
-  return model;
+  const fault = latentFault(model);
+  return fault ? parts.refuse(fault.found, fault.expected) : model;
 }

@@ -1,0 +1,118 @@
+// Whatever finite numbers a model file holds, and whatever finite rows it is given: a sentence, or numbers that are numbers.
+
+import { describe, expect, test } from "vitest";
+import { WasmBackend } from "../../src/backend/wasm.ts";
+import { createCore } from "../../src/core/core.ts";
+import { ArgumentError } from "../../src/core/errors.ts";
+import type { SparseRows } from "../../src/data/dataset.ts";
+import { FormatError } from "../../src/io/errors.ts";
+import { readSafetensors, type Tensor, writeSafetensors } from "../../src/io/safetensors.ts";
+import { modelFromBytes, modelToBytes } from "../../src/model/file.ts";
+import type { TrainedModel } from "../../src/model/model.ts";
+import { kernelNames } from "../../src/model/names.ts";
+import { predictRows } from "../../src/predict/load.ts";
+import { openPredictor } from "../../src/predict/open.ts";
+import { modelSizes, randomClosed, randomModel } from "../support/models.ts";
+import { generator } from "../support/numbers.ts";
+
+const both = { form: "exact", latent: { kernel: "matern32", groups: "perFactor" } } as const;
+const models: Record<string, TrainedModel> = {
+  ...Object.fromEntries(
+    kernelNames.flatMap((kernel) =>
+      (["shared", "perFactor"] as const).map((groups) => [
+        `${kernel} ${groups}`,
+        randomModel({ kernel, groups, precision: "f32" }),
+      ]),
+    ),
+  ),
+  "mean through the features": randomModel({
+    kernel: "linear",
+    groups: "shared",
+    mean: "features",
+    precision: "f32",
+  }),
+  "exact se": randomClosed({ form: "exact" }),
+  "exact linear+matern52": randomClosed({ form: "exact", kernel: "linear+matern52", stack: false }),
+  linear: randomClosed({ form: "linear" }),
+  both: randomClosed(both),
+};
+
+/** The file with each tensor of numbers multiplied by a power of ten of its own; the largest ones stay finite. */
+function swollen(model: TrainedModel, next: () => number): Uint8Array {
+  const { tensors, metadata } = readSafetensors(modelToBytes(model));
+  const changed = new Map<string, Tensor>();
+  for (const [name, tensor] of tensors) {
+    const calm = next() < 0.6 || name === "hyper" || name.startsWith("calibrator");
+    const factor = calm ? 1 : 10 ** Math.floor(76 * next() - 38);
+    const swell = (value: number): number => Math.max(-3e38, Math.min(3e38, value * factor));
+    changed.set(
+      name,
+      tensor.dtype === "F32" ? { ...tensor, data: tensor.data.map((value) => swell(value)) } : tensor,
+    );
+  }
+  return writeSafetensors({ tensors: changed, metadata });
+}
+
+const row = (values: number[]): SparseRows => ({
+  rows: 1,
+  columns: modelSizes.features,
+  rowStart: Int32Array.of(0, values.length),
+  columnIndex: Int32Array.from(values, (_, i) => i),
+  values: Float32Array.from(values),
+});
+
+describe("no NaN for a finite input", () => {
+  for (const [name, model] of Object.entries(models)) {
+    test(name, async () => {
+      const core = await createCore({ threads: 1 });
+      const backend = new WasmBackend(core, "f32");
+      const outcomes = { refused: 0, long: 0, predicted: 0 };
+      for (let seed = 0; seed < 60; seed++) {
+        const next = generator(1000 + seed);
+        const bytes = seed === 0 ? modelToBytes(model) : swollen(model, next);
+        let read: TrainedModel;
+        try {
+          read = modelFromBytes(bytes, "the model");
+        } catch (error) {
+          expect(error).toBeInstanceOf(FormatError);
+          outcomes.refused++;
+          continue;
+        }
+        const predictor = openPredictor(core, backend, read);
+        for (const size of [0, 1, 1e-38, 1e6, 1e12, 1e18, 3e38]) {
+          const values = Array.from(
+            { length: modelSizes.features },
+            (_, i) => (i % 2 ? -size : size) / Math.sqrt(8),
+          );
+          try {
+            const [labels = []] = await predictRows(predictor, row(values), modelSizes.labels);
+            for (const { probability, sd = 0, score } of labels) {
+              const right = probability >= 0 && probability <= 1 && sd >= 0 && Number.isFinite(score);
+              expect(right, `seed ${seed}, ${size}: ${probability} ${sd} ${score}`).toBe(true);
+            }
+            expect(labels.length).toBe(modelSizes.labels);
+            outcomes.predicted++;
+          } catch (error) {
+            if (!(error instanceof ArgumentError)) throw error;
+            expect(error.message).toMatch(/^features: found values too large .* in row 0, expected /);
+            expect(size).toBeGreaterThan(1);
+            outcomes.long++;
+          }
+        }
+        predictor.free();
+      }
+      core.dispose();
+      for (const count of Object.values(outcomes)) expect(count).toBeGreaterThan(2);
+    });
+  }
+
+  test("NaN and Infinity are refused, wherever they stand", async () => {
+    for (const name of ["se shared", "exact se", "linear"]) {
+      const core = await createCore({ threads: 1 });
+      const predictor = openPredictor(core, new WasmBackend(core, "f32"), models[name] as TrainedModel);
+      for (const value of [Number.NaN, Number.POSITIVE_INFINITY])
+        await expect(predictRows(predictor, row([1, value]), 3)).rejects.toThrow("found values too large");
+      core.dispose();
+    }
+  });
+});
