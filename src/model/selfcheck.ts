@@ -8,9 +8,8 @@ import { LabelLayer } from "./labels.ts";
 import type { KernelName, PosteriorName } from "./names.ts";
 import { allocateParameters, freeParameters, type Parameters } from "./parameters.ts";
 import { groupsOf } from "./posteriors/index.ts";
+import { flat, type Rows, rowsOf, sparseOf, transposed } from "./rows.ts";
 import type { ModelShape } from "./shape.ts";
-
-type Rows = number[][];
 
 /** One problem; the numbers given are the numbers used, no floor and no jitter. */
 export interface SelfcheckCase {
@@ -43,8 +42,6 @@ export interface SelfcheckCase {
 /** Worst error of each quantity of a case, relative to its largest element. */
 export type SelfcheckErrors = Record<string, number>;
 
-const flat = (value: unknown): number[] => (Array.isArray(value) ? value.flatMap(flat) : [value as number]);
-const transposed = (rows: Rows): Rows => (rows[0] ?? []).map((_, j) => rows.map((row) => row[j] as number));
 const product = (a: Rows, b: Rows): Rows =>
   a.map((row) => transposed(b).map((column) => sumOf(row.map((v, i) => v * (column[i] as number)))));
 
@@ -103,10 +100,14 @@ function makeBatch(
   shape: ModelShape,
 ): { batch: LabelledBatch; tensors: Tensor[] } {
   const { X, basis, labels, sampledNegatives } = problem;
-  const filled = X.map((row) => row.flatMap((value, j) => (value === 0 ? [] : [j])));
-  const { rowStart, labelIndex } = lists(filled);
-  const values = Float64Array.from(X.flatMap((row) => row.filter((value) => value !== 0)));
-  const x = backend.sparse(shape.batch, shape.features, rowStart, labelIndex, values);
+  const { rowStart, columnIndex, values } = sparseOf(X);
+  const x = backend.sparse(
+    shape.batch,
+    shape.features,
+    Int32Array.from(rowStart),
+    Int32Array.from(columnIndex),
+    Float64Array.from(values),
+  );
   const rows = backend.indices(shape.batch);
   backend.writeIndices(rows, Int32Array.from(X.keys()));
   const squares = backend.tensor(
@@ -262,8 +263,6 @@ async function plainGradients(
 ): Promise<Record<string, number[]>> {
   const { parameters } = problem;
   const read = async (tensor: Tensor): Promise<number[]> => [...(await backend.read(tensor))];
-  const rowsOf = (values: number[], columns: number): Rows =>
-    Array.from({ length: values.length / columns }, (_, i) => values.slice(i * columns, (i + 1) * columns));
   const inducing = await read(bound.gradient.inducingInputs);
   const bySigma = transposed(rowsOf(await read(bound.gradient.logSigma), shape.inducingPoints));
   const hyper = await read(bound.gradient.hyper);

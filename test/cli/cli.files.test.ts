@@ -2,6 +2,8 @@
 
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { closedCases } from "../../src/closed/cases.ts";
+import type { ClosedCase } from "../../src/closed/selfcheck.ts";
 import { selfcheckCases } from "../../src/model/cases.ts";
 import { topicData } from "../support/problems.ts";
 import {
@@ -376,6 +378,8 @@ describe("selfcheck", () => {
       .map((line) => JSON.parse(line));
     expect(results.map(({ precision, passed }) => [precision, passed])).toEqual([
       ["f64", true],
+      ["f64", true],
+      ["f32", true],
       ["f32", true],
     ]);
   });
@@ -393,6 +397,12 @@ describe("selfcheck", () => {
       expect(code).toBe(1);
       expect(out).toContain("FAILED");
       expect(out).toMatch(/dmu +\S+ {2}above/);
+      const closed = structuredClone(closedCases[0]) as ClosedCase;
+      writeFileSync(path("closed.json"), JSON.stringify({ cases: [closed] }));
+      expect((await mlgpf(["selfcheck", path("closed.json")])).code).toBe(0);
+      (closed.sparse.loo[0] as number[])[0] = 0.1234;
+      writeFileSync(path("closed.json"), JSON.stringify({ cases: [closed] }));
+      expect((await mlgpf(["selfcheck", path("closed.json")])).out).toMatch(/sparse: loo +\S+ {2}above/);
       writeFileSync(path("cases.json"), JSON.stringify([first]));
       expect((await mlgpf(["selfcheck", path("cases.json"), "--device", "wasm"])).code).toBe(0);
     });

@@ -18,17 +18,8 @@ import { fitStack } from "../../src/closed/stack.ts";
 import { Statistics } from "../../src/closed/statistics.ts";
 import { spreadOver, subsetOf } from "../../src/closed/subset.ts";
 import { csr, matrix, matrixFrom, Pattern, scoped } from "../../src/core/index.ts";
-import {
-  difference,
-  listsOf,
-  type Rows,
-  randomProblem,
-  rowsOf,
-  solve,
-  sparseOf,
-  times,
-  transposed,
-} from "../support/closed.ts";
+import { difference, listsOf, type Rows, rowsOf, sparseOf, transposed } from "../../src/model/rows.ts";
+import { randomProblem, solve, times } from "../support/closed.ts";
 import { coreKinds, withCore } from "../support/cores.ts";
 import { randomNumbers } from "../support/numbers.ts";
 

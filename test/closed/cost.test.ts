@@ -10,7 +10,8 @@ import { solveRidge } from "../../src/closed/ridge.ts";
 import { featuresOf, learnPoints } from "../../src/closed/sparse.ts";
 import { Statistics } from "../../src/closed/statistics.ts";
 import { type Core, csr, matrixFrom, Pattern, type Scope, scoped } from "../../src/core/index.ts";
-import { listsOf, randomProblem, sparseOf, transposed } from "../support/closed.ts";
+import { listsOf, sparseOf, transposed } from "../../src/model/rows.ts";
+import { randomProblem } from "../support/closed.ts";
 import { coreKinds, withCore } from "../support/cores.ts";
 
 const oneThread = coreKinds[0] as (typeof coreKinds)[number];

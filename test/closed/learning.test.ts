@@ -17,15 +17,8 @@ import {
   type Scope,
   scoped,
 } from "../../src/core/index.ts";
-import {
-  difference,
-  listsOf,
-  type Rows,
-  randomProblem,
-  rowsOf,
-  sparseOf,
-  transposed,
-} from "../support/closed.ts";
+import { difference, listsOf, type Rows, rowsOf, sparseOf, transposed } from "../../src/model/rows.ts";
+import { randomProblem } from "../support/closed.ts";
 import { coreKinds, withCore } from "../support/cores.ts";
 
 const sizes = { points: 60, features: 20, labels: 6, inducing: 8 };

@@ -25,16 +25,8 @@ import {
   type Scope,
   scoped,
 } from "../../src/core/index.ts";
-import {
-  difference,
-  listsOf,
-  type Rows,
-  randomProblem,
-  rowsOf,
-  sparseOf,
-  transposed,
-  unit,
-} from "../support/closed.ts";
+import { difference, listsOf, type Rows, rowsOf, sparseOf, transposed } from "../../src/model/rows.ts";
+import { randomProblem, unit } from "../support/closed.ts";
 import { coreKinds, withCore } from "../support/cores.ts";
 
 const noise = 0.3;

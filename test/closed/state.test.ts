@@ -18,7 +18,8 @@ import {
 import { Statistics } from "../../src/closed/statistics.ts";
 import { type Core, type Scope, scoped } from "../../src/core/index.ts";
 import { FormatError } from "../../src/io/errors.ts";
-import { difference, listsOf, type Rows, randomProblem, rowsOf, sparseOf, unit } from "../support/closed.ts";
+import { difference, listsOf, type Rows, rowsOf, sparseOf } from "../../src/model/rows.ts";
+import { randomProblem, unit } from "../support/closed.ts";
 import { coreKinds, withCore } from "../support/cores.ts";
 
 const columns = 9;

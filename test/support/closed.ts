@@ -1,68 +1,7 @@
 // The closed form by plain double loops and Gaussian elimination: what the room src/closed must equal.
 
-import type { CsrArrays } from "../../src/core/index.ts";
+import type { Rows } from "../../src/model/rows.ts";
 import { generator } from "./numbers.ts";
-
-export type Rows = number[][];
-
-/** The reference values of test/golden/closed-form.json. */
-export interface ClosedCase {
-  name: string;
-  X: Rows;
-  T: Rows;
-  Y: Rows;
-  lam: number;
-  jitter: number;
-  V: Rows;
-  Z: Rows;
-  mean: number[];
-  exact: {
-    K: Rows;
-    dual: Rows;
-    loo: Rows;
-    looVariance: number[];
-    testScore: Rows;
-    testVariance: number[];
-  };
-  sparse: {
-    features: Rows;
-    gram: Rows;
-    cross: Rows;
-    weights: Rows;
-    loo: Rows;
-    leverage: number[];
-    looVariance: number[];
-    testScore: Rows;
-    testVariance: number[];
-    parts: { gram: Rows; cross: Rows; sum: number[]; labelCounts: number[]; points: number }[];
-    stack: { vectors: Rows; g: number; weights: Rows; loo: Rows };
-  };
-}
-
-/** Dense rows as sparse ones. */
-export function sparseOf(rows: Rows, columns: number = rows[0]?.length ?? 0): CsrArrays {
-  const rowStart = [0];
-  const columnIndex: number[] = [];
-  const values: number[] = [];
-  for (const row of rows) {
-    row.forEach((value, j) => {
-      if (value === 0) return;
-      columnIndex.push(j);
-      values.push(value);
-    });
-    rowStart.push(columnIndex.length);
-  }
-  return { rows: rows.length, columns, rowStart, columnIndex, values };
-}
-
-/** Rows of 0 and 1 as lists of labels. */
-export function listsOf(rows: Rows): { rowStart: Int32Array; labelIndex: Int32Array } {
-  const { rowStart, columnIndex } = sparseOf(rows);
-  return { rowStart: Int32Array.from(rowStart), labelIndex: Int32Array.from(columnIndex) };
-}
-
-export const transposed = (rows: Rows): Rows =>
-  (rows[0] ?? []).map((_, j) => rows.map((row) => row[j] as number));
 
 export const times = (a: Rows, b: Rows): Rows =>
   a.map((row) =>
@@ -91,26 +30,6 @@ export function solve(a: Rows, b: Rows): Rows {
   }
   return work.map((row, i) => row.slice(n).map((value) => value / (row[i] as number)));
 }
-
-/** Greatest difference between rows of numbers. */
-export function difference(a: Rows, b: Rows): number {
-  let greatest = a.length === b.length ? 0 : Infinity;
-  a.forEach((row, i) => {
-    const other = b[i] ?? [];
-    if (row.length !== other.length) greatest = Infinity;
-    row.forEach((value, j) => {
-      const d = Math.abs(value - (other[j] as number));
-      greatest = Math.max(greatest, Number.isNaN(d) ? Infinity : d);
-    });
-  });
-  return greatest;
-}
-
-/** An array of numbers as rows of that many columns. */
-export const rowsOf = (values: ArrayLike<number>, columns: number): Rows =>
-  Array.from({ length: columns === 0 ? 0 : values.length / columns }, (_, i) =>
-    Array.from({ length: columns }, (_, j) => values[i * columns + j] as number),
-  );
 
 export const unit = (row: number[]): number[] => {
   const length = Math.sqrt(row.reduce((sum, value) => sum + value * value, 0));

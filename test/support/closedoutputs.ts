@@ -17,7 +17,8 @@ import {
   type RealArray,
   scoped,
 } from "../../src/core/index.ts";
-import { listsOf, randomProblem, sparseOf, transposed } from "./closed.ts";
+import { listsOf, sparseOf, transposed } from "../../src/model/rows.ts";
+import { randomProblem } from "./closed.ts";
 
 /** Left-out scores, sums and weights of the exact form, the sparse form and the stack. */
 export async function closedOutputs(core: Core, precision: Precision): Promise<RealArray[]> {
