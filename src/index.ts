@@ -26,4 +26,5 @@ export type {
   StepValue,
   TrainProgress,
 } from "./train/progress.ts";
+export { type RecalibrateOptions, recalibrate } from "./train/recalibrate.ts";
 export { type RunOptions, train } from "./train/train.ts";

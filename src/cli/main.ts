@@ -7,6 +7,7 @@ import { fileError } from "../io/files.ts";
 import { listed } from "../options/kinds.ts";
 import { didYouMean } from "../options/nearest.ts";
 import { version } from "../version.ts";
+import { calibrateCommand } from "./calibrate.ts";
 import type { Command } from "./command.ts";
 import { compactCommand } from "./compact.ts";
 import { evalCommand } from "./eval.ts";
@@ -22,6 +23,7 @@ const commands: Command[] = [
   trainCommand,
   evalCommand,
   predictCommand,
+  calibrateCommand,
   compactCommand,
   serveCommand,
   inspectCommand,

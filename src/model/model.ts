@@ -16,6 +16,8 @@ export interface TrainingSummary {
   droppedPoints: number;
   /** Figures on points that were left out of the model or held out, where it was calibrated. */
   leftOut?: Record<string, number>;
+  /** How many points the calibrator was fitted on again, where it was; `leftOut` is of these. */
+  recalibratedOn?: number;
   /** Figures on the validation part, where there was one. */
   validation?: Record<string, number>;
   /** What it was trained on at the end, where that was not WASM. */

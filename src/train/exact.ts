@@ -19,7 +19,7 @@ import { transformedRows } from "../data/transform.ts";
 import type { ClosedModel, ExactPart, ModelFrame, StackPart } from "../model/model.ts";
 import type { KernelName } from "../model/names.ts";
 import { scoreNames } from "../predict/scores.ts";
-import { type CalibratedFit, calibrate } from "./leftOut.ts";
+import { blocksOf, type CalibratedFit, calibrate } from "./leftOut.ts";
 
 /** Points that the calibrator is fitted on. */
 const CALIBRATED = 6000;
@@ -93,8 +93,8 @@ export async function trainExact(
       dual: form.dual.toArray() as Float32Array,
     };
     const unseen = {
-      names: scoreNames({ closed, stack }),
-      scores: second ? [first, second] : [first],
+      scores: scoreNames({ closed, stack }),
+      blocks: blocksOf(second ? [first, second] : [first]),
       labels: selectLabels(data.labels, rowsIn(ranges)),
     };
     const calibrated = await calibrate(core, frame, unseen, work);

@@ -1,19 +1,23 @@
 // Points that are held back from a training, so that the calibrator sees scores of points the model has not: every tenth,
 // by a hash of its place.
 
+import { WasmBackend } from "../backend/wasm.ts";
+import type { FitOptions } from "../calibrate/fit.ts";
+import type { HeldOutBlock } from "../calibrate/pairs.ts";
 import type { Core } from "../core/core.ts";
-import { scale } from "../core/dense.ts";
-import { type Matrix, matrix, Scope } from "../core/matrix.ts";
-import type { WorkOptions } from "../core/progress.ts";
 import { type Dataset, selectRows } from "../data/dataset.ts";
 import { hashInteger } from "../data/hash.ts";
-import type { ScoreSource } from "../predict/scores.ts";
+import { LatentPredictor } from "../model/latentPredictor.ts";
+import type { LatentModel, ModelFrame } from "../model/model.ts";
+import { uploadModel } from "../model/numbers.ts";
+import type { ClosedNumbers } from "../model/reach.ts";
+import { ScoreSource } from "../predict/scores.ts";
 import { type CalibratedFit, calibrate } from "./leftOut.ts";
 
 /** One point in so many is held back. */
 const SHARE = 10;
-/** Fewer held-out points than this say too little. */
-const FEWEST = 200;
+/** Fewer points than this say too little to fit a calibrator on them alone. */
+export const FEWEST = 200;
 /** More than these the calibrator does not need. */
 const MOST = 6000;
 const SALT = 3;
@@ -34,27 +38,32 @@ export function splitData(data: Dataset): Split | undefined {
   return { fitted: selectRows(data, kept), heldOut: selectRows(data, held) };
 }
 
-/** A calibrator for these scores, fitted on the points that were held out. */
+/** The parts of a model that give scores, and what they know of features and labels. */
+export interface ScoredParts {
+  frame: ModelFrame;
+  closed?: ClosedNumbers | undefined;
+  latent?: LatentModel | undefined;
+}
+
+/** A calibrator for the scores of these parts, fitted on points that they have not seen. */
 export async function calibrateHeldOut(
   core: Core,
-  source: ScoreSource,
+  { frame, closed, latent: model }: ScoredParts,
   { features, labels }: Dataset,
-  work: WorkOptions,
+  options: FitOptions,
 ): Promise<CalibratedFit> {
-  const scope = new Scope();
+  const backend = new WasmBackend(core, model?.phi instanceof Float64Array ? "f64" : "f32");
+  const latent = model && new LatentPredictor(backend, uploadModel(backend, model));
+  const source = new ScoreSource(core, frame, closed, latent);
+  async function* blocks(): AsyncGenerator<HeldOutBlock> {
+    for await (const { firstRow, rows, scores } of source.blocks(features))
+      yield { scores, rows: Int32Array.from({ length: rows }, (_, i) => firstRow + i) };
+  }
   try {
-    const all: Matrix[] = source.names.map(() =>
-      scope.keep(matrix(core, features.rows, source.frame.labels, "f32")),
-    );
-    for await (const { firstRow, rows, scores } of source.blocks(features)) {
-      work.signal?.throwIfAborted();
-      scores.forEach((block, i) => {
-        scale(1, block, (all[i] as Matrix).rowRange(firstRow, firstRow + rows));
-      });
-    }
-    const unseen = { names: source.names, scores: all, labels };
-    return await calibrate(core, source.frame, unseen, work);
+    return await calibrate(core, frame, { scores: source.names, blocks: blocks(), labels }, options);
   } finally {
-    scope.free();
+    source.free();
+    latent?.free();
+    backend.dispose();
   }
 }

@@ -1,11 +1,16 @@
 // What a calibrator is fitted on and judged by: scores of points that their model has not seen, and their labels.
 
 import type { Calibrator } from "../calibrate/calibrator.ts";
-import { type CalibratorFit, fitCalibrator } from "../calibrate/fit.ts";
+import {
+  type CalibrationData,
+  type CalibratorFit,
+  type FitOptions,
+  fitCalibrator,
+} from "../calibrate/fit.ts";
+import type { HeldOutBlock } from "../calibrate/pairs.ts";
 import { chooseThresholds } from "../calibrate/thresholds.ts";
 import type { Core } from "../core/core.ts";
 import type { Matrix } from "../core/matrix.ts";
-import type { WorkOptions } from "../core/progress.ts";
 import type { LabelSets } from "../data/dataset.ts";
 import { negativeLog, negativeLogOfRest } from "../metrics/calibration.ts";
 import type { Thresholds } from "../metrics/cut.ts";
@@ -15,10 +20,7 @@ import type { ModelFrame } from "../model/model.ts";
 /** Rows given to the calibrator together. */
 const BLOCK = 256;
 
-export interface UnseenScores {
-  /** Names of the scores, and for each a matrix [rows,K]. */
-  names: readonly string[];
-  scores: readonly Matrix[];
+export interface UnseenScores extends Pick<CalibrationData, "scores" | "blocks"> {
   /** The rows' labels. */
   labels: LabelSets;
 }
@@ -35,17 +37,16 @@ export async function calibrate(
   core: Core,
   frame: ModelFrame,
   unseen: UnseenScores,
-  options: WorkOptions,
+  options: FitOptions,
 ): Promise<CalibratedFit> {
-  const { names, scores, labels } = unseen;
-  const blocks = blocksOf(scores);
-  const fit = await fitCalibrator(core, { scores: names, blocks, labels, frequencies: frame }, options);
+  const fit = await fitCalibrator(core, { ...unseen, frequencies: frame }, options);
   const { calibrator, pairs, probabilities } = fit;
   const thresholds = chooseThresholds({ ...pairs, probabilities });
-  return { calibrator, thresholds, figures: measure(frame, fit, labels) };
+  return { calibrator, thresholds, figures: measure(frame, fit, unseen.labels) };
 }
 
-function* blocksOf(scores: readonly Matrix[]): Generator<{ scores: Matrix[]; rows: Int32Array }> {
+/** Matrices [rows,K] of scores in blocks. */
+export function* blocksOf(scores: readonly Matrix[]): Generator<HeldOutBlock> {
   const { rows } = scores[0] as Matrix;
   for (let from = 0; from < rows; from += BLOCK) {
     const to = Math.min(rows, from + BLOCK);

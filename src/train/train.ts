@@ -1,6 +1,5 @@
 // Training in one call: from a data set and options to a model.
 
-import { WasmBackend } from "../backend/wasm.ts";
 import { type Core, createCore } from "../core/core.ts";
 import { ArgumentError } from "../core/errors.ts";
 import type { WorkOptions } from "../core/progress.ts";
@@ -8,7 +7,6 @@ import { checkDataset } from "../data/check.ts";
 import { compactColumns, isScattered, mapColumns } from "../data/columns.ts";
 import { type Dataset, labelFrequencies, rowsWithLabels, selectRows } from "../data/dataset.ts";
 import { fitTransform } from "../data/transform.ts";
-import { LatentPredictor } from "../model/latentPredictor.ts";
 import {
   type ClosedModel,
   frameOf,
@@ -17,13 +15,9 @@ import {
   type ModelFrame,
   type TrainedModel,
 } from "../model/model.ts";
-import { uploadModel } from "../model/numbers.ts";
-import type { ClosedNumbers } from "../model/reach.ts";
-import { ScoreSource } from "../predict/scores.ts";
 import { canBeExact, trainExact } from "./exact.ts";
 import { calibrateHeldOut, splitData } from "./heldOut.ts";
 import { trainLatent } from "./latent.ts";
-import type { CalibratedFit } from "./leftOut.ts";
 import { trainLinear } from "./linear.ts";
 import { completeOptions, type DataSizes, type FullTrainOptions, type TrainOptions } from "./options.ts";
 import type { TrainProgress } from "./progress.ts";
@@ -141,9 +135,8 @@ async function trainBernoulli(job: Job): Promise<LatentModel> {
   if (split === undefined) return await trainLatent(core, data, dropped, full, run);
   sayHeldOut(job, split.heldOut);
   const model = await trainLatent(core, split.fitted, dropped, full, run);
-  const { figures, ...honest } = await withScores(core, undefined, model, (source) =>
-    calibrateHeldOut(core, source, split.heldOut, work),
-  );
+  const parts = { frame: frameOf(model), latent: model };
+  const { figures, ...honest } = await calibrateHeldOut(core, parts, split.heldOut, work);
   return { ...model, ...honest, summary: { ...model.summary, leftOut: figures } };
 }
 
@@ -157,13 +150,7 @@ async function trainHeldOut(job: Job): Promise<TrainedModel> {
   const frame = frameFor(fitted, full, fitted.features.rows);
   const latent = full.likelihood === "both" ? await trainLatent(core, fitted, dropped, full, run) : undefined;
   const closed = { ...(await trainLinear(core, fitted, frame, work)), labels: frame.labels };
-  const { figures, ...honest } = await withScores(
-    core,
-    closed,
-    latent,
-    (source) => calibrateHeldOut(core, source, heldOut, work),
-    frame,
-  );
+  const { figures, ...honest } = await calibrateHeldOut(core, { frame, closed, latent }, heldOut, work);
   const summary = { ...summaryFor(full, frame.points, dropped), leftOut: figures };
   const likelihood = latent ? "both" : "gaussian";
   return {
@@ -178,26 +165,6 @@ async function trainHeldOut(job: Job): Promise<TrainedModel> {
 
 const sayHeldOut = ({ note }: Job, { features }: Dataset): void =>
   note(`${features.rows} points are held out to make the probabilities honest`);
-
-/** Does some work with the scores of parts of a model. */
-async function withScores(
-  core: Core,
-  closed: ClosedNumbers | undefined,
-  model: LatentModel | undefined,
-  use: (source: ScoreSource) => Promise<CalibratedFit>,
-  frame: ModelFrame = frameOf(model as LatentModel),
-): Promise<CalibratedFit> {
-  const backend = new WasmBackend(core, model?.phi instanceof Float64Array ? "f64" : "f32");
-  const latent = model && new LatentPredictor(backend, uploadModel(backend, model));
-  const source = new ScoreSource(core, frame, closed, latent);
-  try {
-    return await use(source);
-  } finally {
-    source.free();
-    latent?.free();
-    backend.dispose();
-  }
-}
 
 /** What a closed model knows of its features and labels. */
 function frameFor(data: Dataset, full: FullTrainOptions, points: number): ModelFrame {
