@@ -2,7 +2,9 @@
 
 import { existsSync } from "node:fs";
 import { rename, rm } from "node:fs/promises";
+import { FormatError } from "../io/errors.ts";
 import { readWhole } from "../io/files.ts";
+import { CHECKPOINT } from "../train/checkpoint.ts";
 import { freeName, writeSomewhere } from "./outputs.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -28,6 +30,12 @@ export class CheckpointFile {
     const bytes = await readWhole(this.#asked);
     this.#path = this.#asked;
     return bytes;
+  }
+
+  /** An error about the state that was read, with the name of its file. */
+  named(error: unknown): unknown {
+    if (!(error instanceof FormatError) || error.file !== CHECKPOINT) return error;
+    return new FormatError(this.#asked, error.found, error.expected);
   }
 
   /** Keeps a state. One that cannot be kept is said, and does not end the training. */

@@ -147,7 +147,11 @@ async function trainInto(out: string, dataset: Dataset, job: Job): Promise<void>
     (progress) => watched.record(progress),
     () => checkpoint.standing(),
     screen,
-  ).finally(() => log?.close());
+  )
+    .catch((error) => {
+      throw checkpoint.named(error);
+    })
+    .finally(() => log?.close());
   const bytes = modelToBytes(model);
   // Nothing is said to be done that no command could open.
   modelFromBytes(bytes, "the trained model");

@@ -1,11 +1,14 @@
 // The state of a training as one safetensors file: enough to go on to the same bytes as if nothing had happened.
 
 import type { Dataset } from "../data/dataset.ts";
+import { checksumOf } from "../io/checksum.ts";
 import { FormatError } from "../io/errors.ts";
 import { readSafetensors, type Tensor, writeSafetensors } from "../io/safetensors.ts";
 
 export const CHECKPOINT_FORMAT = "mlgpf-checkpoint";
-const VERSION = "1";
+const VERSION = "2";
+/** What errors call it where nobody knows its path. */
+export const CHECKPOINT = "the checkpoint";
 
 export interface SavedTensor {
   rows: number;
@@ -19,6 +22,8 @@ export interface TrainingState {
   tensors: Map<string, SavedTensor>;
   /** What else decides how it goes on. */
   extra: Record<string, unknown>;
+  /** Where it was read from, for errors. */
+  file?: string;
 }
 
 /** A number that changes when the data do (FNV-1a over the arrays' words). */
@@ -60,21 +65,34 @@ export function checkpointToBytes(
         : { dtype: "F64", shape, data: values },
     );
   }
-  const metadata = {
-    format: CHECKPOINT_FORMAT,
-    version: VERSION,
-    step: String(state.step),
-    extra: JSON.stringify(state.extra),
-    ...identity,
-  };
+  const content = { step: String(state.step), extra: JSON.stringify(state.extra), ...identity };
+  const checksum = contentChecksum(content, tensors);
+  const metadata = { format: CHECKPOINT_FORMAT, version: VERSION, ...content, checksum };
   return writeSafetensors({ tensors, metadata });
+}
+
+const CONTENT = ["step", "extra", "options", "data"] as const;
+
+/** Of everything that a checkpoint says. */
+function contentChecksum(
+  metadata: Readonly<Record<string, string>>,
+  tensors: ReadonlyMap<string, Tensor>,
+): string {
+  const names = [...tensors.keys()].sort();
+  return checksumOf([
+    ...CONTENT.map((name) => metadata[name] ?? ""),
+    ...names.flatMap((name) => {
+      const { dtype, shape, data } = tensors.get(name) as Tensor;
+      return [`${name} ${dtype} ${shape}`, data];
+    }),
+  ]);
 }
 
 /** The state back; refused where it belongs to other data or other options. */
 export function checkpointFromBytes(
   bytes: Uint8Array,
   identity: CheckpointIdentity,
-  file = "the checkpoint",
+  file: string = CHECKPOINT,
 ): TrainingState {
   const { tensors, metadata } = readSafetensors(bytes, file);
   if (metadata.format !== CHECKPOINT_FORMAT || metadata.version !== VERSION) {
@@ -84,19 +102,25 @@ export function checkpointFromBytes(
       "a checkpoint made by this version of mlgpf",
     );
   }
+  if (metadata.checksum !== contentChecksum(metadata, tensors))
+    throw new FormatError(
+      file,
+      "bytes that do not have the checksum it states",
+      "a checkpoint as it was written",
+    );
   if (metadata.data !== identity.data)
     throw new FormatError(file, "a checkpoint of other data", "one of the data given");
   if (metadata.options !== identity.options) {
     const [found, wanted] = differing(metadata.options ?? "{}", identity.options);
     throw new FormatError(file, `one made with ${found}`, `${wanted} (or the options it was made with)`);
   }
-  const step = Number(metadata.step);
-  if (!Number.isSafeInteger(step) || step < 0)
-    throw new FormatError(file, `step ${JSON.stringify(metadata.step)}`, "a whole number");
-  const state: TrainingState = { step, tensors: new Map(), extra: extraOf(metadata.extra, file) };
+  const step = stepOf(metadata.step, file);
+  const state: TrainingState = { step, tensors: new Map(), extra: extraOf(metadata.extra, file), file };
   for (const [name, { dtype, shape, data }] of tensors) {
     if ((dtype !== "F32" && dtype !== "F64") || shape.length !== 2)
       throw new FormatError(file, `tensor ${name} of type ${dtype}`, "F32 or F64 matrices");
+    if (!(data as Float32Array | Float64Array).every(Number.isFinite))
+      throw new FormatError(file, `a number in ${name} that is not finite`, "finite numbers");
     state.tensors.set(name, {
       rows: shape[0] as number,
       columns: shape[1] as number,
@@ -104,6 +128,12 @@ export function checkpointFromBytes(
     });
   }
   return state;
+}
+
+function stepOf(text: string | undefined, file: string): number {
+  const step = Number(text);
+  if (/^\d+$/.test(text ?? "") && Number.isSafeInteger(step)) return step;
+  throw new FormatError(file, `step ${JSON.stringify(text)}`, "a whole number");
 }
 
 /** The options that two sets do not have in common, of each the name and the value. */

@@ -2,9 +2,10 @@
 // rises, a validation figure may get worse for long and then better than ever, so patience begins when that is over; and
 // what it waits for is a figure that is better than the others since then, not than one of before.
 
+import { FormatError } from "../io/errors.ts";
 import type { BoundValue } from "../model/bound.ts";
 import type { TrainingSummary } from "../model/model.ts";
-import type { TrainingState } from "./checkpoint.ts";
+import { CHECKPOINT, type TrainingState } from "./checkpoint.ts";
 import type { FullTrainOptions, StoppingMetric } from "./options.ts";
 
 type Tensors = TrainingState["tensors"];
@@ -93,11 +94,24 @@ export class EarlyStopping {
     };
   }
 
-  /** Back to where a state was. */
-  restore({ tensors, extra }: TrainingState): void {
+  /** Back to where a state was, in a training of so many steps. */
+  restore({ tensors, extra, file = CHECKPOINT }: TrainingState, steps: number): void {
     const early = extra.early as Omit<Standing, "parameters"> | undefined;
+    if (early !== undefined && !this.#isRight(early, steps))
+      throw new FormatError(file, "no right record of early stopping", "the best step with its figures");
     const parameters = new Map([...tensors].filter(([name]) => name.startsWith(`${BEST}.`)));
     this.#standing = early && { ...early, parameters };
+  }
+
+  #isRight(early: Partial<Standing> | null, steps: number): boolean {
+    const { best, recent, since } = early ?? {};
+    const counts = [best?.step, best?.raised, since];
+    const figures = [best?.value?.dataTerm, best?.value?.divergence, best?.figures?.[this.metric]];
+    return (
+      counts.every((count) => Number.isSafeInteger(count) && (count as number) >= 0) &&
+      (best as Measured).step <= steps &&
+      [...figures, ...(recent === undefined ? [] : [recent])].every(Number.isFinite)
+    );
   }
 
   /** What the summary says of it. */

@@ -39,11 +39,11 @@ export async function runSteps(
     device.check();
     run.onProgress?.(progress);
   };
-  let last = trainer.step === trainer.steps;
+  let last = trainer.step >= trainer.steps;
   while (!last) {
     session.advance();
     if (run.onStep) run.onStep(await stepValue(trainer, shape));
-    last = trainer.step === trainer.steps;
+    last = trainer.step >= trainer.steps;
     if (run.validation && (trainer.step % validateEvery === 0 || last)) {
       validation = await session.validate(run.validation, last);
       last ||= early?.done === true;

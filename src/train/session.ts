@@ -44,9 +44,9 @@ export class Session {
     const { core, x, projected, basis, options, shape, data, work } = this.#prepared;
     const { backend } = this.device;
     if (state) {
-      this.early?.restore(state);
+      this.early?.restore(state, this.trainer.steps);
       // Refused now if they are not whole, and not at the end.
-      if (this.early?.parameters) this.trainer.setParameters(this.early.parameters, BEST);
+      if (this.early?.parameters) this.trainer.setParameters(this.early.parameters, BEST, state.file);
       this.trainer.restore(state);
     } else {
       const inducing = await inducingStart(x, projected, basis, options, work);

@@ -4,7 +4,7 @@ import type { Backend, IndexTensor, PatternTensor, SparseTensor, Tensor } from "
 import type { Core } from "../core/core.ts";
 import { NotFiniteError } from "../core/errors.ts";
 import type { LabelSets } from "../data/dataset.ts";
-import { FormatError } from "../io/errors.ts";
+import { FormatError, shownJson } from "../io/errors.ts";
 import type { LabelledBatch } from "../model/batch.ts";
 import { Bound, type BoundValue } from "../model/bound.ts";
 import type { LatentModel } from "../model/model.ts";
@@ -18,7 +18,7 @@ import {
 import { hyperFault, latentFault } from "../model/reach.ts";
 import type { ModelShape } from "../model/shape.ts";
 import { BatchOrder, presentLabels, sampledLabels } from "./batches.ts";
-import type { SavedTensor, TrainingState } from "./checkpoint.ts";
+import { CHECKPOINT, type SavedTensor, type TrainingState } from "./checkpoint.ts";
 import { CoordinateSteps, inverseRoot, needsCoordinates } from "./coordinates.ts";
 import type { FullTrainOptions } from "./options.ts";
 import { cosineDecay, warmUp } from "./schedule.ts";
@@ -229,24 +229,28 @@ export class Trainer {
   }
 
   /** Goes back to a state. */
-  restore(state: TrainingState): void {
-    this.#write(this.#tensors(), state.tensors);
-    this.step = state.step;
-    this.raised = Number(state.extra.raised ?? 0);
+  restore({ step, tensors, extra: { raised }, file = CHECKPOINT }: TrainingState): void {
+    if (step > this.steps)
+      throw new FormatError(file, `step ${step}`, `at most ${this.steps}, the last of this training`);
+    if (!Number.isSafeInteger(raised) || (raised as number) < 0)
+      throw new FormatError(file, `raised ${shownJson(raised)}`, "a whole number");
+    this.#write(this.#tensors(), tensors, file);
+    this.step = step;
+    this.raised = raised as number;
   }
 
   /** Sets the parameters alone to those saved as `kind`. */
-  setParameters(tensors: TrainingState["tensors"], kind: string): void {
-    this.#write(named(kind, this.parameters), tensors);
+  setParameters(tensors: TrainingState["tensors"], kind: string, file?: string): void {
+    this.#write(named(kind, this.parameters), tensors, file);
   }
 
-  #write(entries: [string, Tensor][], saved: TrainingState["tensors"]): void {
+  #write(entries: [string, Tensor][], saved: TrainingState["tensors"], file = CHECKPOINT): void {
     for (const [name, tensor] of entries) {
       const { rows, columns } = tensor;
       const values = saved.get(name);
       if (values?.rows !== rows || values.columns !== columns) {
         const found = values ? `a tensor ${name} of another shape` : `no tensor ${name}`;
-        throw new FormatError("the checkpoint", found, `one of ${rows} x ${columns}`);
+        throw new FormatError(file, found, `one of ${rows} x ${columns}`);
       }
       this.#backend.write(tensor, values.values);
     }

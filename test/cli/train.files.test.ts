@@ -162,7 +162,7 @@ describe("Ctrl-C", () => {
       const other = await mlgpf([...long(path, "stopped", { seed: "5", factors: "21" }), "--resume"]);
       expect(other.code).toBe(1);
       expect(lastLine(other)).toBe(
-        "mlgpf: the checkpoint: found one made with --factors 20, --seed 0, expected --factors 21, --seed 5 (or the options it was made with)",
+        `mlgpf: ${path("stopped.checkpoint")}: found one made with --factors 20, --seed 0, expected --factors 21, --seed 5 (or the options it was made with)`,
       );
       const resumed = await mlgpf([...long(path, "stopped"), "--resume"]);
       expect(resumed.code, resumed.err).toBe(0);

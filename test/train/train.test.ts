@@ -4,10 +4,12 @@ import { describe, expect, test } from "vitest";
 import { WasmBackend } from "../../src/backend/wasm.ts";
 import { createCore } from "../../src/core/index.ts";
 import type { Dataset } from "../../src/data/dataset.ts";
+import { readSafetensors } from "../../src/io/safetensors.ts";
 import { LatentPredictor } from "../../src/model/latentPredictor.ts";
 import type { LatentModel } from "../../src/model/model.ts";
 import { uploadModel } from "../../src/model/numbers.ts";
 import { evaluate } from "../../src/predict/evaluate.ts";
+import { checkpointFromBytes, checkpointToBytes } from "../../src/train/checkpoint.ts";
 import type { TrainOptions } from "../../src/train/options.ts";
 import type { NoteProgress, StepProgress, TrainProgress } from "../../src/train/progress.ts";
 import { type RunOptions, train } from "../../src/train/train.ts";
@@ -202,11 +204,43 @@ describe("a training that is stopped", () => {
       "the checkpoint: found one made with `seed` 3, expected `seed` 5",
     );
     await expect(tinyTraining({ resume: resume.slice(0, 400) })).rejects.toThrow("the checkpoint: found");
-    const text = new TextDecoder("latin1").decode(resume);
-    const altered = Uint8Array.from(text.replace('"step":"10"', '"step":"1x"'), (c) => c.charCodeAt(0));
-    await expect(tinyTraining({ ...settings, resume: altered })).rejects.toThrow(
-      'the checkpoint: found step "1x", expected a whole number',
-    );
+  });
+
+  test("does not go on from a checkpoint with a bit changed, wherever it is", async () => {
+    const resume = await stopAt(10);
+    for (let i = 0; i < 40; i++) {
+      const altered = resume.slice();
+      const at = Math.floor(((i + 0.5) / 40) * altered.length);
+      altered[at] = (altered[at] as number) ^ (1 << (i % 8));
+      await expect(tinyTraining({ ...settings, resume: altered })).rejects.toThrow(/^the checkpoint: found /);
+    }
+  });
+
+  test("does not go on from a state that cannot be, whoever wrote it", async () => {
+    const early = { ...settings, earlyStopping: { patience: 3 }, validation: tinyData };
+    for (const [own, changes] of [
+      [settings, { step: "" }],
+      [settings, { step: "0x10" }],
+      [settings, { step: "1e1" }],
+      [settings, { step: -1 }],
+      [settings, { step: 61 }],
+      [settings, { step: Number.MAX_SAFE_INTEGER }],
+      [settings, { extra: { raised: "x" } }],
+      [settings, { extra: { raised: -1 } }],
+      [early, { extra: { raised: 0, early: 7 } }],
+      [early, { extra: { raised: 0, early: null } }],
+      [early, { extra: { raised: 0, early: { best: { step: 1e9, raised: 0 }, since: 0 } } }],
+      [early, { extra: { raised: 0, early: { best: null, since: -1e9 } } }],
+    ] as const) {
+      const resume = await stopAt(10, own);
+      const { metadata } = readSafetensors(resume);
+      const identity = { options: metadata.options as string, data: metadata.data as string };
+      const state = checkpointFromBytes(resume, identity);
+      const forged = checkpointToBytes({ ...state, ...changes } as typeof state, identity);
+      await expect(tinyTraining({ ...own, resume: forged })).rejects.toThrow(
+        /^the checkpoint: found (step|raised|no right record)/,
+      );
+    }
   });
 });
 
