@@ -8,7 +8,7 @@ export * from "./data/index.ts";
 export { type ReadSource, readBatches, readDataset } from "./io/dataset.ts";
 export { FileError, FormatError } from "./io/errors.ts";
 export * from "./metrics/index.ts";
-export type { Prediction, PredictOptions } from "./metrics/prediction.ts";
+export type { Prediction, Predictions, PredictOptions } from "./metrics/prediction.ts";
 export { modelFromBytes, modelToBytes } from "./model/file.ts";
 export type { TrainedModel, TrainingSummary } from "./model/model.ts";
 export type { BestLabels, Predictor, RankName, Scores } from "./model/predictor.ts";

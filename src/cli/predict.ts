@@ -79,7 +79,7 @@ async function* answers(
   model: TrainedModel,
   choice: LabelChoice,
 ): AsyncGenerator<Answer> {
-  for await (const { features, ids, lines, kept, skipped } of batches) {
+  for await (const { features, ids, lines, kept, known, skipped } of batches) {
     const best = (depth: number) => host.use((predictor) => predictRows(predictor, features, depth));
     const rows = await chooseLabels(best, model.labels, choice);
     const left = [...skipped];
@@ -90,8 +90,8 @@ async function* answers(
       }
       const labels = rows[i];
       if (labels === undefined) break;
-      const known = (features.rowStart[i + 1] as number) - (features.rowStart[i] as number);
-      yield { line: lines?.[i] as number, ...given({ id: ids?.[i], kept: kept?.[i] }), known, labels };
+      const own = given({ id: ids?.[i], kept: kept?.[i], known: known?.[i] });
+      yield { line: lines?.[i] as number, ...own, labels };
     }
   }
 }

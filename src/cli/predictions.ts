@@ -10,7 +10,7 @@ export interface Answer {
   id?: string;
   /** What stood under the keys or columns to keep. */
   kept?: readonly string[];
-  /** Words (or features) of the row that the model knows. */
+  /** Part of the words (or features) of the row that the model knows. */
   known?: number;
   labels?: readonly Prediction[];
   /** Why the row was left out. */
@@ -56,7 +56,7 @@ function jsonLine({ id, line, kept, known, labels, error }: Answer, keep: readon
     ...given({ id }),
     line,
     ...given(carried),
-    ...given({ known, labels: found, error }),
+    ...given({ known: known === undefined ? known : round(known), labels: found, error }),
   });
 }
 
@@ -73,7 +73,7 @@ function csvFormat(keep: readonly string[], delimiter: string): PredictionFormat
         id,
         line,
         ...keep.map((_, i) => kept?.[i]),
-        known,
+        known === undefined ? known : round(known),
         labels?.map(({ label }) => label).join(BETWEEN),
         labels?.map(({ probability }) => round(probability)).join(BETWEEN),
         error,

@@ -38,18 +38,21 @@ export interface Dataset {
   readonly lines?: Int32Array;
   /** Of each row what stood under the keys or columns to keep. */
   readonly kept?: readonly (readonly string[])[];
+  /** Part of the words (or features) of each row that the model has, where the data were read for one. */
+  readonly known?: Float32Array;
   readonly source?: DatasetSource;
 }
 
 /** The chosen rows, in the order given, with their ids and lines; names and vectoriser are kept. */
 export function selectRows(dataset: Dataset, rows: ArrayLike<number>): Dataset {
-  const { ids, lines, kept } = dataset;
+  const { ids, lines, kept, known } = dataset;
   return {
     ...dataset,
     features: selectFeatures(dataset.features, rows),
     labels: selectLabels(dataset.labels, rows),
     ...(ids && { ids: Array.from(rows, (row) => ids[row] as string) }),
     ...(lines && { lines: Int32Array.from(rows, (row) => lines[row] as number) }),
+    ...(known && { known: Float32Array.from(rows, (row) => known[row] as number) }),
     ...(kept && { kept: Array.from(rows, (row) => kept[row] as readonly string[]) }),
   };
 }

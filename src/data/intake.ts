@@ -5,7 +5,7 @@ import { IdIndex, mapFeatures } from "./columns.ts";
 import type { Dataset, SparseRows } from "./dataset.ts";
 import { utf8, windows1252 } from "./encoding.ts";
 import { DataError, excerpt } from "./errors.ts";
-import { type Growable, growableIntegers } from "./growable.ts";
+import { type Growable, growableFloats, growableIntegers } from "./growable.ts";
 import { NameIndex } from "./names.ts";
 import type { DataFormat, ReadOptions, SkippedRow } from "./options.ts";
 import { SkipLog } from "./skiplog.ts";
@@ -45,6 +45,7 @@ export class Intake {
   #labels = new LabelSetsBuilder();
   readonly #columnNumbers: IdIndex | undefined; // of the ids that a model has
   #lines: Growable<Int32Array> = growableIntegers();
+  #known: Growable<Float32Array> = growableFloats(); // of each row what the model has
   #ids: string[] | undefined; // of the rows not yet taken, once a row has one
   #fitter: TfidfFitter | undefined;
   #text: string | undefined; // of the row being built
@@ -258,7 +259,8 @@ export class Intake {
 
   /** Ends the row that began in the given line. A row with nothing in it is a row too. */
   endRow(line: number): void {
-    const empty = this.#text === undefined ? this.#features.pending === 0 : this.#text.trim() === "";
+    const entries = this.#features.pending;
+    const empty = this.#text === undefined ? entries === 0 : this.#text.trim() === "";
     if (this.#text === undefined) {
       const duplicate = this.#features.endRow();
       if (duplicate >= 0) {
@@ -267,6 +269,8 @@ export class Intake {
         const found = name === undefined ? `feature id ${id}` : `feature ${excerpt(name)}`;
         this.fail(line, "duplicate feature", `${found} twice`, "each feature once in a row");
       }
+      const all = entries + this.unknownFeatures - this.#unknownBefore;
+      this.#known.push(all === 0 ? 0 : entries / all);
     } else {
       this.#addText(this.#text);
     }
@@ -310,9 +314,11 @@ export class Intake {
     const ids = this.#ids;
     const kept = this.#kept;
     const lines = this.#lines.finish();
+    const known = this.#known.finish();
     this.#features = new SparseRowsBuilder();
     this.#labels = new LabelSetsBuilder();
     this.#lines = growableIntegers();
+    this.#known = growableFloats();
     this.#ids = ids && [];
     this.#kept = [];
     return {
@@ -324,6 +330,7 @@ export class Intake {
       ...(columnIds && { columnIds }),
       ...(ids && { ids }),
       lines,
+      ...(this.kind() && { known }),
       ...(this.options.keep && { kept }),
       source: { file: this.file, format },
     };
@@ -363,7 +370,7 @@ export class Intake {
   #addText(text: string): void {
     this.#hasText = true;
     if (this.options.vectoriser) {
-      this.options.vectoriser.appendRow(text, this.#features);
+      this.#known.push(this.options.vectoriser.appendRow(text, this.#features));
     } else {
       this.#fitter ??= new TfidfFitter(this.options.tfidf, this.file);
       this.#fillTexts();

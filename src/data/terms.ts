@@ -13,10 +13,16 @@ export interface TermRules {
   readonly normalise: boolean;
 }
 
-export function forEachTerm(text: string, rules: TermRules, emit: (term: string) => void): void {
+/** `counts`: by these it is told how much of a text is known, the words or, without words, the runs of characters. */
+export function forEachTerm(
+  text: string,
+  rules: TermRules,
+  emit: (term: string, counts: boolean) => void,
+): void {
   const tokens = tokenise(text);
   wordNgrams(tokens, rules.wordNgrams, emit);
-  if (rules.charNgrams) characterNgrams(tokens, ...rules.charNgrams, emit);
+  if (rules.charNgrams)
+    characterNgrams(tokens, ...rules.charNgrams, (term) => emit(term, rules.wordNgrams === 0));
 }
 
 /** Adds (column, how often) for each different column of an unordered list, columns rising. */

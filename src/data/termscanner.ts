@@ -36,8 +36,8 @@ function classes(): Uint16Array {
   return table;
 }
 
-/** Called with a term as units[from..to), valid until the next, and its hash. */
-export type VisitTerm = (units: Uint16Array, from: number, to: number, hash: number) => void;
+/** Called with a term as units[from..to), valid until the next, its hash, and whether it counts (`forEachTerm`). */
+export type VisitTerm = (units: Uint16Array, from: number, to: number, hash: number, counts: boolean) => void;
 
 export class TermScanner {
   readonly #rules: TermRules;
@@ -104,7 +104,7 @@ export class TermScanner {
   /** The word from #wordStart to `end`, which has this hash, is complete. */
   #endWord(end: number, hash: number, visit: VisitTerm): void {
     const { wordNgrams, charNgrams } = this.#rules;
-    if (wordNgrams > 0) visit(this.#units, this.#wordStart, end, hash);
+    if (wordNgrams > 0) visit(this.#units, this.#wordStart, end, hash, true);
     if (wordNgrams > 1) this.#wordRuns(end, wordNgrams, visit);
     if (charNgrams) this.#characterRuns(end, charNgrams[0], charNgrams[1], visit);
     this.#units[end] = BLANK;
@@ -113,7 +113,8 @@ export class TermScanner {
 
   /** Runs of words that end with this one. */
   #wordRuns(end: number, most: number, visit: VisitTerm): void {
-    for (const start of this.#starts) visit(this.#units, start, end, hashUnits(this.#units, start, end));
+    for (const start of this.#starts)
+      visit(this.#units, start, end, hashUnits(this.#units, start, end), false);
     if (this.#starts.length === most - 1) this.#starts.shift();
     this.#starts.push(this.#wordStart);
   }
@@ -133,7 +134,7 @@ export class TermScanner {
         to = nextCharacter(word, to);
         if (n < least) continue;
         for (let i = from; i < to; i++) run[i - from + 1] = word[i] as number;
-        visit(run, 0, to - from + 1, hashUnits(run, 0, to - from + 1));
+        visit(run, 0, to - from + 1, hashUnits(run, 0, to - from + 1), this.#rules.wordNgrams === 0);
       }
     }
   }

@@ -48,13 +48,17 @@ export function tokenise(text: string): string[] {
   return tokens;
 }
 
-/** Calls `emit` for every run of 1 to `most` words, joined by a blank. */
-export function wordNgrams(tokens: readonly string[], most: number, emit: (term: string) => void): void {
+/** Calls `emit` for every run of 1 to `most` words, joined by a blank, and says which are one word. */
+export function wordNgrams(
+  tokens: readonly string[],
+  most: number,
+  emit: (term: string, single: boolean) => void,
+): void {
   for (let i = 0; i < tokens.length; i++) {
     let term = "";
     for (let n = 0; n < most && i + n < tokens.length; n++) {
       term = n === 0 ? (tokens[i] as string) : `${term} ${tokens[i + n]}`;
-      emit(term);
+      emit(term, n === 0);
     }
   }
 }

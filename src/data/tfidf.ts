@@ -73,12 +73,19 @@ export class TfidfVectoriser {
     return builder.build(this.columns);
   }
 
-  /** One text as the next row of `builder`; words outside the vocabulary are left out. */
-  appendRow(text: string, builder: SparseRowsBuilder): void {
+  /**
+   * One text as the next row of `builder`; words outside the vocabulary are left out. Gives the part of the words that
+   * are in it, 0 where there are none.
+   */
+  appendRow(text: string, builder: SparseRowsBuilder): number {
     const found: number[] = [];
-    this.#scanner.scan(text, (units, from, to, hash) => {
+    let words = 0;
+    let known = 0;
+    this.#scanner.scan(text, (units, from, to, hash, counts) => {
       const column = this.#columns.find(units, from, to, hash);
+      if (counts) words++;
       if (column < 0) return;
+      if (counts) known++;
       const count = this.#counts[column] as number;
       if (count === 0) found.push(column);
       this.#counts[column] = count + 1;
@@ -89,6 +96,7 @@ export class TfidfVectoriser {
     this.weigh(columns, weights);
     for (let i = 0; i < columns.length; i++) builder.add(columns[i] as number, weights[i] as number);
     builder.endRow();
+    return words === 0 ? 0 : known / words;
   }
 
   /** Turns the counts of columns, which rise, into the weights of a row: (1 + ln count) idf, scaled to length 1. */

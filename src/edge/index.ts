@@ -10,7 +10,7 @@ import { wasmLayer } from "./wasm.ts";
 export { ArgumentError } from "../core/errors.ts";
 export { FormatError } from "../io/errors.ts";
 export type { LabelLists } from "../metrics/allowed.ts";
-export type { Prediction, PredictOptions } from "../metrics/prediction.ts";
+export type { Prediction, Predictions, PredictOptions } from "../metrics/prediction.ts";
 export type { IndexedFeatures, Input } from "./input.ts";
 export type { ModelSource } from "./source.ts";
 export type { RawScores, Tagger, TaggerInfo } from "./tagger.ts";

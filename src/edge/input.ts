@@ -15,6 +15,13 @@ export interface IndexedFeatures {
 /** A text; features by name or number; or features by number in two lists. */
 export type Input = string | Readonly<Record<string, number>> | IndexedFeatures;
 
+/** A row, and the part of the words or features it was made of. */
+export interface ReadRow extends Row {
+  readonly known: number;
+}
+
+const shareOf = (part: number, whole: number): number => (whole === 0 ? 0 : part / whole);
+
 export class InputReader {
   readonly #model: CompactModel;
 
@@ -22,8 +29,8 @@ export class InputReader {
     this.#model = model;
   }
 
-  row(input: Input): Row {
-    if (typeof input === "string") return this.#transform(this.#fromText(input));
+  row(input: Input): ReadRow {
+    if (typeof input === "string") return this.#fromText(input);
     if (typeof input !== "object" || input === null)
       throw new ArgumentError(
         "input",
@@ -34,22 +41,26 @@ export class InputReader {
       const names = Object.keys(input);
       const columns = names.map((name) => this.#feature(name));
       const given = names.map((name) => (input as Record<string, number>)[name] as number);
-      return this.#transform(sortedRow(columns, given));
+      return this.#fromFeatures(columns, given);
     }
     if (indices.length !== values.length)
       throw new ArgumentError(
         "values",
         `found ${values.length}, expected ${indices.length}, one for each index`,
       );
-    return this.#transform(
-      sortedRow(
-        Array.from(indices, (index) => this.#index(index)),
-        values,
-      ),
+    return this.#fromFeatures(
+      Array.from(indices, (index) => this.#index(index)),
+      values,
     );
   }
 
-  #fromText(text: string): { columns: Int32Array; values: Float32Array } {
+  /** Features by number; -1 for one that the model does not have. */
+  #fromFeatures(columns: readonly number[], values: ArrayLike<number>): ReadRow {
+    const known = shareOf(columns.filter((column) => column >= 0).length, columns.length);
+    return { ...this.#transform(sortedRow(columns, values)), known };
+  }
+
+  #fromText(text: string): ReadRow {
     const { about, vocabulary, order, frequency } = this.#model;
     const { text: rules } = about;
     if (!rules || !vocabulary || !frequency)
@@ -58,8 +69,11 @@ export class InputReader {
         "found a text, expected features: this model was not trained on texts",
       );
     const found: number[] = [];
-    forEachTerm(text, rules, (term) => {
+    let [words, known] = [0, 0];
+    forEachTerm(text, rules, (term, counts) => {
       const position = vocabulary.find(term);
+      if (counts) words++;
+      if (counts && position >= 0) known++;
       if (position >= 0) found.push(order ? (order[position] as number) : position);
     });
     const columns: number[] = [];
@@ -71,9 +85,10 @@ export class InputReader {
     const idf = (i: number): number =>
       inverseFrequency(rules, rules.documents, frequency[columns[i] as number] as number);
     const { weights, length } = termWeights(rules, counts, idf);
+    const values = Float32Array.from(weights, (weight) => weight / length);
     return {
-      columns: Int32Array.from(columns),
-      values: Float32Array.from(weights, (weight) => weight / length),
+      ...this.#transform({ columns: Int32Array.from(columns), values }),
+      known: shareOf(known, words),
     };
   }
 

@@ -4,7 +4,13 @@ import { logistic } from "../calibrate/forward.ts";
 import { ArgumentError } from "../core/errors.ts";
 import { allowedLabels, type LabelLists } from "../metrics/allowed.ts";
 import { plainThreshold } from "../metrics/cut.ts";
-import { checkPredictOptions, type Prediction, type PredictOptions } from "../metrics/prediction.ts";
+import {
+  checkPredictOptions,
+  type Prediction,
+  type Predictions,
+  type PredictOptions,
+  withKnown,
+} from "../metrics/prediction.ts";
 import { calibratedLogits, utilityScores } from "./calibrated.ts";
 import { fromHalf } from "./half.ts";
 import { type Input, InputReader } from "./input.ts";
@@ -45,6 +51,8 @@ export interface RawScores {
 /** Scores of one input with the calibrated logits [K], where the model is calibrated. */
 interface CalibratedScores extends RawScores {
   logits: Float64Array | undefined;
+  /** Part of the input that the model knows. */
+  known: number;
 }
 
 /** A compact model, ready to predict. Made by `load`. */
@@ -90,16 +98,16 @@ export class Tagger {
   }
 
   /** The best labels of an input, most probable first; or of each of many in a list, which is faster than one by one. */
-  predict(input: Input, options?: PredictOptions): Prediction[];
-  predict(inputs: readonly Input[], options?: PredictOptions): Prediction[][];
-  predict(input: Input | readonly Input[], options: PredictOptions = {}): Prediction[] | Prediction[][] {
+  predict(input: Input, options?: PredictOptions): Predictions;
+  predict(inputs: readonly Input[], options?: PredictOptions): Predictions[];
+  predict(input: Input | readonly Input[], options: PredictOptions = {}): Predictions | Predictions[] {
     return Array.isArray(input)
       ? this.predictMany(input, options)
-      : (this.predictMany([input as Input], options)[0] as Prediction[]);
+      : (this.predictMany([input as Input], options)[0] as Predictions);
   }
 
   /** The same for anything that can be gone through. */
-  predictMany(inputs: Iterable<Input>, options: PredictOptions = {}): Prediction[][] {
+  predictMany(inputs: Iterable<Input>, options: PredictOptions = {}): Predictions[] {
     checkPredictOptions(options);
     const { allow, deny } = options;
     const threshold = plainThreshold(options);
@@ -109,10 +117,10 @@ export class Tagger {
       this.#lists = options;
     }
     const list = Array.isArray(inputs) ? (inputs as Input[]) : Array.from(inputs);
-    const found: Prediction[][] = [];
+    const found: Predictions[] = [];
     for (let first = 0; first < list.length; first += GROUP)
       for (const scores of this.#scores(list.slice(first, first + GROUP)))
-        found.push(this.#best(scores, topK, threshold ?? 0));
+        found.push(withKnown(this.#best(scores, topK, threshold ?? 0), scores.known));
     return found;
   }
 
@@ -144,21 +152,31 @@ export class Tagger {
   #scores(inputs: readonly Input[]): CalibratedScores[] {
     const model = this.#alive();
     const latent = this.#latent as Latent;
+    const known: number[] = [];
     const points = inputs.map((input, i) => {
       this.#points[i] ??= latent.point();
       const point = this.#points[i] as LatentPoint;
-      latent.compute((this.#input as InputReader).row(input), point);
+      const row = (this.#input as InputReader).row(input);
+      known.push(row.known);
+      latent.compute(row, point);
       // Single precision goes on with the means; beyond it there is nothing to compute with.
       if (!point.mean.every((mean) => Math.abs(mean) <= LARGEST_MEAN))
         throw new ArgumentError("input", "found values too large to compute with, expected smaller ones");
       return point;
     });
     const utilities = (this.#layer as LabelLayer).utilities(points.map(({ mean }) => mean));
-    return points.map(({ variance }, i) => this.#judged(model, utilities[i] as Float64Array, variance));
+    return points.map(({ variance }, i) => ({
+      ...this.#judged(model, utilities[i] as Float64Array, variance),
+      known: known[i] as number,
+    }));
   }
 
   /** Utilities and latent variance of an input, with what probabilities are made of. */
-  #judged(model: CompactModel, utilities: Float64Array, latentVariance: Float64Array): CalibratedScores {
+  #judged(
+    model: CompactModel,
+    utilities: Float64Array,
+    latentVariance: Float64Array,
+  ): Omit<CalibratedScores, "known"> {
     const { spread, calibrator } = model;
     const variance = (label: number): number => {
       if (latentVariance.length === 0) return 0;

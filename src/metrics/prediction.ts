@@ -17,6 +17,19 @@ export interface Prediction {
   id?: number;
 }
 
+/** The labels of an input, most probable first. */
+export interface Predictions extends Array<Prediction> {
+  /**
+   * Part of the words of the text (or of the features) that the model knows, from 0 to 1. At 0 the labels say nothing of
+   * the input: they are those that are frequent.
+   */
+  readonly known: number;
+}
+
+/** The labels with what is known of their input; a list that is compared or gone through is one of labels alone. */
+export const withKnown = (labels: Prediction[], known: number): Predictions =>
+  Object.defineProperty(labels, "known", { value: known }) as Predictions;
+
 /** Which labels to give for an input. */
 export interface PredictOptions extends LabelLists, ThresholdChoice {
   /** Most labels for an input (default 5; with a threshold all that reach it). */

@@ -2,19 +2,24 @@
 
 import type { DeviceChoice } from "../backend/devices.ts";
 import { type CoreOptions, createCore } from "../core/core.ts";
-import { ArgumentError } from "../core/errors.ts";
-import { mapColumns, mapFeatures } from "../data/columns.ts";
 import type { Dataset, SparseRows } from "../data/dataset.ts";
 import { TfidfVectoriser } from "../data/tfidf.ts";
 import { allowedLabels } from "../metrics/allowed.ts";
 import { chosenThreshold } from "../metrics/cut.ts";
-import { checkPredictOptions, type Prediction, type PredictOptions } from "../metrics/prediction.ts";
+import {
+  checkPredictOptions,
+  type Prediction,
+  type Predictions,
+  type PredictOptions,
+  withKnown,
+} from "../metrics/prediction.ts";
 import { modelFromBytes, modelToBytes } from "../model/file.ts";
 import type { TrainedModel } from "../model/model.ts";
 import type { Predictor } from "../model/predictor.ts";
 import { chooseLabels } from "./choose.ts";
 import { type EvaluateOptions, type Evaluation, evaluate } from "./evaluate.ts";
 import { ModelHost } from "./host.ts";
+import { type ModelInput, modelRows } from "./input.ts";
 
 /** How a model is got ready. */
 export interface LoadOptions extends CoreOptions {
@@ -28,9 +33,9 @@ export interface LoadedModel {
   /** What computes and, where there was a choice, why; another device when a GPU was lost. */
   readonly device: string;
   /** Labels of a text, best first. */
-  predict(text: string, options?: PredictOptions): Promise<Prediction[]>;
+  predict(text: string, options?: PredictOptions): Promise<Predictions>;
   /** Labels of each text, of each row of features or of each row of a data set, best first. */
-  predict(input: readonly string[] | SparseRows | Dataset, options?: PredictOptions): Promise<Prediction[][]>;
+  predict(input: ModelInput, options?: PredictOptions): Promise<Predictions[]>;
   evaluate(data: Dataset, options?: EvaluateOptions): Promise<Evaluation>;
   save(): Uint8Array<ArrayBuffer>;
   dispose(): void;
@@ -53,19 +58,17 @@ export async function loadModel(
     host.dispose();
     core.dispose();
   };
-  async function predict(text: string, options?: PredictOptions): Promise<Prediction[]>;
+  async function predict(text: string, options?: PredictOptions): Promise<Predictions>;
+  async function predict(input: ModelInput, options?: PredictOptions): Promise<Predictions[]>;
   async function predict(
-    input: readonly string[] | SparseRows | Dataset,
-    options?: PredictOptions,
-  ): Promise<Prediction[][]>;
-  async function predict(
-    input: string | readonly string[] | SparseRows | Dataset,
+    input: string | ModelInput,
     options: PredictOptions = {},
-  ): Promise<Prediction[] | Prediction[][]> {
+  ): Promise<Predictions | Predictions[]> {
     checkPredictOptions(options);
     const { topK, threshold: _, precision: __, ...lists } = options;
     const threshold = chosenThreshold(options, model.thresholds);
-    const features = featuresOf(typeof input === "string" ? [input] : input, vectoriser, model.columnIds);
+    const single = typeof input === "string";
+    const { features, known } = modelRows(single ? [input] : input, vectoriser, model.columnIds);
     const allowed = allowedLabels(labelsOf(model), lists);
     const rows = await host.use((predictor) =>
       chooseLabels((depth) => predictRows(predictor, features, depth), model.labels, {
@@ -74,7 +77,8 @@ export async function loadModel(
         allowed,
       }),
     );
-    return typeof input === "string" ? (rows[0] as Prediction[]) : rows;
+    const answers = rows.map((labels, row) => withKnown(labels, known[row] as number));
+    return single ? (answers[0] as Predictions) : answers;
   }
   return {
     model,
@@ -87,26 +91,6 @@ export async function loadModel(
     dispose,
     [Symbol.dispose]: dispose,
   };
-}
-
-/** Features as they are given, or of texts; in the model's columns. */
-function featuresOf(
-  input: readonly string[] | SparseRows | Dataset,
-  vectoriser: TfidfVectoriser | undefined,
-  columnIds: Int32Array | undefined,
-): SparseRows {
-  const found = (what: string): never => {
-    throw new ArgumentError("input", what);
-  };
-  if (typeof input !== "object" || input === null)
-    return found(`found ${String(input)}, expected a text, texts or rows of features`);
-  if ("features" in input) return mapColumns(input, columnIds).features;
-  if ("columns" in input) return columnIds ? mapFeatures(input, columnIds) : input;
-  if (!Array.isArray(input) || input.some((text) => typeof text !== "string"))
-    return found("found something else than texts in the list, expected texts");
-  if (vectoriser === undefined)
-    return found("found texts, expected features: this model was not trained on texts");
-  return vectoriser.transform(input);
 }
 
 /** What the labels of a model are called: their names or, without names, their numbers. */

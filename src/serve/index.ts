@@ -6,4 +6,4 @@ export { createHandler, type HandlerOptions } from "./handler.ts";
 export { defaultLimits, type Limits } from "./limits.ts";
 export { type IndexedDocument, type Project, projectOf, type ServedModel } from "./project.ts";
 export { type NamedLabel, readSubjects, type Subject, Subjects } from "./subjects.ts";
-export type { FoundLabel, Tagger, TaggerInput, TaggerOptions } from "./tagger.ts";
+export type { FoundLabel, FoundLabels, Tagger, TaggerInput, TaggerOptions } from "./tagger.ts";

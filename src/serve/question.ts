@@ -6,7 +6,7 @@
 import { excerpt } from "../data/errors.ts";
 import { JSON_TYPE, NDJSON_TYPE } from "./answer.ts";
 import { refuse } from "./refusal.ts";
-import type { FoundLabel, TaggerInput, TaggerOptions } from "./tagger.ts";
+import type { FoundLabel, FoundLabels, TaggerInput, TaggerOptions } from "./tagger.ts";
 
 /** What is to be predicted, and how its answer is written. */
 export interface Question {
@@ -21,7 +21,7 @@ export interface AnswerForm {
   open: string;
   separator: string;
   close: string;
-  one(found: readonly FoundLabel[], index: number): string;
+  one(found: FoundLabels, index: number): string;
 }
 
 /** A body that has arrived, with what its request says about it. */
@@ -214,7 +214,11 @@ function rounded({ label, probability, sd }: FoundLabel): FoundLabel {
     : { label, probability: digits(probability), sd: digits(sd) };
 }
 
-const one = (found: readonly FoundLabel[]): string => JSON.stringify({ labels: found.map(rounded) });
+function one(found: FoundLabels): string {
+  const known = found.known === undefined ? {} : { known: digits(found.known) };
+  return JSON.stringify({ labels: found.map(rounded), ...known });
+}
+
 const single: AnswerForm = { type: JSON_TYPE, open: "", separator: "", close: "\n", one };
 const results: AnswerForm = { type: JSON_TYPE, open: '{"results":[', separator: ",", close: "]}\n", one };
 const lines: AnswerForm = {

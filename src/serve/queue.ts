@@ -5,9 +5,9 @@
 
 import type { ServedModel } from "./project.ts";
 import { Refusal } from "./refusal.ts";
-import type { FoundLabel, TaggerInput, TaggerOptions } from "./tagger.ts";
+import type { FoundLabels, TaggerInput, TaggerOptions } from "./tagger.ts";
 
-type Found = readonly FoundLabel[];
+type Found = FoundLabels;
 
 /** Some inputs for one model. */
 export interface Inputs {

@@ -24,6 +24,12 @@ export interface FoundLabel {
   readonly sd?: number;
 }
 
+/** The labels of an input. */
+export interface FoundLabels extends ReadonlyArray<FoundLabel> {
+  /** Part of the input that the model knows, where it says so. */
+  readonly known?: number;
+}
+
 /** What predicts. An input that it cannot take is refused by an error called ArgumentError. */
 export interface Tagger {
   readonly labels: ArrayLike<string>;
@@ -32,5 +38,5 @@ export interface Tagger {
   predictMany(
     inputs: readonly TaggerInput[],
     options: TaggerOptions,
-  ): readonly (readonly FoundLabel[])[] | Promise<readonly (readonly FoundLabel[])[]>;
+  ): readonly FoundLabels[] | Promise<readonly FoundLabels[]>;
 }

@@ -69,7 +69,7 @@ describe("predict", () => {
         ["four", 4],
       ]);
       expect(rows[1]).toEqual({ line: 2, error: expect.stringContaining("line 2: found") });
-      expect(rows.map(({ known }) => known)).toEqual([3, undefined, 0, 2]);
+      expect(rows.map(({ known }) => known)).toEqual([0.6, undefined, 0, 0.666667]);
       expect(rows[0].text).toBe('fins, and "gills"\nin water');
       expect(rows[0].labels.length).toBe(5);
       expect(printed.err).toContain("1 rows left out");

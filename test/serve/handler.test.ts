@@ -2,6 +2,7 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { withKnown } from "../../src/metrics/prediction.ts";
 import { createHandler } from "../../src/serve/index.ts";
 import { ask, gzip, wordsOf, wordTagger } from "./support.ts";
 
@@ -55,6 +56,15 @@ describe("questions", () => {
     };
     const response = await createHandler(tagger)(ask({ text: "" }));
     expect(await response.json()).toEqual({ labels: [{ label: "a", probability: 0.314159, sd: 0.333333 }] });
+  });
+
+  test("says how much of an input the model knows, where it tells", async () => {
+    const tagger = {
+      labels: ["a"],
+      predictMany: () => [withKnown([{ label: "a", probability: 0.5 }], 2 / 3)],
+    };
+    const response = await createHandler(tagger)(ask({ text: "x" }));
+    expect(await response.json()).toEqual({ labels: [{ label: "a", probability: 0.5 }], known: 0.666667 });
   });
 
   test("the type of a body may have a charset", async () => {
