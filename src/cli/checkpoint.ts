@@ -11,8 +11,9 @@ import type { Terminal } from "./terminal.ts";
 export class CheckpointFile {
   readonly #asked: string;
   readonly #screen: Terminal;
-  /** Where the last state of this training is. */
+  /** Where the last state of this training is, and everywhere that it kept one. */
   #path: string | undefined;
+  readonly #kept = new Set<string>();
   /** Why the last state could not be kept. */
   #problem: string | undefined;
 
@@ -29,6 +30,7 @@ export class CheckpointFile {
     }
     const bytes = await readWhole(this.#asked);
     this.#path = this.#asked;
+    this.#kept.add(this.#path);
     return bytes;
   }
 
@@ -45,6 +47,7 @@ export class CheckpointFile {
       const { path, problem } = await writeSomewhere(this.#path ?? this.#asked, bytes);
       if (problem) this.#screen.say(`${problem.message}; the checkpoint is in ${path}`);
       this.#path = path;
+      this.#kept.add(path);
       this.#problem = undefined;
     } catch (error) {
       const { message } = error as Error;
@@ -63,7 +66,7 @@ export class CheckpointFile {
 
   /** After the end there is nothing to go on from. */
   async remove(): Promise<void> {
-    if (this.#path !== undefined) await rm(this.#path, { force: true });
+    for (const path of this.#kept) await rm(path, { force: true });
   }
 
   /** What is so when the training is stopped now. */

@@ -1,7 +1,9 @@
 // --log FILE: the bound of every step as CSV, written as the steps come.
 
 import { closeSync, existsSync, openSync, readFileSync, writeSync } from "node:fs";
+import { fileError } from "../io/files.ts";
 import type { StepValue } from "../train/progress.ts";
+import type { Terminal } from "./terminal.ts";
 
 const COLUMNS = ["step", "epoch", "bound", "dataTerm", "divergence"] as const;
 
@@ -10,11 +12,23 @@ export interface StepLog {
   close(): void;
 }
 
-/** A training that goes on from a checkpoint goes on in its log, from the step where it does. */
-export function openStepLog(path: string, resumed: boolean): StepLog {
+/**
+ * A training that goes on from a checkpoint goes on in its log, from the step where it does. A log that cannot be written
+ * any more (a full disk) ends with what it has, and says so: the training goes on.
+ */
+export function openStepLog(path: string, resumed: boolean, screen: Terminal): StepLog {
   const before = resumed && existsSync(path) ? readFileSync(path, "utf8").trimEnd().split("\n").slice(1) : [];
   const file = openSync(path, "w");
-  const line = (text: string): void => void writeSync(file, `${text}\n`);
+  let whole = true;
+  const line = (text: string): void => {
+    if (!whole) return;
+    try {
+      writeSync(file, `${text}\n`);
+    } catch (error) {
+      whole = false;
+      screen.say(`${fileError("write", path, error).message}; the log ends here`);
+    }
+  };
   line(COLUMNS.join(","));
   return {
     write(value) {

@@ -2,7 +2,7 @@
 
 import type { Dataset } from "../data/dataset.ts";
 import type { ReadResult } from "../data/options.ts";
-import { checkWritable } from "../io/files.ts";
+import { checkKeepable, checkWritable } from "../io/files.ts";
 import { modelFromBytes, modelToBytes } from "../model/file.ts";
 import type { FromFile } from "../options/kinds.ts";
 import { recordHistory } from "../report/history.ts";
@@ -81,11 +81,18 @@ async function asked(parsed: Parsed): Promise<{ file: string; outputs: Record<Ou
   const outputs = { out: parsed.text("out"), report: parsed.text("report"), log: parsed.text("log") };
   if (outputs.out === undefined && parsed.number("cross-validate") === undefined)
     throw new UsageError("mlgpf train needs --out MODEL");
-  for (const path of Object.values(outputs)) if (path !== undefined) await checkWritable(path);
+  const checkpoint = parsed.text("checkpoint");
+  for (const path of [...Object.values(outputs), checkpoint])
+    if (path !== undefined) await checkWritable(path);
+  // What stands there is moved, or replaced.
+  if (outputs.out !== undefined) await checkKeepable(checkpoint ?? checkpointOf(outputs.out));
   return { file, outputs };
 }
 
 type Output = "out" | "report" | "log";
+
+/** Where the state is kept unless --checkpoint says so. */
+const checkpointOf = (out: string): string => `${out}.checkpoint`;
 
 async function trainFile(parsed: Parsed): Promise<void> {
   const { file, outputs } = await asked(parsed);
@@ -134,9 +141,9 @@ async function trainInto(out: string, dataset: Dataset, job: Job): Promise<void>
   const begun = performance.now();
   const seconds = (): number => (performance.now() - begun) / 1000;
   const watched = recordHistory(seconds);
-  const checkpoint = new CheckpointFile(parsed.text("checkpoint") ?? `${out}.checkpoint`, screen);
+  const checkpoint = new CheckpointFile(parsed.text("checkpoint") ?? checkpointOf(out), screen);
   const from = parsed.on("resume") ? await checkpoint.read() : undefined;
-  const log = outputs.log === undefined ? undefined : openStepLog(outputs.log, from !== undefined);
+  const log = outputs.log === undefined ? undefined : openStepLog(outputs.log, from !== undefined, screen);
   const model = await trainWatched(
     dataset,
     {

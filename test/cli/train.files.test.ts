@@ -6,6 +6,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  rmdirSync,
   rmSync,
   writeFileSync,
 } from "node:fs";
@@ -20,6 +21,7 @@ import {
   inFolder,
   mlgpf,
   type Outcome,
+  onFullDisk,
   outcome,
   small,
   start,
@@ -104,6 +106,24 @@ describe("--out", () => {
         ["/dev/null", "it is not a plain file"],
         [readOnly, "permission denied"],
       ];
+      const kept = ["/dev/full", "/dev/stdout", path("folder"), path("none/state"), readOnly];
+      for (const checkpoint of kept) {
+        const result = await mlgpf([
+          "train",
+          path("no-data.txt"),
+          "--out",
+          path("model"),
+          "--checkpoint",
+          checkpoint,
+        ]);
+        expect(result.code, checkpoint).toBe(1);
+        expectSentence(result);
+        expect(result.err).toContain(`cannot write ${checkpoint}: `);
+      }
+      mkdirSync(path("model.checkpoint"));
+      const occupied = await mlgpf(["train", path("no-data.txt"), "--out", path("model")]);
+      expect(occupied.err).toContain(`cannot write ${path("model.checkpoint")}: it is a folder`);
+      rmdirSync(path("model.checkpoint"));
       for (const [out, why] of cases) {
         const result = await mlgpf(["train", path("no-data.txt"), "--out", out]);
         expect(result.code).toBe(1);
@@ -193,6 +213,26 @@ describe("Ctrl-C", () => {
     });
   });
 
+  test("says why there is no state where none could be kept anywhere; the training went on until then", async () => {
+    await inFolder(async (path) => {
+      writeFileSync(path("data.txt"), xcText(data));
+      mkdirSync(path("gone"));
+      const args = [...long(path, "model"), "--checkpoint", path("gone/state"), "--checkpoint-seconds", "0"];
+      // Nobody can write here.
+      const nowhere = { cwd: "/sys", env: { HOME: "/sys", TMPDIR: "/sys" } };
+      const gone = (): void => rmSync(path("gone"), { recursive: true });
+      const stopped = await during(args, (pid) => [gone(), interrupt(pid)], nowhere);
+      expect(stopped.code, stopped.err).toBe(130);
+      const why = `cannot write ${path("gone/state")}: there is no such folder`;
+      expect(lastLine(stopped)).toContain(`the state could not be kept: ${why}`);
+      mkdirSync(path("gone"));
+      const finished = await during(args, gone, nowhere);
+      expect(finished.code, finished.err).toBe(0);
+      expect(finished.err.split(`no checkpoint: ${why}`).length).toBe(2);
+      expect(existsSync(path("model"))).toBe(true);
+    });
+  });
+
   test("says that there is no state before the first step, whatever file is there", async () => {
     await inFolder(async (path) => {
       writeFileSync(path("data.txt"), xcText(data));
@@ -241,6 +281,19 @@ describe("a checkpoint", () => {
       expect(err).toContain(
         `there is no checkpoint ${path("model.checkpoint")}: starting from the beginning`,
       );
+    });
+  });
+});
+
+describe("--log", () => {
+  test("on a full disk ends with what it has; the training goes on", async () => {
+    await inFolder(async (path) => {
+      writeFileSync(path("data.txt"), xcText(data));
+      const args = ["train", path("data.txt"), "--out", path("model"), ...small, "--log", "/dev/stdout"];
+      const { code, err } = await onFullDisk(args);
+      expect(code, err).toBe(0);
+      expect(err.split("cannot write /dev/stdout: the disk is full; the log ends here").length).toBe(2);
+      expect(existsSync(path("model"))).toBe(true);
     });
   });
 });
