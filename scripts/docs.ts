@@ -13,6 +13,8 @@ const FOLDER = "docs/api";
 const TITLES: Record<string, string> = {
   train: "Training",
   backend: "Training",
+  learn: "Learning",
+  closed: "Learning",
   predict: "Prediction",
   model: "The model",
   io: "Files",

@@ -1,12 +1,16 @@
 // mlgpf: extreme multi-label classification with honest probabilities.
 
 export type { DeviceChoice } from "./backend/devices.ts";
+export { LearningError } from "./closed/documents.ts";
+export { type LearningState, stateFromBytes, stateToBytes } from "./closed/state.ts";
 export { type CompactOptions, compactModel, type NumberType, type VarianceForm } from "./compact/index.ts";
 export { type Core, type CoreOptions, createCore } from "./core/core.ts";
 export { ArgumentError, NotFiniteError, OutOfMemoryError } from "./core/errors.ts";
 export * from "./data/index.ts";
 export { type ReadSource, readBatches, readDataset } from "./io/dataset.ts";
 export { FileError, FormatError } from "./io/errors.ts";
+export { forget, type Learned, learn } from "./learn/learn.ts";
+export type { LearnOptions, Lessons } from "./learn/learner.ts";
 export * from "./metrics/index.ts";
 export type { Prediction, Predictions, PredictOptions } from "./metrics/prediction.ts";
 export { modelFromBytes, modelToBytes } from "./model/file.ts";

@@ -24,7 +24,7 @@ import type { Command } from "./command.ts";
 import { dataFlags, readData } from "./data.ts";
 import { type Flags, given, type Parsed, quietFlag, UsageError } from "./flags.ts";
 import { withPredictor } from "./models.ts";
-import { type Terminal, terminal } from "./terminal.ts";
+import { sizeText, type Terminal, terminal } from "./terminal.ts";
 
 const flags: Flags = {
   out: {
@@ -92,7 +92,7 @@ async function compact(parsed: Parsed): Promise<void> {
   }
   if (figures.length > 0) console.log(table(figures));
   screen.say(
-    `${out}: ${megabytes(bytes.length)} instead of ${megabytes(whole.length)} (${name})${cost(figures)}`,
+    `${out}: ${sizeText(bytes.length)} instead of ${sizeText(whole.length)} (${name})${cost(figures)}`,
   );
 }
 
@@ -119,9 +119,6 @@ async function measure(
   return figures;
 }
 
-const megabytes = (bytes: number): string =>
-  bytes < 1e5 ? `${(bytes / 1e3).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(2)} MB`;
-
 function cost([original, chosen]: CompactFigures[]): string {
   if (!original || !chosen) return "; --data FILE measures what it costs";
   const change = (name: "P@1" | "P@5", digits: number): string => {
@@ -141,7 +138,7 @@ function table(figures: CompactFigures[]): string {
     const calibration = [(100 * each.ece).toFixed(2), each.logLoss.toFixed(4)].map((value) =>
       value.padStart(9),
     );
-    return `${each.name.padEnd(width)}  ${[megabytes(each.bytes).padStart(9), ...numbers, ...calibration].join(" ")}`;
+    return `${each.name.padEnd(width)}  ${[sizeText(each.bytes).padStart(9), ...numbers, ...calibration].join(" ")}`;
   });
   return [head, ...rows].join("\n");
 }

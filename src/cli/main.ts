@@ -13,6 +13,7 @@ import { compactCommand } from "./compact.ts";
 import { evalCommand } from "./eval.ts";
 import { flagHelp, parseFlags, UsageError } from "./flags.ts";
 import { inspectCommand } from "./inspect.ts";
+import { learnCommand } from "./learn.ts";
 import { predictCommand } from "./predict.ts";
 import { selfcheckCommand } from "./selfcheck.ts";
 import { serveCommand } from "./serve.ts";
@@ -21,6 +22,7 @@ import { trainCommand } from "./train.ts";
 
 const commands: Command[] = [
   trainCommand,
+  learnCommand,
   evalCommand,
   predictCommand,
   calibrateCommand,

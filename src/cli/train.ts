@@ -1,8 +1,9 @@
 // mlgpf train FILE --out MODEL
 
+import { type LearningState, stateChunks } from "../closed/state.ts";
 import type { Dataset } from "../data/dataset.ts";
 import type { ReadResult } from "../data/options.ts";
-import { checkKeepable, checkWritable } from "../io/files.ts";
+import { checkKeepable, checkWritable, writeAtomically } from "../io/files.ts";
 import { modelFromBytes, modelToBytes } from "../model/file.ts";
 import type { FromFile } from "../options/kinds.ts";
 import { recordHistory } from "../report/history.ts";
@@ -21,7 +22,7 @@ import { writeSomewhere } from "./outputs.ts";
 import { closingLine } from "./progress.ts";
 import { machine, writeReport } from "./report.ts";
 import { openStepLog } from "./steplog.ts";
-import { type Terminal, terminal } from "./terminal.ts";
+import { sizeText, type Terminal, terminal } from "./terminal.ts";
 import { type Options, trainWatched } from "./watched.ts";
 
 const flags: Flags = {
@@ -37,6 +38,11 @@ const flags: Flags = {
     help: "first train N times on all but one of N parts, and print what they give on that part",
   },
   report: { kind: "text", value: "FILE", help: "write a report to look at (HTML, one file)" },
+  state: {
+    kind: "text",
+    value: "FILE",
+    help: "write what mlgpf learn goes on from; without --likelihood it is auto",
+  },
   log: { kind: "text", value: "FILE", help: "write the bound of every step (CSV)" },
   ...flagsOf(trainOptions),
   ...flagsOf(runOptions),
@@ -58,6 +64,7 @@ async function optionsOf(parsed: Parsed): Promise<Options> {
   const measured = parsed.text("valid") ?? parsed.number("cross-validate");
   if (options.earlyStopping && measured === undefined)
     throw new UsageError("--early-stop: found no validation data, expected --valid FILE or --valid 10%");
+  if (parsed.text("state") !== undefined) options.likelihood ??= "auto";
   completeOptions(options, ANY_SIZES);
   return options;
 }
@@ -78,7 +85,12 @@ async function asked(parsed: Parsed): Promise<{ file: string; outputs: Record<Ou
     const found = [file, ...more].join(" ");
     throw new UsageError(`mlgpf train takes one data file, found ${found}: the model goes to --out MODEL`);
   }
-  const outputs = { out: parsed.text("out"), report: parsed.text("report"), log: parsed.text("log") };
+  const outputs = {
+    out: parsed.text("out"),
+    report: parsed.text("report"),
+    log: parsed.text("log"),
+    state: parsed.text("state"),
+  };
   if (outputs.out === undefined && parsed.number("cross-validate") === undefined)
     throw new UsageError("mlgpf train needs --out MODEL");
   const checkpoint = parsed.text("checkpoint");
@@ -89,7 +101,7 @@ async function asked(parsed: Parsed): Promise<{ file: string; outputs: Record<Ou
   return { file, outputs };
 }
 
-type Output = "out" | "report" | "log";
+type Output = "out" | "report" | "log" | "state";
 
 /** Where the state is kept unless --checkpoint says so. */
 const checkpointOf = (out: string): string => `${out}.checkpoint`;
@@ -143,12 +155,18 @@ async function trainInto(out: string, dataset: Dataset, job: Job): Promise<void>
   const watched = recordHistory(seconds);
   const checkpoint = new CheckpointFile(parsed.text("checkpoint") ?? checkpointOf(out), screen);
   const from = parsed.on("resume") ? await checkpoint.read() : undefined;
+  let state: LearningState | undefined;
   const log = outputs.log === undefined ? undefined : openStepLog(outputs.log, from !== undefined, screen);
   const model = await trainWatched(
     dataset,
     {
       ...options,
       ...given({ validation: held, resume: from, onStep: log?.write }),
+      ...(outputs.state !== undefined && {
+        onState: (made: LearningState) => {
+          state = made;
+        },
+      }),
       onCheckpoint: (bytes) => checkpoint.write(bytes),
     },
     (progress) => watched.record(progress),
@@ -168,6 +186,7 @@ async function trainInto(out: string, dataset: Dataset, job: Job): Promise<void>
   if (parsed.on("json")) console.log(JSON.stringify(model.summary));
   if (written.problem) throw new Error(`${written.problem.message}; the model is in ${written.path}`);
   screen.say(`${out} written`);
+  if (outputs.state !== undefined && state) await writeState(outputs.state, state, screen);
   if (outputs.report === undefined) return;
   const history = watched.history();
   const report = {
@@ -181,6 +200,14 @@ async function trainInto(out: string, dataset: Dataset, job: Job): Promise<void>
   };
   const path = outputs.report;
   await withPredictor(model, options.threads, (predictor) => writeReport(path, report, predictor, screen));
+}
+
+/** Writes what learning goes on from, and says how much that is. */
+async function writeState(path: string, state: LearningState, screen: Terminal): Promise<void> {
+  const chunks = stateChunks(state);
+  await writeAtomically(path, chunks);
+  const bytes = chunks.reduce((sum, { length }) => sum + length, 0);
+  screen.say(`${path} written (${sizeText(bytes)}): mlgpf learn goes on from it`);
 }
 
 /** The validation file is read as the training file was: its names and vocabulary stand. */

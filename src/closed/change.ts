@@ -15,7 +15,7 @@ import type { Subset } from "./subset.ts";
 /** The documents as points with labels, K of them; yours to free. */
 export function placeDocuments(
   core: Core,
-  documents: Documents,
+  documents: Omit<Documents, "ids">,
   labels: number,
   precision: Precision,
 ): Subset {

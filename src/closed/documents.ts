@@ -92,7 +92,8 @@ function none(like: Documents): Documents {
   return select(like, []);
 }
 
-function select({ ids, features, labels, squares }: Documents, rows: readonly number[]): Documents {
+/** Some of the documents, in the order given. */
+export function select({ ids, features, labels, squares }: Documents, rows: readonly number[]): Documents {
   return {
     ids: rows.map((row) => ids[row] as string),
     features: selectFeatures(features, rows),

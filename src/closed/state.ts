@@ -127,9 +127,26 @@ export function stateChunks(state: LearningState): Uint8Array[] {
   return safetensorsChunks({ tensors, metadata });
 }
 
+/** The bytes of a state's file (safetensors). */
+export function stateToBytes(state: LearningState): Uint8Array<ArrayBuffer> {
+  const chunks = stateChunks(state);
+  const bytes = new Uint8Array(chunks.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.length;
+  }
+  return bytes;
+}
+
 /** Reads a state, checks every checksum and every shape, and refuses what is not one. */
 export function stateFromBytes(bytes: Uint8Array, file = "the state"): LearningState {
-  return new StateReader(readSafetensors(bytes, file), file).read();
+  return stateFromTensors(readSafetensors(bytes, file), file);
+}
+
+/** The same from a safetensors file that is open. */
+export function stateFromTensors(tensorFile: TensorFile, file = "the state"): LearningState {
+  return new StateReader(tensorFile, file).read();
 }
 
 class StateReader {

@@ -3,6 +3,7 @@
 
 import { SparseRowsBuilder } from "./builders.ts";
 import { DataError } from "./errors.ts";
+import type { NewWords } from "./newwords.ts";
 import type { SparseRows } from "./rows.ts";
 import { TermCounter } from "./termcounter.ts";
 import { inverseFrequency, termWeights } from "./terms.ts";
@@ -31,6 +32,8 @@ export class TfidfVectoriser {
   readonly terms: readonly string[];
   readonly documents: number;
   readonly documentFrequency: Int32Array;
+  /** Counts the terms of texts that are not in the vocabulary, where it is set. */
+  newWords: NewWords | undefined;
   readonly #settings: TfidfSettings;
   readonly #columns: TermTable;
   readonly #scanner: TermScanner;
@@ -84,7 +87,10 @@ export class TfidfVectoriser {
     this.#scanner.scan(text, (units, from, to, hash, counts) => {
       const column = this.#columns.find(units, from, to, hash);
       if (counts) words++;
-      if (column < 0) return;
+      if (column < 0) {
+        if (counts) this.newWords?.add(String.fromCharCode(...units.subarray(from, to)));
+        return;
+      }
       if (counts) known++;
       const count = this.#counts[column] as number;
       if (count === 0) found.push(column);
@@ -96,6 +102,7 @@ export class TfidfVectoriser {
     this.weigh(columns, weights);
     for (let i = 0; i < columns.length; i++) builder.add(columns[i] as number, weights[i] as number);
     builder.endRow();
+    this.newWords?.endText();
     return words === 0 ? 0 : known / words;
   }
 

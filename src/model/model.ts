@@ -18,6 +18,8 @@ export interface TrainingSummary {
   leftOut?: Record<string, number>;
   /** How many points the calibrator was fitted on again, where it was; `leftOut` is of these. */
   recalibratedOn?: number;
+  /** Of a model with a state: the identity of that, and how many documents it has learned and forgotten since it was trained. */
+  learning?: { state: string; learned: number; forgotten: number };
   /** Figures on the validation part, where there was one. */
   validation?: Record<string, number>;
   /** What it was trained on at the end, where that was not WASM. */

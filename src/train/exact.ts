@@ -1,17 +1,16 @@
 // Training in closed form where every point carries the mean: one factorisation for all labels, and everything that is
 // chosen or calibrated is so by leaving each point out.
 
+import { placeDocuments } from "../closed/change.ts";
 import { chooseExact, type ExactChoice } from "../closed/choose.ts";
 import { exactCost } from "../closed/cost.ts";
+import type { Documents } from "../closed/documents.ts";
 import { fitExact } from "../closed/exact.ts";
 import { type LeaveOneOut, type PointRange, pointsIn, someOf } from "../closed/leaveoneout.ts";
-import { Points } from "../closed/points.ts";
 import { fitStack } from "../closed/stack.ts";
 import type { Core } from "../core/core.ts";
-import { csr } from "../core/csr.ts";
 import { scale } from "../core/dense.ts";
 import { type Matrix, matrix, Scope } from "../core/matrix.ts";
-import { Pattern } from "../core/pattern.ts";
 import type { WorkOptions } from "../core/progress.ts";
 import { permutation } from "../core/random.ts";
 import { type Dataset, selectLabels, selectRows } from "../data/dataset.ts";
@@ -49,6 +48,11 @@ export function canBeExact(points: number, labels: number): boolean {
 
 export type ClosedFit = Pick<ClosedModel, "closed" | "labelMean" | "stack"> & CalibratedFit;
 
+/** What was fitted, and the order that the points were put in for it. */
+export interface TrainedExact extends ClosedFit {
+  readonly order: ArrayLike<number>;
+}
+
 export async function trainExact(
   core: Core,
   given: Dataset,
@@ -57,19 +61,36 @@ export async function trainExact(
   seed: number,
   work: WorkOptions,
   note: (text: string) => void,
-): Promise<ClosedFit> {
+): Promise<TrainedExact> {
   const order = permutation(core, given.features.rows, { seed, stream: ORDER_STREAM });
   const data = selectRows(given, order);
   const rows = transformedRows(data.features, frame.transform, 0, data.features.rows);
+  const documents = { features: rows, labels: data.labels };
+  const placed = placeDocuments(core, documents, frame.labels, "f32");
+  let choice: ExactChoice;
+  try {
+    const choices = choicesFor(kernel, rows.rows);
+    ({ choice } = await chooseExact(placed.points, placed.labels, { ...work, choices }));
+  } finally {
+    placed.free();
+  }
+  note(`length scale ${choice.kernel.lengthScale}, noise ${choice.noise}: chosen by leaving points out`);
+  return { order, ...(await fitChosen(core, documents, frame, choice, work)) };
+}
+
+/** Posterior, stack and calibrator of points for one choice; the last points are those that are left out. */
+export async function fitChosen(
+  core: Core,
+  documents: Omit<Documents, "ids">,
+  frame: ModelFrame,
+  choice: ExactChoice,
+  work: WorkOptions,
+): Promise<ClosedFit> {
+  const { noise } = choice;
+  const { name: kernel, lengthScale = 1 } = choice.kernel;
   const scope = new Scope();
   try {
-    const points = scope.keep(new Points(scope.keep(csr(core, rows, "f32"))));
-    const labels = scope.keep(new Pattern(core, frame.labels, data.labels));
-    const choices = choicesFor(kernel, points.rows);
-    const { choice } = await chooseExact(points, labels, { ...work, choices });
-    const { noise } = choice;
-    const { lengthScale = 1 } = choice.kernel;
-    note(`length scale ${lengthScale}, noise ${noise}: chosen by leaving points out`);
+    const { points, labels } = scope.keep(placeDocuments(core, documents, frame.labels, "f32"));
     const form = scope.keep(await fitExact(points, labels, { ...work, ...choice, leftOut: CALIBRATED }));
     form.dropSquare();
     const ranges = someOf(form.ranges, CALIBRATED);
@@ -89,13 +110,13 @@ export async function trainExact(
       kernel,
       hyper: [1, 1, lengthScale],
       noise,
-      rows,
+      rows: documents.features,
       dual: form.dual.toArray() as Float32Array,
     };
     const unseen = {
       scores: scoreNames({ closed, stack }),
       blocks: blocksOf(second ? [first, second] : [first]),
-      labels: selectLabels(data.labels, rowsIn(ranges)),
+      labels: selectLabels(documents.labels, rowsIn(ranges)),
     };
     const calibrated = await calibrate(core, frame, unseen, work);
     const labelMean = form.mean.toArray() as Float32Array;

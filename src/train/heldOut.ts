@@ -49,7 +49,7 @@ export interface ScoredParts {
 export async function calibrateHeldOut(
   core: Core,
   { frame, closed, latent: model }: ScoredParts,
-  { features, labels }: Dataset,
+  { features, labels }: Pick<Dataset, "features" | "labels">,
   options: FitOptions,
 ): Promise<CalibratedFit> {
   const backend = new WasmBackend(core, model?.phi instanceof Float64Array ? "f64" : "f32");

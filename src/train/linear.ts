@@ -2,18 +2,20 @@
 // by one dense factorisation over the features that occur often enough. Words of fewer than ten texts hold about one
 // entry in a hundred and more than half of the columns (EUR-Lex: 15,626 of 39,662 columns hold 99 % of the entries).
 
-import { Points } from "../closed/points.ts";
+import { placeDocuments } from "../closed/change.ts";
+import { LearnedRidge } from "../closed/learn.ts";
 import { sumsOfPoints } from "../closed/pointsums.ts";
-import { solveRidge } from "../closed/ridge.ts";
+import type { Restored } from "../closed/restore.ts";
+import { type RidgeSolution, solveRidge } from "../closed/ridge.ts";
 import { keptColumns } from "../closed/scorer.ts";
+import { featuresOf, learnPoints } from "../closed/sparse.ts";
+import { Totals } from "../closed/totals.ts";
 import type { Core } from "../core/core.ts";
-import { csr } from "../core/csr.ts";
 import { Scope } from "../core/matrix.ts";
-import { Pattern } from "../core/pattern.ts";
 import type { WorkOptions } from "../core/progress.ts";
-import { type Dataset, documentFrequencies } from "../data/dataset.ts";
+import { type Dataset, documentFrequencies, type SparseRows } from "../data/dataset.ts";
 import { transformedRows } from "../data/transform.ts";
-import type { ClosedModel, ModelFrame } from "../model/model.ts";
+import type { ClosedModel, LinearPart, ModelFrame } from "../model/model.ts";
 
 /** lam; between 0.25 and 0.5 figures are flat. */
 const NOISE = 0.3;
@@ -34,29 +36,75 @@ export function linearColumns(features: Dataset["features"]): Int32Array {
     .sort();
 }
 
+/** Up to so many features C is kept in double precision, beyond in single for room. */
+const EXACT_FEATURES = 6000;
+
+/** The posterior and, where learning is to go on, what learns: yours to free. */
+export interface LinearFit extends LinearNumbers {
+  readonly learning?: Learning | undefined;
+}
+
+export type LinearNumbers = Pick<ClosedModel, "labelMean"> & { readonly closed: LinearPart };
+
+/** A solution that learns, with its totals. */
+export type Learning = Restored & { readonly learned: LearnedRidge };
+
 export async function trainLinear(
   core: Core,
   data: Dataset,
   frame: ModelFrame,
   work: WorkOptions,
-): Promise<Pick<ClosedModel, "closed" | "labelMean">> {
+  learning: boolean,
+): Promise<LinearFit> {
   const columns = linearColumns(data.features);
-  const rows = keptColumns(transformedRows(data.features, frame.transform, 0, data.features.rows), columns);
+  const documents = { features: linearRows(data.features, frame, columns), labels: data.labels };
   const scope = new Scope();
+  const kept = new Scope();
   try {
-    const points = scope.keep(new Points(scope.keep(csr(core, rows, "f32"))));
-    const labels = scope.keep(new Pattern(core, frame.labels, data.labels));
+    const { points, labels } = scope.keep(placeDocuments(core, documents, frame.labels, "f32"));
     const sums = scope.keep(await sumsOfPoints(points, labels, work));
-    const choice = { noise: NOISE };
-    const solution = scope.keep(
-      await solveRidge(sums, choice, "f32", { ...work, working: "f32", inverse: false }),
+    const solution = (learning ? kept : scope).keep(
+      await solveRidge(sums, { noise: NOISE }, "f32", {
+        ...work,
+        working: learning && columns.length <= EXACT_FEATURES ? "f64" : "f32",
+        inverse: learning,
+        keepExact: learning,
+      }),
     );
-    const weights = solution.weights.toArray() as Float32Array;
-    return {
-      closed: { form: "linear", noise: NOISE, columns, weights },
-      labelMean: solution.mean.toArray() as Float32Array,
-    };
+    const numbers = linearNumbers(solution, { noise: NOISE, columns });
+    if (!learning) return numbers;
+    const shape = { kernel: 0, linear: columns.length, labels: frame.labels };
+    const totals = kept.keep(new Totals(core, shape));
+    await learnPoints(totals, featuresOf({ linear: true }, points), labels, work);
+    const learned = new LearnedRidge(totals, solution);
+    const both = new Scope();
+    both.keep(totals);
+    both.keep(learned);
+    return { ...numbers, learning: { totals, learned, free: () => both.free() } };
+  } catch (error) {
+    kept.free();
+    throw error;
   } finally {
     scope.free();
   }
+}
+
+/** Rows as a linear part sees them: weighted, scaled, with its columns alone. */
+export function linearRows(
+  features: SparseRows,
+  { transform }: Pick<ModelFrame, "transform">,
+  columns: Int32Array,
+): SparseRows {
+  return keptColumns(transformedRows(features, transform, 0, features.rows), columns);
+}
+
+/** A solution as the part of a model. */
+export function linearNumbers(
+  { weights, mean }: Pick<RidgeSolution, "weights" | "mean">,
+  { noise, columns }: Pick<LinearPart, "noise" | "columns">,
+): LinearNumbers {
+  return {
+    closed: { form: "linear", noise, columns, weights: weights.toArray() as Float32Array },
+    labelMean: mean.toArray() as Float32Array,
+  };
 }

@@ -1,6 +1,7 @@
 // How a training runs, apart from what it computes. What can be typed has an entry in the table below.
 
 import type { DeviceChoice } from "../backend/devices.ts";
+import type { LearningState } from "../closed/state.ts";
 import type { Dataset } from "../data/dataset.ts";
 import { completeTable, type OptionTable, refuseUnknown } from "../options/table.ts";
 import { trainOptions } from "./options.ts";
@@ -43,6 +44,8 @@ export interface RunOptions {
    * @default 30
    */
   checkpointSeconds?: number;
+  /** Given what further learning needs, where the model is to learn: a closed form (`learn()` goes on with it). */
+  onState?: (state: LearningState) => void | Promise<void>;
   /** A checkpoint to go on from. */
   resume?: Uint8Array;
 }
@@ -101,6 +104,7 @@ const inCode: Record<Exclude<keyof RunOptions, Setting>, true> = {
   signal: true,
   validation: true,
   onCheckpoint: true,
+  onState: true,
   resume: true,
 };
 

@@ -1,5 +1,8 @@
 // Training in one call: from a data set and options to a model.
 
+import { learnChange } from "../closed/change.ts";
+import { changeOf, type Documents } from "../closed/documents.ts";
+import { stateIdentity } from "../closed/state.ts";
 import { type Core, createCore } from "../core/core.ts";
 import { ArgumentError } from "../core/errors.ts";
 import type { WorkOptions } from "../core/progress.ts";
@@ -9,6 +12,7 @@ import { type Dataset, labelFrequencies, rowsWithLabels, selectRows } from "../d
 import { fitTransform } from "../data/transform.ts";
 import {
   type ClosedModel,
+  type ExactPart,
   frameOf,
   type LatentModel,
   type ModelCommon,
@@ -16,12 +20,22 @@ import {
   type TrainedModel,
 } from "../model/model.ts";
 import { canBeExact, trainExact } from "./exact.ts";
-import { calibrateHeldOut, splitData } from "./heldOut.ts";
+import { calibrateHeldOut, type Split, splitData } from "./heldOut.ts";
 import { trainLatent } from "./latent.ts";
-import { trainLinear } from "./linear.ts";
+import { type Learning, linearRows, trainLinear } from "./linear.ts";
 import { completeOptions, type DataSizes, type FullTrainOptions, type TrainOptions } from "./options.ts";
 import type { TrainProgress } from "./progress.ts";
 import { completeRunOptions, type FullRunOptions, type RunOptions } from "./run.ts";
+import {
+  checkIds,
+  documentsOf,
+  exactState,
+  type LinearModel,
+  learnedModel,
+  linearState,
+  noted,
+  withIds,
+} from "./state.ts";
 
 export type { RunOptions } from "./run.ts";
 
@@ -59,6 +73,7 @@ export async function train(
   const run = given.validation
     ? { ...given, validation: mapColumns(given.validation, data.columnIds) }
     : given;
+  if (run.onState) checkLearning(data, full);
   const core = await createCore({ threads: run.threads, relaxed: run.relaxed });
   try {
     const note = (text: string): void => run.onProgress?.({ stage: "note", text });
@@ -83,6 +98,16 @@ function dataToLearn(dataset: Dataset, { basis }: TrainOptions): Dataset {
   const data = labelled.length === dataset.features.rows ? dataset : selectRows(dataset, labelled);
   // A basis of one's own has a number for every column.
   return typeof basis !== "object" && isScattered(data) ? compactColumns(data) : data;
+}
+
+/** Refuses what could not go on learning, before any work is done. */
+function checkLearning(data: Dataset, { likelihood }: FullTrainOptions): void {
+  if (likelihood === "bernoulli")
+    throw new ArgumentError(
+      "likelihood",
+      "found bernoulli, which is learned step by step and cannot go on learning, expected gaussian, both or auto",
+    );
+  checkIds(data);
 }
 
 async function trainJob(job: Job): Promise<TrainedModel> {
@@ -112,9 +137,9 @@ function chosenLikelihood(
 }
 
 /** Exact, calibrated by leaving each point out. */
-async function trainGaussian({ core, data, dropped, full, work, note }: Job): Promise<ClosedModel> {
+async function trainGaussian({ core, data, dropped, full, run, work, note }: Job): Promise<ClosedModel> {
   const frame = frameFor(data, full, data.features.rows);
-  const { calibrator, thresholds, figures, ...closed } = await trainExact(
+  const { figures, order, ...closed } = await trainExact(
     core,
     data,
     frame,
@@ -125,7 +150,11 @@ async function trainGaussian({ core, data, dropped, full, work, note }: Job): Pr
   );
   const common = commonFor(data, frame);
   const summary = { ...summaryFor(full, frame.points, dropped), leftOut: figures };
-  return { ...common, likelihood: "gaussian", ...closed, calibrator, thresholds, summary };
+  const model: ClosedModel = { ...common, likelihood: "gaussian", ...closed, summary };
+  if (run.onState === undefined) return model;
+  const state = exactState(model, documentsOf(selectRows(data, order), (model.closed as ExactPart).rows));
+  await run.onState(state);
+  return noted(model, stateIdentity(state));
 }
 
 /** Step by step; calibrated on points held out, where there are enough and it is wanted. */
@@ -149,18 +178,41 @@ async function trainHeldOut(job: Job): Promise<TrainedModel> {
   const { fitted, heldOut } = split;
   const frame = frameFor(fitted, full, fitted.features.rows);
   const latent = full.likelihood === "both" ? await trainLatent(core, fitted, dropped, full, run) : undefined;
-  const closed = { ...(await trainLinear(core, fitted, frame, work)), labels: frame.labels };
-  const { figures, ...honest } = await calibrateHeldOut(core, { frame, closed, latent }, heldOut, work);
-  const summary = { ...summaryFor(full, frame.points, dropped), leftOut: figures };
-  const likelihood = latent ? "both" : "gaussian";
-  return {
-    ...commonFor(data, frame),
-    likelihood,
-    ...closed,
-    ...honest,
-    summary,
-    ...(latent ? { latent } : {}),
-  };
+  const { learning, ...numbers } = await trainLinear(core, fitted, frame, work, run.onState !== undefined);
+  try {
+    const closed = { ...numbers, labels: frame.labels };
+    const { figures, ...honest } = await calibrateHeldOut(core, { frame, closed, latent }, heldOut, work);
+    const model: LinearModel = {
+      ...commonFor(data, frame),
+      likelihood: latent ? "both" : "gaussian",
+      ...closed,
+      ...honest,
+      summary: { ...summaryFor(full, frame.points, dropped), leftOut: figures },
+      ...(latent && { latent }),
+    };
+    return learning ? await withState(model, learning, split, job) : model;
+  } finally {
+    learning?.free();
+  }
+}
+
+/** What was held out is learned too once it has served; the state goes to whoever asked for it. */
+async function withState(
+  model: LinearModel,
+  learning: Learning,
+  split: Split,
+  job: Job,
+): Promise<ClosedModel> {
+  const { columns } = model.closed;
+  const [fitted, heldOut] = [split.fitted, split.heldOut].map((part) =>
+    documentsOf(part, linearRows(part.features, model, columns)),
+  ) as [Documents, Documents];
+  const change = changeOf(withIds(fitted), { learn: heldOut });
+  await learnChange(learning.learned, { linear: true }, change, job.work);
+  const whole = learnedModel(model, learning);
+  const state = linearState(whole, learning, withIds(change.after));
+  await job.run.onState?.(state);
+  return noted(whole, stateIdentity(state));
 }
 
 const sayHeldOut = ({ note }: Job, { features }: Dataset): void =>

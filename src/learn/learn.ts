@@ -1,0 +1,47 @@
+// Learning in one call: a model and its state with new, corrected or forgotten documents give the next model and state.
+
+import type { LearningState } from "../closed/state.ts";
+import type { Dataset } from "../data/dataset.ts";
+import type { ClosedModel, TrainedModel } from "../model/model.ts";
+import { Learner, type LearnOptions, type LearnRequest, type Lessons } from "./learner.ts";
+
+/** The next model with the state it goes on from, and what was done. */
+export interface Learned extends Lessons {
+  readonly model: ClosedModel;
+  readonly state: LearningState;
+}
+
+/**
+ * Learns documents: new ones, and by their ids new versions of known ones, with labels that may be new. The scores are those
+ * of a training on all documents at once with the same vocabulary. What was given is not changed.
+ */
+export async function learn(
+  model: TrainedModel,
+  state: LearningState,
+  documents: Dataset,
+  options: LearnOptions = {},
+): Promise<Learned> {
+  return await learnOnce(model, state, { documents }, options);
+}
+
+/** Forgets documents that were learned or trained on, by their ids: the scores are those without them. */
+export async function forget(
+  model: TrainedModel,
+  state: LearningState,
+  ids: readonly string[],
+  options: LearnOptions = {},
+): Promise<Learned> {
+  return await learnOnce(model, state, { forget: ids }, options);
+}
+
+/** Does what a request says. */
+export async function learnOnce(
+  model: TrainedModel,
+  state: LearningState,
+  request: LearnRequest,
+  options: LearnOptions = {},
+): Promise<Learned> {
+  using learner = await Learner.open(model, state, options);
+  const lessons = await learner.learn(request, options);
+  return { ...lessons, model: learner.model, state: learner.state() };
+}

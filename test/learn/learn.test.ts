@@ -1,0 +1,205 @@
+// Learning is training on all documents at once, forgetting undoes it, corrections take the place of what was there, new
+// labels come in, and what does not belong together is refused and changes nothing.
+
+import { describe, expect, test } from "vitest";
+import type { Dataset } from "../../src/data/dataset.ts";
+import { forget, learn } from "../../src/learn/learn.ts";
+import { modelFromBytes, modelToBytes } from "../../src/model/file.ts";
+import { difference } from "../../src/model/rows.ts";
+import { loadModel } from "../../src/predict/load.ts";
+import { train } from "../../src/train/train.ts";
+import { both, expectedScores, namedData, rowsFrom, scoresOf, shuffled, taught } from "./support.ts";
+
+/** Scores are of order 1; a label on every third document makes the rounding of single precision larger. */
+const TOLERANCE = 1e-5;
+const NEW_LABEL_TOLERANCE = 3e-5;
+
+const range = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, i) => from + i);
+
+const forms = [
+  {
+    form: "exact",
+    data: namedData({ points: 160, features: 40, labels: 8 }, 5),
+    start: 100,
+    options: { likelihood: "gaussian" },
+  },
+  {
+    form: "linear",
+    data: namedData({ points: 2300, features: 40, labels: 8 }, 7),
+    start: 2100,
+    options: both,
+  },
+] as const;
+
+for (const { form, data, start, options } of forms) {
+  const points = data.features.rows;
+  const probe = namedData({ points: 30, features: 40, labels: 8 }, 11).features;
+
+  describe(`a model of the ${form} form`, () => {
+    test("learns as if all documents had been there at once, over random splits, and forgets what it learned", async () => {
+      for (const seed of [1, 2]) {
+        const order = shuffled(points, seed);
+        const first = await taught(rowsFrom(data, order.slice(0, start)), options);
+        expect(first.model.closed.form).toBe(form);
+        const before = await scoresOf(first.model, probe);
+        expect(
+          difference(before, expectedScores(first.model, rowsFrom(data, order.slice(0, start)), probe)),
+        ).toBeLessThan(TOLERANCE);
+        const cut = start + 13 * seed;
+        const some = await learn(first.model, first.state, rowsFrom(data, order.slice(start, cut)), {
+          threads: 1,
+        });
+        const all = await learn(some.model, some.state, rowsFrom(data, order.slice(cut)), { threads: 1 });
+        const after = await scoresOf(all.model, probe);
+        expect(difference(after, before)).toBeGreaterThan(1e-3);
+        expect(difference(after, expectedScores(all.model, rowsFrom(data, order), probe))).toBeLessThan(
+          TOLERANCE,
+        );
+        expect(all.model.summary.points).toBe(points);
+        expect([...all.model.labelCounts]).toEqual(countsOf(data));
+        expect(all).toMatchObject({ learned: points - cut, corrected: 0, forgotten: 0, newLabels: 0 });
+        expect(all.model.summary.learning).toMatchObject({ learned: points - start, forgotten: 0 });
+        const gone = shuffled(points - start, seed + 5).map((i) => `d${order[start + i]}`);
+        const back = await forget(all.model, all.state, gone, { threads: 1 });
+        expect(difference(await scoresOf(back.model, probe), before)).toBeLessThan(TOLERANCE);
+        expect(back.forgotten).toBe(points - start);
+      }
+    });
+
+    test("takes the old version of a corrected document out, and forgets documents of the training", async () => {
+      const first = await taught(rowsFrom(data, range(0, start)), options);
+      // Documents 3 to 8 with the texts and labels of others.
+      const others = rowsFrom(data, range(start, start + 6));
+      const corrected = { ...others, ids: range(3, 9).map((i) => `d${i}`) };
+      const learned = await learn(first.model, first.state, corrected, { threads: 1 });
+      expect(learned).toMatchObject({ learned: 6, corrected: 6, forgotten: 0 });
+      const left = await forget(learned.model, learned.state, ["d20", "d4"], { threads: 1 });
+      const kept = range(0, start).filter((i) => (i < 3 || i > 8) && i !== 20);
+      const now = rowsFrom(data, [...kept, ...[0, 2, 3, 4, 5].map((i) => start + i)]);
+      expect(
+        difference(await scoresOf(left.model, probe), expectedScores(left.model, now, probe)),
+      ).toBeLessThan(TOLERANCE);
+    });
+
+    test("takes up labels that are new, and suggests them afterwards", async () => {
+      const first = await taught(rowsFrom(data, range(0, start)), options);
+      const arriving = novelDocuments(40, 39, data);
+      const { model, newLabels } = await learn(first.model, first.state, arriving, { threads: 1 });
+      expect(newLabels).toBe(1);
+      expect(model.labels).toBe(9);
+      expect(model.labelNames?.at(-1)).toBe("novel");
+      const grown = { ...data, labels: { ...data.labels, labels: 9 } };
+      const all = joined(rowsFrom(grown, range(0, start)), arriving);
+      expect(difference(await scoresOf(model, probe), expectedScores(model, all, probe))).toBeLessThan(
+        NEW_LABEL_TOLERANCE,
+      );
+      using loaded = await loadModel(modelFromBytes(modelToBytes(model)), { threads: 1 });
+      const found = await loaded.predict(arriving.features, { topK: 3 });
+      const suggested = found.filter((labels) => labels.some(({ label }) => label === "novel"));
+      expect(suggested.length).toBeGreaterThan(20);
+    });
+  });
+}
+
+function countsOf({ labels: { labels, labelIndex } }: Dataset): number[] {
+  const counts = new Array<number>(labels).fill(0);
+  for (const label of labelIndex) counts[label] = (counts[label] as number) + 1;
+  return counts;
+}
+
+/** Documents of one word, its label "novel" and the last label that there was. */
+function novelDocuments(count: number, word: number, data: Dataset): Dataset {
+  const { labels } = data.labels;
+  const starts = (each: number): Int32Array => Int32Array.from(range(0, count + 1), (i) => each * i);
+  return {
+    ids: range(0, count).map((i) => `novel ${i}`),
+    features: {
+      rows: count,
+      columns: data.features.columns,
+      rowStart: starts(2),
+      columnIndex: Int32Array.from(range(0, 2 * count), (i) => (i % 2 === 0 ? (i / 2) % word : word)),
+      values: Float32Array.from(range(0, 2 * count), (i) => (i % 2 === 0 ? 1 : 4)),
+    },
+    labels: {
+      rows: count,
+      labels: labels + 1,
+      rowStart: starts(2),
+      labelIndex: Int32Array.from(range(0, 2 * count), (i) => labels - 1 + (i % 2)),
+    },
+    labelNames: [...(data.labelNames ?? []), "novel"],
+  };
+}
+
+function joined(a: Dataset, b: Dataset): Dataset {
+  const starts = (first: Int32Array, second: Int32Array): Int32Array =>
+    Int32Array.from([...first, ...second.subarray(1).map((start) => start + (first.at(-1) as number))]);
+  return {
+    features: {
+      rows: a.features.rows + b.features.rows,
+      columns: a.features.columns,
+      rowStart: starts(a.features.rowStart, b.features.rowStart),
+      columnIndex: Int32Array.from([...a.features.columnIndex, ...b.features.columnIndex]),
+      values: Float32Array.from([...a.features.values, ...b.features.values]),
+    },
+    labels: {
+      rows: a.labels.rows + b.labels.rows,
+      labels: b.labels.labels,
+      rowStart: starts(a.labels.rowStart, b.labels.rowStart),
+      labelIndex: Int32Array.from([...a.labels.labelIndex, ...b.labels.labelIndex]),
+    },
+  };
+}
+
+describe("what does not belong together", () => {
+  const data = namedData({ points: 90, features: 40, labels: 8 }, 5);
+  const first = taught(rowsFrom(data, range(0, 60)), { likelihood: "gaussian" });
+  const more = rowsFrom(data, range(60, 70));
+
+  test("a state of another model, or of other documents", async () => {
+    const { model, state } = await first;
+    const other = await taught(rowsFrom(data, range(5, 65)), { likelihood: "gaussian", idf: true });
+    await expect(learn(model, other.state, more)).rejects.toThrow(/found the state of another model/);
+    const next = await learn(model, state, more, { threads: 1 });
+    await expect(learn(model, next.state, more)).rejects.toThrow(/found a state of other documents/);
+    const renamed = { ...state, labelNames: state.labelNames?.map((name) => `${name}!`) };
+    await expect(learn(model, renamed, more)).rejects.toThrow(
+      /"label 0!" in the state and "label 0" in the model/,
+    );
+    const plain = await train(rowsFrom(data, range(0, 60)), { likelihood: "gaussian", threads: 1 });
+    await expect(learn(plain, state, more)).rejects.toThrow(/trained without a state/);
+  });
+
+  test("documents that cannot be learned or forgotten", async () => {
+    const { model, state } = await first;
+    const said = async (ids: string[]): Promise<string> =>
+      await forget(model, state, ids).then(
+        () => "",
+        (error: Error) => `${error.name}: ${error.message}`,
+      );
+    expect(await said(["d3", "d77"])).toBe(
+      'LearningError: found document "d77" among those to forget, expected one that was learned',
+    );
+    expect(await said([""])).toMatch(/without an id/);
+    expect(await said(["d3", "d3"])).toMatch(/twice/);
+    expect(await said(range(0, 60).map((i) => `d${i}`))).toMatch(/all documents/);
+    expect(await said([])).toMatch(/no document/);
+    const twice = { ...more, ids: more.ids?.map(() => "d80") as string[] };
+    await expect(learn(model, state, twice)).rejects.toThrow(/"d80" twice/);
+    const silent = {
+      ...more,
+      labels: { ...more.labels, rowStart: new Int32Array(11), labelIndex: new Int32Array(0) },
+    };
+    await expect(learn(model, state, silent)).rejects.toThrow(/"d60" without labels/);
+    const wide = { ...more, features: { ...more.features, columns: 41 } };
+    await expect(learn(model, state, wide)).rejects.toThrow(/41 features, expected 40/);
+  });
+
+  test("a likelihood that is learned step by step, and ids that come twice", async () => {
+    const onState = (): void => {};
+    await expect(train(data, { likelihood: "bernoulli", onState })).rejects.toThrow(
+      /found bernoulli.*cannot go on learning/,
+    );
+    const ids = data.ids?.map((id, i) => (i === 7 ? "d3" : id)) as string[];
+    await expect(train({ ...data, ids }, { likelihood: "gaussian", onState })).rejects.toThrow(/"d3" twice/);
+  });
+});
