@@ -12,7 +12,13 @@ export { FileError, FormatError } from "./io/errors.ts";
 export { forget, type Learned, learn } from "./learn/learn.ts";
 export type { LearnOptions, Lessons } from "./learn/learner.ts";
 export * from "./metrics/index.ts";
-export type { Prediction, Predictions, PredictOptions } from "./metrics/prediction.ts";
+export type {
+  ExplainOptions,
+  Prediction,
+  Predictions,
+  PredictOptions,
+  Reason,
+} from "./metrics/prediction.ts";
 export { modelFromBytes, modelToBytes } from "./model/file.ts";
 export type { TrainedModel, TrainingSummary } from "./model/model.ts";
 export type { BestLabels, Predictor, RankName, Scores } from "./model/predictor.ts";

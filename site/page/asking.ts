@@ -70,7 +70,6 @@ export class Asking {
     if ((this.#model?.input ?? "text") !== info.input) this.#text.value = info.example;
     this.#model = info;
     say(byId("text-label", HTMLElement), LABELS[info.input]);
-    byId("legend-words", HTMLElement).hidden = !info.explains;
     this.#introduce();
     this.#ask();
   }

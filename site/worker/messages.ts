@@ -60,8 +60,6 @@ export interface ModelInfo {
   points: number;
   features: number;
   labels: number;
-  /** Whether it can say which words speak for a label. */
-  explains: boolean;
 }
 
 /** A word and what it adds to the utility of a label. */

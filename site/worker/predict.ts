@@ -1,11 +1,9 @@
 // The worker that holds a model and answers what is typed.
 
-import { mapFeatures } from "../../src/data/columns.ts";
 import type { Prediction } from "../../src/metrics/prediction.ts";
 import { modelFromBytes } from "../../src/model/file.ts";
 import { isClosed } from "../../src/model/model.ts";
 import { type LoadedModel, loadModel } from "../../src/predict/load.ts";
-import { explains, wordShares } from "./explain.ts";
 import {
   type Answer,
   inWords,
@@ -50,28 +48,25 @@ async function load(file: string, source: Blob): Promise<void> {
       points: summary.points,
       features,
       labels,
-      explains: explains(next.model),
     },
   });
 }
 
 /** The words that speak most for a label: those that come near the first. */
-const weightiest = (shares: WordShare[]): WordShare[] =>
-  shares.slice(0, WORDS).filter(({ share }) => share > 0 && share >= (shares[0] as WordShare).share / 5);
+const weightiest = (shares: readonly WordShare[]): WordShare[] =>
+  shares.filter(({ share }) => share > 0 && share >= (shares[0] as WordShare).share / 5);
 
 async function predict(number: number, text: string): Promise<void> {
   if (!loaded) return;
   const { model, reader } = loaded;
   const { features, unknown } = reader.read(text);
-  const [labels = []] = await model.predict(features, { topK: LABELS });
-  const { columnIds } = model.model;
-  const own = columnIds ? mapFeatures(features, columnIds) : features;
-  const answerOf = ({ label, id = 0, probability, score = 0, sd }: Prediction): Answer => ({
+  const [labels = []] = await model.predict(features, { topK: LABELS, explain: WORDS });
+  const answerOf = ({ label, probability, score = 0, sd, reasons = [] }: Prediction): Answer => ({
     label: model.model.labelNames ? label : `label ${label}`,
     probability,
     low: sd === undefined ? probability : sigmoid(score - sd),
     high: sd === undefined ? probability : sigmoid(score + sd),
-    words: explains(model.model) ? weightiest(wordShares(model.model, own, id, reader.nameOf)) : [],
+    words: weightiest(reasons),
   });
   const answers = labels.map(answerOf);
   scope.postMessage({ kind: "predicted", number, answers, known: features.values.length, unknown });

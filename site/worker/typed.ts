@@ -14,8 +14,6 @@ export interface TypedReader {
   input: "text" | "names" | "numbers";
   example: string;
   read(text: string): TypedRow;
-  /** What a column of the model is called. */
-  nameOf(column: number): string;
 }
 
 /** One row out of columns and values; a column named twice counts its last value. */
@@ -39,7 +37,6 @@ function readerOfTexts(vectoriser: TfidfVectoriser): TypedReader {
       features: vectoriser.transform([text]),
       unknown: [...new Set(tokenise(text))].filter((word) => !known.has(word)),
     }),
-    nameOf: (column) => vectoriser.terms[column] ?? String(column),
   };
 }
 
@@ -73,7 +70,6 @@ function readerOfPairs({ features, featureNames, columnIds }: TrainedModel): Typ
       }
       return { features: oneRow(columns, entries), unknown };
     },
-    nameOf,
   };
 }
 

@@ -8,6 +8,7 @@ import { allowedLabels } from "../metrics/allowed.ts";
 import { chosenThreshold } from "../metrics/cut.ts";
 import type { TrainedModel } from "../model/model.ts";
 import { chooseLabels, type LabelChoice } from "../predict/choose.ts";
+import { explainRows } from "../predict/explain.ts";
 import type { ModelHost } from "../predict/host.ts";
 import { labelsOf, predictRows } from "../predict/load.ts";
 import type { Command } from "./command.ts";
@@ -39,6 +40,11 @@ const predictFlags: Flags = {
     repeat: true,
     help: "key or column of the data that is written with the labels; may be given more than once",
   },
+  explain: {
+    kind: "whole",
+    from: 1,
+    help: "say why: the N words that speak most for each label, and the N that speak most against it",
+  },
   device: deviceFlag("wasm"),
   threads: threadsFlag,
   quiet: quietFlag,
@@ -51,7 +57,7 @@ async function predict(parsed: Parsed): Promise<void> {
     throw new UsageError("mlgpf predict takes a model and at most one data file");
   const out = parsed.text("out");
   const keep = parsed.all("keep");
-  const format = formatOf(out, keep);
+  const format = formatOf(out, keep, parsed.number("explain") !== undefined);
   if (out !== undefined) await checkWritable(out);
   const lists = await readLists(parsed);
   const model = await openModel(path, file);
@@ -64,7 +70,7 @@ async function predict(parsed: Parsed): Promise<void> {
     const { stream, name } = await openInput(file);
     const options = { ...readOptions(parsed), ...fromModel(model), ...(keep.length > 0 ? { keep } : {}) };
     const batches = readBatches(stream, { file: name, requireLabels: false, ...options });
-    const lines = written(format, answers(batches, host, model, choice));
+    const lines = written(format, answers(batches, host, model, choice, parsed.number("explain")));
     if (out === undefined) await print(lines);
     else await writeAtomically(out, encoded(lines));
     sayNotes(name, batches, screen);
@@ -78,10 +84,13 @@ async function* answers(
   host: ModelHost,
   model: TrainedModel,
   choice: LabelChoice,
+  explain: number | undefined,
 ): AsyncGenerator<Answer> {
   for await (const { features, ids, lines, kept, known, skipped } of batches) {
     const best = (depth: number) => host.use((predictor) => predictRows(predictor, features, depth));
     const rows = await chooseLabels(best, model.labels, choice);
+    if (explain !== undefined)
+      await host.use((predictor) => explainRows(predictor, model, features, rows, explain));
     const left = [...skipped];
     for (let i = 0; i <= rows.length; i++) {
       while (left[0] !== undefined && left[0].rowsBefore === i) {

@@ -24,14 +24,18 @@ export interface PredictionFormat {
 }
 
 /** Keys of our own, which a column to keep would hide. */
-const OWN = ["id", "line", "known", "labels", "probabilities", "error"];
+const OWN = ["id", "line", "known", "labels", "probabilities", "reasons", "error"];
 /** Between labels in a cell. */
 const BETWEEN = "|";
 
 const round = (value: number): number => Number(value.toPrecision(6));
 
-/** By the ending of the file; standard output is JSON. */
-export function formatOf(out: string | undefined, keep: readonly string[]): PredictionFormat {
+/** By the ending of the file; standard output is JSON. `reasons`: whether there is a column of them in CSV. */
+export function formatOf(
+  out: string | undefined,
+  keep: readonly string[],
+  reasons: boolean,
+): PredictionFormat {
   const hidden = keep.find((name) => OWN.includes(name));
   if (hidden !== undefined)
     throw new UsageError(
@@ -40,16 +44,19 @@ export function formatOf(out: string | undefined, keep: readonly string[]): Pred
   const ending = /\.(csv|tsv|jsonl|ndjson)$/i.exec(out ?? ".jsonl")?.[1]?.toLowerCase();
   if (ending === undefined)
     throw new UsageError(`--out: found ${out}, expected a name that ends with .csv, .tsv, .jsonl or .ndjson`);
-  if (ending === "csv" || ending === "tsv") return csvFormat(keep, ending === "csv" ? "," : "\t");
+  if (ending === "csv" || ending === "tsv") return csvFormat(keep, ending === "csv" ? "," : "\t", reasons);
   return { line: (answer) => jsonLine(answer, keep) };
 }
 
 function jsonLine({ id, line, kept, known, labels, error }: Answer, keep: readonly string[]): string {
-  const found = labels?.map(({ label, probability, sd, score }) => ({
+  const found = labels?.map(({ label, probability, sd, score, reasons }) => ({
     label,
     probability: round(probability),
     ...(sd === undefined ? {} : { sd: round(sd) }),
     ...(score === undefined ? {} : { score: round(score) }),
+    ...(reasons === undefined
+      ? {}
+      : { reasons: reasons.map(({ word, share }) => ({ word, share: round(share) })) }),
   }));
   const carried = Object.fromEntries(keep.map((name, i) => [name, kept?.[i]]));
   return JSON.stringify({
@@ -60,14 +67,29 @@ function jsonLine({ id, line, kept, known, labels, error }: Answer, keep: readon
   });
 }
 
-function csvFormat(keep: readonly string[], delimiter: string): PredictionFormat {
+/** `purring +1.32, water -0.41` */
+const reasonsInWords = ({ reasons = [] }: Prediction): string =>
+  reasons
+    .map(({ word, share }) => `${word} ${share < 0 ? "" : "+"}${Number(share.toPrecision(3))}`)
+    .join(", ");
+
+function csvFormat(keep: readonly string[], delimiter: string, reasons: boolean): PredictionFormat {
   const cell = (value: string | number | undefined): string => {
     const text = String(value ?? "");
     return /["\r\n]/.test(text) || text.includes(delimiter) ? `"${text.replaceAll('"', '""')}"` : text;
   };
   const row = (cells: readonly (string | number | undefined)[]): string => cells.map(cell).join(delimiter);
   return {
-    head: row(["id", "line", ...keep, "known", "labels", "probabilities", "error"]),
+    head: row([
+      "id",
+      "line",
+      ...keep,
+      "known",
+      "labels",
+      "probabilities",
+      ...(reasons ? ["reasons"] : []),
+      "error",
+    ]),
     line: ({ id, line, kept, known, labels, error }) =>
       row([
         id,
@@ -76,6 +98,7 @@ function csvFormat(keep: readonly string[], delimiter: string): PredictionFormat
         known === undefined ? known : round(known),
         labels?.map(({ label }) => label).join(BETWEEN),
         labels?.map(({ probability }) => round(probability)).join(BETWEEN),
+        ...(reasons ? [labels?.map(reasonsInWords).join(BETWEEN)] : []),
         error,
       ]),
   };

@@ -4,6 +4,12 @@ import { ArgumentError } from "../core/errors.ts";
 import type { LabelLists } from "./allowed.ts";
 import { type ThresholdChoice, thresholdWords } from "./cut.ts";
 
+/** A word (or feature) of an input, and what it brings to the score of a label: above 0 it speaks for it. */
+export interface Reason {
+  word: string;
+  share: number;
+}
+
 /** A label that was predicted. */
 export interface Prediction {
   /** Its name or, where labels have none, its number. */
@@ -15,6 +21,8 @@ export interface Prediction {
   score?: number;
   /** Its number among the labels of the training data. */
   id?: number;
+  /** Why, where asked for: the words that speak most for the label, and most against it. */
+  reasons?: Reason[];
 }
 
 /** The labels of an input, most probable first. */
@@ -34,6 +42,12 @@ export const withKnown = (labels: Prediction[], known: number): Predictions =>
 export interface PredictOptions extends LabelLists, ThresholdChoice {
   /** Most labels for an input (default 5; with a threshold all that reach it). */
   topK?: number;
+}
+
+/** The same of a whole model, which can say why. */
+export interface ExplainOptions extends PredictOptions {
+  /** Give for each label so many words that speak for it, and as many that speak against it. */
+  explain?: number;
 }
 
 const KNOWN = ["topK", "threshold", "precision", "allow", "deny"];

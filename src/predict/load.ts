@@ -1,6 +1,7 @@
 // A model ready to use: predict labels for texts or features, measure it, save it.
 
 import type { DeviceChoice } from "../backend/devices.ts";
+import { wholeNumber } from "../core/check.ts";
 import { type CoreOptions, createCore } from "../core/core.ts";
 import type { Dataset, SparseRows } from "../data/dataset.ts";
 import { TfidfVectoriser } from "../data/tfidf.ts";
@@ -8,9 +9,9 @@ import { allowedLabels } from "../metrics/allowed.ts";
 import { chosenThreshold } from "../metrics/cut.ts";
 import {
   checkPredictOptions,
+  type ExplainOptions,
   type Prediction,
   type Predictions,
-  type PredictOptions,
   withKnown,
 } from "../metrics/prediction.ts";
 import { modelFromBytes, modelToBytes } from "../model/file.ts";
@@ -18,6 +19,7 @@ import type { TrainedModel } from "../model/model.ts";
 import type { Predictor } from "../model/predictor.ts";
 import { chooseLabels } from "./choose.ts";
 import { type EvaluateOptions, type Evaluation, evaluate } from "./evaluate.ts";
+import { explainRows } from "./explain.ts";
 import { ModelHost } from "./host.ts";
 import { type ModelInput, modelRows } from "./input.ts";
 
@@ -33,9 +35,9 @@ export interface LoadedModel {
   /** What computes and, where there was a choice, why; another device when a GPU was lost. */
   readonly device: string;
   /** Labels of a text, best first. */
-  predict(text: string, options?: PredictOptions): Promise<Predictions>;
+  predict(text: string, options?: ExplainOptions): Promise<Predictions>;
   /** Labels of each text, of each row of features or of each row of a data set, best first. */
-  predict(input: ModelInput, options?: PredictOptions): Promise<Predictions[]>;
+  predict(input: ModelInput, options?: ExplainOptions): Promise<Predictions[]>;
   evaluate(data: Dataset, options?: EvaluateOptions): Promise<Evaluation>;
   save(): Uint8Array<ArrayBuffer>;
   dispose(): void;
@@ -58,13 +60,14 @@ export async function loadModel(
     host.dispose();
     core.dispose();
   };
-  async function predict(text: string, options?: PredictOptions): Promise<Predictions>;
-  async function predict(input: ModelInput, options?: PredictOptions): Promise<Predictions[]>;
+  async function predict(text: string, options?: ExplainOptions): Promise<Predictions>;
+  async function predict(input: ModelInput, options?: ExplainOptions): Promise<Predictions[]>;
   async function predict(
     input: string | ModelInput,
-    options: PredictOptions = {},
+    { explain, ...options }: ExplainOptions = {},
   ): Promise<Predictions | Predictions[]> {
     checkPredictOptions(options);
+    if (explain !== undefined) wholeNumber("explain", explain, 1);
     const { topK, threshold: _, precision: __, ...lists } = options;
     const threshold = chosenThreshold(options, model.thresholds);
     const single = typeof input === "string";
@@ -77,6 +80,8 @@ export async function loadModel(
         allowed,
       }),
     );
+    if (explain !== undefined)
+      await host.use((predictor) => explainRows(predictor, model, features, rows, explain));
     const answers = rows.map((labels, row) => withKnown(labels, known[row] as number));
     return single ? (answers[0] as Predictions) : answers;
   }

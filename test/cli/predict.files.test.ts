@@ -98,6 +98,29 @@ describe("predict", () => {
     });
   });
 
+  test("says why where asked, as JSON and as CSV", async () => {
+    await inFolder(async (path) => {
+      await tagger(path);
+      const predict = ["predict", path("tagger"), "--format", "jsonl", "--top", "1", "--explain", "2"];
+      const question = '{"text": "fins and gills"}\n{"text": "xyzzy"}\n';
+      const printed = await mlgpf(predict, question);
+      expect(printed.code, printed.err).toBe(0);
+      const [fish, unknown] = printed.out
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line).labels[0] as { label: string; reasons: { word: string }[] });
+      expect(fish?.reasons.length).toBeGreaterThan(0);
+      expect(unknown?.reasons).toEqual([]);
+      expect((await mlgpf([...predict, "--out", path("why.csv")], question)).code).toBe(0);
+      const [head, first] = csvRows(path("why.csv"), ",");
+      const cell = first?.[head?.indexOf("reasons") ?? -1] as string;
+      expect(cell.split(", ").map((reason) => reason.split(" ")[0])).toEqual(
+        fish?.reasons.map(({ word }) => word),
+      );
+      expect(cell).toMatch(/^\S+ [+-][\d.e-]+(, \S+ [+-][\d.e-]+)*$/);
+    });
+  });
+
   test("gives all labels above a threshold, and those that are allowed", async () => {
     await inFolder(async (path) => {
       await tagger(path);

@@ -1,10 +1,8 @@
-// What the page's workers compute, without a browser around them: the words' shares and what is typed.
+// What the page's workers compute, without a browser around them: what is typed.
 
 import { describe, expect, test } from "vitest";
-import { explains, wordShares } from "../../site/worker/explain.ts";
 import { typedReader } from "../../site/worker/typed.ts";
 import { type Dataset, readDataset } from "../../src/data/index.ts";
-import { loadModel } from "../../src/predict/load.ts";
 import { train } from "../../src/train/train.ts";
 
 const TEXTS = [
@@ -21,42 +19,6 @@ const read = async (text: string): Promise<Dataset> => (await readDataset(text))
 const texts = (): Promise<Dataset> => read(jsonl(TEXTS.map(([text, label]) => ({ text, labels: [label] }))));
 
 const SMALL = { threads: 1, epochs: 40, factors: 4 };
-
-describe("the words' shares", () => {
-  test("add up, with the bias, to the mean utility of each label", async () => {
-    const model = await train(await texts(), { ...SMALL, likelihood: "bernoulli" });
-    expect(explains(model)).toBe(true);
-    const reader = typedReader(model);
-    const { features } = reader.read("a small wild tree");
-    using loaded = await loadModel(model, { threads: 1 });
-    const [labels = []] = await loaded.predict(features);
-    expect(labels.length).toBe(2);
-    for (const { id = 0, score = 0 } of labels) {
-      const shares = wordShares(model, features, id, reader.nameOf);
-      const sum = shares.reduce((total, { share }) => total + share, Number(model.bias[id]));
-      expect(Math.abs(sum - score)).toBeLessThan(1e-5);
-      expect(shares.map(({ word }) => word).sort()).toEqual(["a", "small", "tree", "wild"]);
-      const sizes = shares.map(({ share }) => share);
-      expect(sizes).toEqual([...sizes].sort((a, b) => b - a));
-    }
-  });
-
-  test("point the right way", async () => {
-    const model = await train(await texts(), { ...SMALL, likelihood: "bernoulli" });
-    const reader = typedReader(model);
-    const { features } = reader.read("wild tree");
-    const animal = model.labelNames?.indexOf("animal") as number;
-    const [first, second] = wordShares(model, features, animal, reader.nameOf);
-    expect([first?.word, second?.word]).toEqual(["wild", "tree"]);
-    expect(first?.share).toBeGreaterThan(0);
-    expect(second?.share).toBeLessThan(0);
-  });
-
-  test("are not offered where the mean does not go through the features", async () => {
-    const model = await train(await texts(), { ...SMALL, kernel: "se", likelihood: "bernoulli" });
-    expect(explains(model)).toBe(false);
-  });
-});
 
 describe("what is typed", () => {
   test("words that the model has never seen are named once", async () => {
@@ -77,7 +39,10 @@ describe("what is typed", () => {
     expect(reader.input).toBe("names");
     expect(reader.example).toBe(`${model.featureNames?.map((name) => `${name}:1`).join(", ")}`);
     const { features, unknown } = reader.read("leg count: 4, wings,tail:2\nsize:x");
-    expect(Array.from(features.columnIndex, reader.nameOf)).toEqual(["leg count", "wings"]);
+    expect(Array.from(features.columnIndex, (column) => model.featureNames?.[column])).toEqual([
+      "leg count",
+      "wings",
+    ]);
     expect([...features.values]).toEqual([4, 1]);
     expect(unknown).toEqual(["tail:2", "size:x"]);
   });

@@ -1,0 +1,167 @@
+// Why a label came: what each word of a text (each feature of a row) brings to the label's score.
+//
+// Where the score is linear in the features, s_k = b_k + sum_d x_d w_dk, a word's share x_d w_dk can be read off, and the
+// shares add up to the score:
+//
+//     mean through the features    w_d = mu[d,:] Phi'
+//     through inducing inputs      w_d = a Z'[d,:] mu Phi'
+//     closed form, linear          w_d = W[d,:]
+//
+// Any other score is computed again without the word: its share is what is then missing. Of a long text only the words that
+// weigh most are tried, so that a row takes at most so many times what predicting it takes.
+
+import type { RealArray } from "../core/matrix.ts";
+import { type SparseRows, selectFeatures } from "../data/dataset.ts";
+import { type FeatureTransform, transformedRows } from "../data/transform.ts";
+import type { Prediction, Reason } from "../metrics/prediction.ts";
+import { plainHyper } from "../model/kernels/index.ts";
+import { isClosed, type LatentModel, type LinearPart, type TrainedModel } from "../model/model.ts";
+import type { Predictor } from "../model/predictor.ts";
+
+/** Words of a row that are left out one by one. */
+const MOST_LEFT_OUT = 64;
+
+/** Shares of the entries of a row [entries] in the score of one of some labels. */
+type Shares = (label: number) => Float64Array;
+
+/** Adds to the labels of each row their reasons. */
+export async function explainRows(
+  predictor: Predictor,
+  model: TrainedModel,
+  features: SparseRows,
+  rows: readonly (readonly (Prediction & { id: number })[])[],
+  count: number,
+): Promise<void> {
+  for (const [row, labels] of rows.entries()) {
+    const ids = labels.map(({ id }) => id);
+    const reasons = await explainRow(predictor, model, features, row, ids, count);
+    labels.forEach((label, i) => {
+      label.reasons = reasons[i] as Reason[];
+    });
+  }
+}
+
+/** For each of the labels of a row its reasons: at most `count` for it and as many against it, greatest share first. */
+async function explainRow(
+  predictor: Predictor,
+  model: TrainedModel,
+  features: SparseRows,
+  row: number,
+  labels: readonly number[],
+  count: number,
+): Promise<Reason[][]> {
+  const one = selectFeatures(features, [row]);
+  const shares = linearShares(model, one) ?? (await leftOutShares(predictor, one, labels));
+  return labels.map((label) => {
+    const all = Array.from(shares(label), (share, entry) => ({ entry, share }))
+      .filter(({ share }) => share !== 0)
+      .sort((a, b) => b.share - a.share || a.entry - b.entry);
+    const speaking = all.filter(({ share }) => share > 0).slice(0, count);
+    const against = all.filter(({ share }) => share < 0).slice(-count);
+    return [...speaking, ...against].map(({ entry, share }) => ({
+      word: nameOf(model, one.columnIndex[entry] as number),
+      share,
+    }));
+  });
+}
+
+/** What a column is called: its term, its name, or its id. */
+function nameOf({ vectoriser, featureNames, columnIds }: TrainedModel, column: number): string {
+  return (vectoriser?.terms ?? featureNames)?.[column] ?? String(columnIds?.[column] ?? column);
+}
+
+/** Where the score is a sum over the features. */
+function linearShares(model: TrainedModel, one: SparseRows): Shares | undefined {
+  if (isClosed(model)) {
+    const { closed, labels, transform } = model;
+    return closed.form === "linear" ? closedShares(closed, labels, transform, one) : undefined;
+  }
+  return model.kernel === "linear" ? latentShares(model, one) : undefined;
+}
+
+function closedShares(
+  { columns, weights }: LinearPart,
+  labels: number,
+  transform: FeatureTransform,
+  one: SparseRows,
+): Shares {
+  const { columnIndex, values } = transformedRows(one, transform, 0, 1);
+  const place = new Map(Array.from(columns, (column, i) => [column, i]));
+  return (label) =>
+    Float64Array.from(columnIndex, (column, entry) => {
+      const at = place.get(column);
+      return at === undefined ? 0 : (values[entry] as number) * (weights[at * labels + label] as number);
+    });
+}
+
+function latentShares(model: LatentModel, one: SparseRows): Shares {
+  const { columnIndex, values } = transformedRows(one, model.transform, 0, 1);
+  const { factors, phi } = model;
+  const weights = Array.from(columnIndex, (column) => factorWeights(model, column));
+  return (label) =>
+    Float64Array.from(values, (value, entry) => {
+      const own = weights[entry] as ArrayLike<number>;
+      let product = 0;
+      for (let p = 0; p < factors; p++) product += (own[p] as number) * (phi[label * factors + p] as number);
+      return value * product;
+    });
+}
+
+/** What a feature brings to each latent function [P]. */
+function factorWeights(model: LatentModel, column: number): RealArray {
+  const { factors, inducingPoints, inducingInputs, mu, hyper } = model;
+  if (model.mean === "features") return mu.subarray(column * factors, (column + 1) * factors);
+  const [linear] = plainHyper(hyper);
+  const out = new Float64Array(factors);
+  for (let m = 0; m < inducingPoints; m++) {
+    const z = linear * (inducingInputs[column * inducingPoints + m] as number);
+    for (let p = 0; p < factors; p++) out[p] = (out[p] as number) + z * (mu[m * factors + p] as number);
+  }
+  return out;
+}
+
+/** The row as it is and without each of its weightiest entries, all scored. */
+async function leftOutShares(
+  predictor: Predictor,
+  one: SparseRows,
+  labels: readonly number[],
+): Promise<Shares> {
+  const { values } = transformedRows(one, predictor.frame.transform, 0, 1);
+  const entries = Array.from(values, (value, entry) => ({ entry, weight: Math.abs(value) }))
+    .sort((a, b) => b.weight - a.weight || a.entry - b.entry)
+    .slice(0, MOST_LEFT_OUT)
+    .map(({ entry }) => entry);
+  const k = predictor.frame.labels;
+  const scores = new Map(labels.map((label) => [label, new Float64Array(entries.length + 1)]));
+  for await (const { firstRow, rows, utility } of predictor.score(without(one, entries)))
+    for (const [label, own] of scores)
+      for (let i = 0; i < rows; i++) own[firstRow + i] = utility[i * k + label] as number;
+  return (label) => {
+    const [whole = 0, ...rest] = scores.get(label) ?? [];
+    const shares = new Float64Array(values.length);
+    entries.forEach((entry, i) => {
+      shares[entry] = whole - (rest[i] as number);
+    });
+    return shares;
+  };
+}
+
+/** A row, and under it the same row without each of these entries. */
+function without({ columns, columnIndex, values }: SparseRows, entries: readonly number[]): SparseRows {
+  const kept = entries.map((entry) => Array.from(columnIndex.keys()).filter((each) => each !== entry));
+  const all = [Array.from(columnIndex.keys()), ...kept];
+  const rowStart = Int32Array.of(0, ...all.map((_, row) => row));
+  let end = 0;
+  all.forEach((row, i) => {
+    end += row.length;
+    rowStart[i + 1] = end;
+  });
+  const order = all.flat();
+  return {
+    rows: all.length,
+    columns,
+    rowStart,
+    columnIndex: Int32Array.from(order, (entry) => columnIndex[entry] as number),
+    values: Float32Array.from(order, (entry) => values[entry] as number),
+  };
+}

@@ -1,0 +1,145 @@
+// Reasons: shares of a linear score add up to it, those of any other are what is missing without the word.
+
+import { describe, expect, test } from "vitest";
+import { type DataRow, readDataset } from "../../src/index.ts";
+import { type ClosedModel, isClosed, type LatentModel, type TrainedModel } from "../../src/model/model.ts";
+import { type LoadedModel, loadModel } from "../../src/predict/load.ts";
+import type { TrainOptions } from "../../src/train/options.ts";
+import { train } from "../../src/train/train.ts";
+import { randomNumbers } from "../support/numbers.ts";
+
+const WORDS = ["cat", "dog", "fish", "fur", "fins", "purring", "barking", "water", "wild", "tame"];
+const rows: DataRow[] = Array.from({ length: 60 }, (_, i) => ({
+  text: WORDS.filter((_, w) => (i * (w + 3) + w) % 4 < 2).join(" "),
+  labels: [`l${i % 5}`, `m${i % 3}`],
+}));
+const TEXT = "a wild cat purring in the water, fur and fins";
+const KNOWN = ["wild", "cat", "purring", "water", "fur", "fins"];
+
+async function trained(options: TrainOptions): Promise<TrainedModel> {
+  const { dataset } = await readDataset(rows);
+  return await train(dataset, {
+    factors: 4,
+    inducingPoints: 6,
+    rank: 6,
+    epochs: 20,
+    batch: 20,
+    calibration: false,
+    ...options,
+  });
+}
+
+/** The shares of all words for each label, by name. */
+async function sharesOf(model: LoadedModel, text: string): Promise<Map<string, Record<string, number>>> {
+  const found = await model.predict(text, { topK: 8, explain: 100 });
+  return new Map(
+    found.map(({ label, reasons = [] }) => [
+      label,
+      Object.fromEntries(reasons.map(({ word, share }) => [word, share])),
+    ]),
+  );
+}
+
+const sum = (shares: Record<string, number> = {}): number =>
+  Object.values(shares).reduce((total, share) => total + share, 0);
+
+/** Holds reasons of a linear score to what is left when the bias is taken off it. */
+async function expectSums(trainedModel: TrainedModel, biasOf: (label: number) => number): Promise<void> {
+  using model = await loadModel(trainedModel, { threads: 1 });
+  const shares = await sharesOf(model, TEXT);
+  for (const { label, id = 0, score = 0 } of await model.predict(TEXT, { topK: 8 })) {
+    expect(Object.keys(shares.get(label) ?? {}).sort()).toEqual([...KNOWN].sort());
+    expect(sum(shares.get(label)), label).toBeCloseTo(score - biasOf(id), 4);
+  }
+}
+
+describe("shares of a linear score add up to it", () => {
+  test.each(["features", "inducing"] as const)("mean through the %s", async (mean) => {
+    const model = (await trained({ likelihood: "bernoulli", mean })) as LatentModel;
+    await expectSums(model, (label) => model.bias[label] as number);
+  });
+
+  test("closed form", async () => {
+    const exact = (await trained({ likelihood: "gaussian", calibration: true })) as ClosedModel;
+    const columns = Int32Array.from({ length: exact.features }, (_, i) => i);
+    const weights = Float32Array.from(randomNumbers(exact.features * exact.labels, 3));
+    const model: ClosedModel = { ...exact, closed: { form: "linear", noise: 1, columns, weights } };
+    await expectSums(model, (label) => model.labelMean[label] as number);
+  });
+});
+
+describe("shares of any other score are what is missing without the word", () => {
+  test.each<TrainOptions>([
+    { likelihood: "gaussian", calibration: true },
+    { likelihood: "bernoulli", kernel: "se", mean: "inducing" },
+  ])("%o", async (options) => {
+    const model = await trained(options);
+    using loaded = await loadModel(model, { threads: 1 });
+    const shares = await sharesOf(loaded, TEXT);
+    const scores = async (text: string): Promise<Map<string, number>> =>
+      new Map((await loaded.predict(text, { topK: 8 })).map(({ label, score = 0 }) => [label, score]));
+    const whole = await scores(TEXT);
+    for (const word of KNOWN) {
+      const rest = await scores(TEXT.replace(word, ""));
+      for (const [label, score] of whole)
+        expect(shares.get(label)?.[word], `${word} for ${label}`).toBeCloseTo(
+          score - (rest.get(label) as number),
+          4,
+        );
+    }
+    expect(isClosed(model)).toBe(options.likelihood === "gaussian");
+  });
+});
+
+describe("reasons", () => {
+  test("point the right way", async () => {
+    const told: DataRow[] = [
+      { text: "a wild cat of the mountains", labels: ["animal"] },
+      { text: "a small wild bird", labels: ["animal"] },
+      { text: "a tall tree of the mountains", labels: ["plant"] },
+      { text: "a small tree with red flowers", labels: ["plant"] },
+    ];
+    const { dataset } = await readDataset(told);
+    for (const likelihood of ["bernoulli", "gaussian"] as const) {
+      const trainedModel = await train(dataset, { likelihood, factors: 4, epochs: 40, threads: 1 });
+      using model = await loadModel(trainedModel, { threads: 1 });
+      const found = await model.predict("wild tree", { explain: 1 });
+      for (const [label, words] of [
+        ["animal", ["wild", "tree"]],
+        ["plant", ["tree", "wild"]],
+      ] as const)
+        expect(found.find((each) => each.label === label)?.reasons?.map(({ word }) => word)).toEqual(words);
+    }
+  });
+
+  test("are so many for and so many against, greatest share first, and only where asked for", async () => {
+    using model = await loadModel(await trained({ likelihood: "bernoulli" }), { threads: 1 });
+    for (const { reasons = [] } of await model.predict(TEXT, { explain: 2 })) {
+      const signs = reasons.map(({ share }) => Math.sign(share));
+      expect(signs.filter((sign) => sign > 0).length).toBeLessThanOrEqual(2);
+      expect(signs.filter((sign) => sign < 0).length).toBeLessThanOrEqual(2);
+      expect(reasons.map(({ share }) => share)).toEqual(
+        reasons.map(({ share }) => share).sort((a, b) => b - a),
+      );
+    }
+    const plain = await model.predict(TEXT);
+    expect(plain[0]).not.toHaveProperty("reasons");
+    const [unknown] = await model.predict(["xyzzy"], { explain: 3 });
+    expect(unknown?.map(({ reasons }) => reasons)).toEqual(Array.from({ length: 5 }, () => []));
+    await expect(model.predict(TEXT, { explain: 0 })).rejects.toThrow("explain: found 0, expected a whole");
+  });
+
+  test("of a long row are sought among its weightiest features", async () => {
+    const wide = Array.from({ length: 40 }, (_, i) => ({
+      features: Object.fromEntries(Array.from({ length: 100 }, (_, d) => [`f${d}`, ((i + d) % 7) + d / 50])),
+      labels: [`l${i % 4}`],
+    }));
+    const { dataset } = await readDataset(wide);
+    const model = await train(dataset, { likelihood: "gaussian", kernel: "se" });
+    using loaded = await loadModel(model, { threads: 1 });
+    const [answer] = await loaded.predict(dataset.features, { explain: 200 });
+    const named = new Set(answer?.flatMap(({ reasons = [] }) => reasons.map(({ word }) => word)));
+    expect(named.size).toBeGreaterThan(32);
+    expect(named.size).toBeLessThanOrEqual(64);
+  });
+});
