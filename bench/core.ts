@@ -1,6 +1,6 @@
 // The numeric core beside its peers: products, factorisations, sparse products, SVD and quadrature.
 
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
@@ -23,7 +23,7 @@ import {
   truncatedSvd,
 } from "../src/core/index.ts";
 import { type BenchOptions, type Case, type Contender, clocked, clockedAsync, report } from "./harness.ts";
-import { loadPeer, type Python, startPython } from "./peers.ts";
+import { loadPeer, type Python, python, startPython, writeCsr } from "./peers.ts";
 import { randomMatrix, textLikeCsr } from "./problems.ts";
 
 interface Cores {
@@ -45,12 +45,6 @@ async function createCores(): Promise<Cores> {
 /** One contender for each of our cores. */
 function ours(cores: Cores, make: (core: Core) => () => unknown): Contender[] {
   return Object.entries(cores).map(([name, core]) => ({ name, run: clocked(make(core)) }));
-}
-
-function python(peer: Python | undefined, name: string, request: Record<string, unknown>): Contender[] {
-  return peer === undefined
-    ? []
-    : [{ name, run: async () => (await peer.call(request)).milliseconds as number }];
 }
 
 const dtype = (precision: Precision): string => (precision === "f32" ? "float32" : "float64");
@@ -237,9 +231,7 @@ async function sparseCases(
 ): Promise<Case[]> {
   const arrays = textLikeCsr(ROWS, COLUMNS, PER_ROW);
   const path = join(folder, "x");
-  writeFileSync(`${path}.start`, Buffer.from(arrays.rowStart.buffer));
-  writeFileSync(`${path}.column`, Buffer.from(arrays.columnIndex.buffer));
-  writeFileSync(`${path}.value`, Buffer.from(arrays.values.buffer));
+  writeCsr(path, arrays);
   const shape = { path, rows: ROWS, columns: COLUMNS };
   const sparse = new Map<Core, Csr>(Object.values(cores).map((core) => [core, csr(core, arrays)]));
   const flops = 2 * arrays.values.length * WIDTH;

@@ -1,6 +1,7 @@
 // npm run bench -- SUITE [--json] [--rounds N] [--only WORD]: measures, never asserts.
 
 import { accuracy } from "./accuracy.ts";
+import { closedBench } from "./closed.ts";
 import { coreBench } from "./core.ts";
 import { edgeBench } from "./edge.ts";
 import { gpuBench } from "./gpu.ts";
@@ -12,6 +13,7 @@ import { attackBench } from "./trust/attack.ts";
 const suites: Record<string, (options: BenchOptions) => Promise<void>> = {
   accuracy,
   core: coreBench,
+  "closed-form": closedBench,
   step: stepBench,
   edge: edgeBench,
   gpu: gpuBench,

@@ -6,6 +6,8 @@ import { createRequire } from "node:module";
 import { resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
+import type { Contender } from "./harness.ts";
+import type { CsrProblem } from "./problems.ts";
 
 const folder = resolve("node_modules/.cache/mlgpf/peers");
 
@@ -69,6 +71,24 @@ export interface Python {
   versions: string;
   /** Runs the named piece of work once and returns its milliseconds (or what else it reports). */
   call(request: Record<string, unknown>): Promise<Record<string, number>>;
+}
+
+/** A piece of its work as a contender; none where there is no Python. */
+export function python(
+  peer: Python | undefined,
+  name: string,
+  request: Record<string, unknown>,
+): Contender[] {
+  return peer === undefined
+    ? []
+    : [{ name, run: async () => (await peer.call(request)).milliseconds as number }];
+}
+
+/** Sparse rows in files that bench/peers.py reads. */
+export function writeCsr(path: string, { rowStart, columnIndex, values }: CsrProblem): void {
+  writeFileSync(`${path}.start`, Buffer.from(rowStart.buffer));
+  writeFileSync(`${path}.column`, Buffer.from(columnIndex.buffer));
+  writeFileSync(`${path}.value`, Buffer.from(values.buffer));
 }
 
 const CHECK =
