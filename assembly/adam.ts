@@ -47,27 +47,45 @@ function adamTask<T extends number>(frame: usize, task: i32): void {
   const whole = end - (end - begin) % lanes<T>();
   for (let i = begin; i < whole; i += lanes<T>()) {
     const g = v128.load(at<T>(f.gradient, i));
-    const m = v128.load(at<T>(f.first, i));
-    const v = v128.load(at<T>(f.second, i));
-    const p = v128.load(at<T>(f.parameter, i));
-    const finite = v128.eq<T>(v128.sub<T>(g, g), v128.splat<T>(0));
-    const m1 = moved<T>(m, g, f.beta1);
-    const v1 = moved<T>(v, v128.mul<T>(g, g), f.beta2);
-    const p1 = v128.add<T>(p, change<T>(m1, v1, f));
-    v128.store(at<T>(f.first, i), v128.bitselect(m1, m, finite));
-    v128.store(at<T>(f.second, i), v128.bitselect(v1, v, finite));
-    v128.store(at<T>(f.parameter, i), v128.bitselect(p1, p, finite));
+    moveVector<T>(at<T>(f.parameter, i), at<T>(f.first, i), at<T>(f.second, i), g, f.step, f.beta1, f.beta2, f.epsilon);
   }
   for (let i = whole; i < end; i++) {
     const g = load<T>(at<T>(f.gradient, i));
-    if (g - g != 0) continue;
-    const m1 = moved<T>(v128.load_splat<T>(at<T>(f.first, i)), v128.splat<T>(g), f.beta1);
-    const v1 = moved<T>(v128.load_splat<T>(at<T>(f.second, i)), v128.splat<T>(g * g), f.beta2);
-    const p1 = v128.add<T>(v128.load_splat<T>(at<T>(f.parameter, i)), change<T>(m1, v1, f));
-    store<T>(at<T>(f.first, i), v128.extract_lane<T>(m1, 0));
-    store<T>(at<T>(f.second, i), v128.extract_lane<T>(v1, 0));
-    store<T>(at<T>(f.parameter, i), v128.extract_lane<T>(p1, 0));
+    moveOne<T>(at<T>(f.parameter, i), at<T>(f.first, i), at<T>(f.second, i), g, f.step, f.beta1, f.beta2, f.epsilon);
   }
+}
+
+/** One step of as many parameters as a vector holds, at these addresses. */
+// @ts-ignore: decorator
+@inline
+export function moveVector<T extends number>(
+  parameter: usize, first: usize, second: usize, g: v128, step: f64, beta1: f64, beta2: f64, epsilon: f64,
+): void {
+  const m = v128.load(first);
+  const v = v128.load(second);
+  const p = v128.load(parameter);
+  const finite = v128.eq<T>(v128.sub<T>(g, g), v128.splat<T>(0));
+  const m1 = moved<T>(m, g, beta1);
+  const v1 = moved<T>(v, v128.mul<T>(g, g), beta2);
+  const p1 = v128.add<T>(p, change<T>(m1, v1, step, epsilon));
+  v128.store(first, v128.bitselect(m1, m, finite));
+  v128.store(second, v128.bitselect(v1, v, finite));
+  v128.store(parameter, v128.bitselect(p1, p, finite));
+}
+
+/** The same of one parameter. */
+// @ts-ignore: decorator
+@inline
+export function moveOne<T extends number>(
+  parameter: usize, first: usize, second: usize, g: T, step: f64, beta1: f64, beta2: f64, epsilon: f64,
+): void {
+  if (g - g != 0) return;
+  const m1 = moved<T>(v128.load_splat<T>(first), v128.splat<T>(g), beta1);
+  const v1 = moved<T>(v128.load_splat<T>(second), v128.splat<T>(g * g), beta2);
+  const p1 = v128.add<T>(v128.load_splat<T>(parameter), change<T>(m1, v1, step, epsilon));
+  store<T>(first, v128.extract_lane<T>(m1, 0));
+  store<T>(second, v128.extract_lane<T>(v1, 0));
+  store<T>(parameter, v128.extract_lane<T>(p1, 0));
 }
 
 // @ts-ignore: decorator
@@ -78,7 +96,7 @@ function moved<T extends number>(old: v128, value: v128, beta: f64): v128 {
 
 // @ts-ignore: decorator
 @inline
-function change<T extends number>(first: v128, second: v128, f: AdamFrame): v128 {
-  const root = v128.add<T>(v128.sqrt<T>(second), v128.splat<T>(<T>f.epsilon));
-  return v128.div<T>(v128.mul<T>(v128.splat<T>(<T>f.step), first), root);
+function change<T extends number>(first: v128, second: v128, step: f64, epsilon: f64): v128 {
+  const root = v128.add<T>(v128.sqrt<T>(second), v128.splat<T>(<T>epsilon));
+  return v128.div<T>(v128.mul<T>(v128.splat<T>(<T>step), first), root);
 }

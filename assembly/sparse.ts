@@ -25,7 +25,7 @@ class SparseFrame {
 }
 
 /** Vectors of one slab: as many sums as fit the registers beside the operands. */
-const SLAB_VECTORS: i32 = 8;
+export const SLAB_VECTORS: i32 = 8;
 const ROWS_A_TASK: i32 = 128;
 
 // @ts-ignore: decorator

@@ -3,6 +3,7 @@
 
 import type { RealArray } from "../core/matrix.ts";
 import type { Lists } from "../core/pattern.ts";
+import type { RowSchedule } from "../core/rowsteps.ts";
 import type { CovarianceTerms } from "../core/stationary.ts";
 
 /** A matrix on the device. Which one it is, only its backend knows. */
@@ -107,6 +108,22 @@ export interface AdamStep {
   epsilon?: number;
 }
 
+/**
+ * Steps of Adam on weights of features [D,P] with a prior that pulls them towards zero, of which a step touches only the rows
+ * of the features in its batch. The numbers are those of steps on all rows.
+ */
+export interface RowSteps {
+  /** Takes the batch of a step, counted from 0: its features' weights become what they are before that step. */
+  enter(rows: IndexTensor, step: number): void;
+  /** That step, with G = d bound / d m [B,P]. */
+  step(g: Tensor, step: number): void;
+  /** All weights and moments become what they are after so many steps. */
+  settle(steps: number): void;
+  /** The weights and moments were set to what they are after so many steps. */
+  restart(steps: number): void;
+  free(): void;
+}
+
 /** How factorisations went since the last time it was asked. */
 export interface FactorisationReport {
   /** Factorisations that went through only after their diagonal was raised. */
@@ -199,6 +216,14 @@ export interface Backend {
   /** The k greatest of each row, read back. NaN counts as the least. */
   topScores(scores: Tensor, k: number): Promise<TopScores>;
   adam(parameter: Tensor, gradient: Tensor, first: Tensor, second: Tensor, step: AdamStep): void;
+  /** Steps that touch few rows, where the backend has them; `inverse` [1,1] is 1 over the prior's variance. */
+  rowSteps?(
+    x: SparseTensor,
+    weights: Tensor,
+    moments: { first: Tensor; second: Tensor },
+    inverse: Tensor,
+    schedule: RowSchedule,
+  ): RowSteps;
   /** Starts what was enqueued, for a device that collects operations; called after each step. */
   flush?(): void;
   dispose(): void;

@@ -14,6 +14,7 @@ import {
   predictiveProbability,
   Quadrature,
 } from "../core/quadrature.ts";
+import { RowSteps as CoreRowSteps, type RowSchedule } from "../core/rowsteps.ts";
 import { topK } from "../core/select.ts";
 import type {
   AdamStep,
@@ -28,6 +29,7 @@ import type {
   ListedLikelihoodOutputs,
   PatternTensor,
   ProductOptions,
+  RowSteps,
   SparseTensor,
   SymmetricProductOptions,
   Tensor,
@@ -257,6 +259,23 @@ export class WasmBackend implements Backend {
 
   adam(parameter: Tensor, gradient: Tensor, first: Tensor, second: Tensor, step: AdamStep): void {
     adam(m(parameter), m(gradient), { first: m(first), second: m(second) }, step);
+  }
+  rowSteps(
+    data: SparseTensor,
+    weights: Tensor,
+    moments: { first: Tensor; second: Tensor },
+    inverse: Tensor,
+    schedule: RowSchedule,
+  ): RowSteps {
+    const state = { first: m(moments.first), second: m(moments.second) };
+    const steps = new CoreRowSteps(x(data), m(weights), state, m(inverse), schedule);
+    return {
+      enter: (rows, step) => steps.enter(list(rows), step),
+      step: (g, step) => steps.step(m(g), step),
+      settle: (count) => steps.settle(count),
+      restart: (count) => steps.restart(count),
+      free: () => steps.free(),
+    };
   }
   dispose(): void {
     for (const quadrature of this.#quadratures.values()) quadrature.free();

@@ -11,7 +11,7 @@ export interface AdamState {
   second: Matrix;
 }
 
-/** Of one step of Adam; beta1, beta2 and epsilon are 0.9, 0.999 and 1e-8 if not given. */
+/** Of one step of Adam; beta1, beta2 and epsilon are those of `ADAM` if not given. */
 export interface AdamOptions {
   /** Step length. */
   rate: number;
@@ -31,27 +31,37 @@ function power(beta: number, n: number): number {
   return result;
 }
 
-/** One step up the gradient. Where the gradient is not finite nothing moves. */
-export function adam(parameter: Matrix, gradient: Matrix, state: AdamState, options: AdamOptions): void {
-  const { rate, step, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8 } = options;
+/** Adam's constants. */
+export const ADAM = { beta1: 0.9, beta2: 0.999, epsilon: 1e-8 } as const;
+
+/** A step's length and epsilon with Adam's corrections for moments that began at zero. */
+export function correctedStep(options: AdamOptions): { length: number; epsilon: number } {
+  const { rate, step, beta1 = ADAM.beta1, beta2 = ADAM.beta2, epsilon = ADAM.epsilon } = options;
   finiteNumber("rate", rate);
   wholeNumber("step", step, 1);
+  const correction = Math.sqrt(1 - power(beta2, step));
+  return { length: (rate * correction) / (1 - power(beta1, step)), epsilon: epsilon * correction };
+}
+
+/** One step up the gradient. Where the gradient is not finite nothing moves. */
+export function adam(parameter: Matrix, gradient: Matrix, state: AdamState, options: AdamOptions): void {
+  const { beta1 = ADAM.beta1, beta2 = ADAM.beta2 } = options;
+  const { length, epsilon } = correctedStep(options);
   alike({ parameter, gradient, first: state.first, second: state.second });
   for (const [name, value] of Object.entries({ parameter, gradient, ...state })) {
     hasShape(name, value, parameter.rows, parameter.columns);
     if (!value.contiguous)
       throw new ArgumentError(name, "found rows with gaps between them, expected a contiguous matrix");
   }
-  const correction = Math.sqrt(1 - power(beta2, step));
   parameter.core.kernels[parameter.precision].adam(
     parameter.rows * parameter.columns,
     parameter.address,
     gradient.address,
     state.first.address,
     state.second.address,
-    (rate * correction) / (1 - power(beta1, step)),
+    length,
     beta1,
     beta2,
-    epsilon * correction,
+    epsilon,
   );
 }

@@ -18,6 +18,7 @@ export { type Lists, Pattern, patternTimes, patternTransposeTimes, sampledProduc
 export type { WorkOptions } from "./progress.ts";
 export * from "./quadrature.ts";
 export * from "./random.ts";
+export { type RowSchedule, RowSteps } from "./rowsteps.ts";
 export * from "./select.ts";
 export {
   type LeadingEigen,

@@ -16,6 +16,11 @@ export interface BoundOptions {
   /** Whether Z and the kernel's hyper-parameters are learned; without either, the gradients by Kz and Kx are not needed. */
   learnInducing: boolean;
   learnHyper: boolean;
+  /**
+   * Whether the KL will be asked for; the steps themselves do not need it.
+   * @default yes
+   */
+  valueWanted?: boolean;
 }
 
 export interface BoundValue {
@@ -33,15 +38,23 @@ export class Bound {
   readonly #floor: Tensor;
   readonly #backend: Backend;
   readonly #shape: ModelShape;
+  readonly #meanGradient: boolean;
 
-  constructor(backend: Backend, shape: ModelShape, basisGram?: Tensor) {
+  /** Without `meanGradient` the one by mu is left to whoever has dMean: gradient.mu has no elements. */
+  constructor(backend: Backend, shape: ModelShape, basisGram?: Tensor, meanGradient = true) {
     this.#backend = backend;
     this.#shape = shape;
-    this.gradient = allocateParameters(backend, shape);
+    this.#meanGradient = meanGradient;
+    this.gradient = allocateParameters(backend, shape, meanGradient ? undefined : "mu");
     this.latent = new Latent(backend, shape, basisGram);
     this.#data = new DataTerm(backend, shape);
     this.#sigma = backend.tensor(this.gradient.logSigma.rows, this.gradient.logSigma.columns);
     this.#floor = backend.tensor(1, 1, [shape.floor]);
+  }
+
+  /** G = d bound / d m [B,P] of the last batch. */
+  get dMean(): Tensor {
+    return this.#data.dMean;
   }
 
   /** The latent functions' parameters, with sigma itself. */
@@ -62,7 +75,7 @@ export class Bound {
     latent.ofBatch(own, batch);
     latent.forwardMean(own, batch);
     latent.forwardVariance(batch);
-    latent.divergence(own);
+    latent.divergence(own, options.learnHyper || options.valueWanted !== false);
 
     if (areListed(batch.labels)) data.overListedLabels(batch.labels, latent, parameters, gradient, scale);
     else data.overAllLabels(batch.labels, latent, parameters, gradient, scale);
@@ -74,7 +87,7 @@ export class Bound {
   #wanted({ learnInducing, learnHyper }: BoundOptions): LatentGradient {
     const { mu, logSigma, hyper, inducingInputs } = this.gradient;
     return {
-      mu,
+      ...(this.#meanGradient ? { mu } : {}),
       sigma: logSigma,
       ...(learnInducing || learnHyper ? { hyper } : {}),
       ...(learnInducing ? { inducingInputs } : {}),
@@ -89,7 +102,7 @@ export class Bound {
     backend.combine("multiply", logSigma, this.#sigma, logSigma);
   }
 
-  /** The terms of the bound at the last batch. */
+  /** The terms of the bound at the last batch; the KL is the last one that was wanted. */
   async value(): Promise<BoundValue> {
     // All reads are asked for before the first is waited for: one journey to the device.
     const [losses, divergence] = await Promise.all([

@@ -26,7 +26,7 @@ export interface LatentParameters {
 
 /** Where the gradients go; what is not asked for is not computed. */
 export interface LatentGradient {
-  mu: Tensor;
+  mu?: Tensor;
   sigma: Tensor;
   hyper?: Tensor;
   inducingInputs?: Tensor;
@@ -91,10 +91,10 @@ export class Latent {
     this.#posterior.forward(this.covariances.kx, this.covariances.kxx);
   }
 
-  /** The terms of the KL. */
-  divergence({ mu, sigma }: LatentParameters): void {
+  /** What the gradients need of the KL and, where its value is wanted, its terms. */
+  divergence({ mu, sigma }: LatentParameters, valueWanted = true): void {
     this.#posterior.divergence(sigma);
-    this.#mean.divergence(mu);
+    this.#mean.divergence(mu, valueWanted);
   }
 
   /** sum_p KL_p, as divergence() computed it. */
@@ -116,7 +116,7 @@ export class Latent {
     gradient: LatentGradient,
   ): void {
     const { mu, sigma } = parameters;
-    this.#mean.gradient(mu, batch, dMean, klWeight, gradient.mu);
+    if (gradient.mu) this.#mean.gradient(mu, batch, dMean, klWeight, gradient.mu);
     if (gradient.hyper === undefined) {
       this.#posterior.backward(dVariance, sigma, klWeight, gradient.sigma, undefined, undefined);
       return;

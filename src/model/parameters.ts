@@ -38,10 +38,11 @@ export function parameterSizes(shape: ModelShape): Record<ParameterName, [number
   };
 }
 
-/** A tensor of zeros for each parameter. */
-export function allocateParameters(backend: Backend, shape: ModelShape): Parameters {
+/** A tensor of zeros for each parameter; that of `without` has no elements. */
+export function allocateParameters(backend: Backend, shape: ModelShape, without?: ParameterName): Parameters {
   const sizes = parameterSizes(shape);
-  const make = (name: ParameterName): Tensor => backend.tensor(...sizes[name]);
+  const make = (name: ParameterName): Tensor =>
+    name === without ? backend.tensor(0, 0) : backend.tensor(...sizes[name]);
   return {
     inducingInputs: make("inducingInputs"),
     mu: make("mu"),

@@ -9,6 +9,8 @@ import type { Session } from "./session.ts";
 import type { Trainer } from "./trainer.ts";
 
 const REPORT_MILLISECONDS = 400;
+/** Weights of the mean that a report may look at without being felt; with more of them, reports are as much rarer. */
+const REPORT_WEIGHTS = 4e6;
 const VALIDATIONS = 10;
 /** Where they decide when to stop. */
 const DECIDING_VALIDATIONS = 20;
@@ -25,6 +27,10 @@ export async function runSteps(
   const validateEvery = Math.ceil(trainer.steps / (early ? DECIDING_VALIDATIONS : VALIDATIONS));
   const saveEvery = 1000 * run.checkpointSeconds;
   let reported = Number.NEGATIVE_INFINITY;
+  const weights = shape.mean === "features" ? shape.features * shape.factors : 0;
+  const pause = REPORT_MILLISECONDS * Math.max(1, weights / REPORT_WEIGHTS);
+  let now = begin;
+  let breathed = begin;
   let saved = begin;
   let validation: Record<string, number> | undefined;
   const save = async (): Promise<void> => {
@@ -41,25 +47,29 @@ export async function runSteps(
   };
   let last = trainer.step >= trainer.steps;
   while (!last) {
-    session.advance();
+    last = trainer.step + 1 >= trainer.steps;
+    const validating = run.validation !== undefined && (last || (trainer.step + 1) % validateEvery === 0);
+    const reporting = now - reported >= pause || validating || last;
+    if (reporting) reported = now;
+    session.advance(reporting || run.onStep !== undefined);
     if (run.onStep) run.onStep(await stepValue(trainer, shape));
-    last = trainer.step >= trainer.steps;
-    if (run.validation && (trainer.step % validateEvery === 0 || last)) {
+    if (run.validation && validating) {
       validation = await session.validate(run.validation, last);
       last ||= early?.done === true;
     }
     await session.keepUp();
-    const now = performance.now();
-    if (now - reported < REPORT_MILLISECONDS && !last) continue;
-    reported = now;
-    const report = stepProgress(trainer, shape, (now - begin) / 1000, firstStep, validation);
-    report.catch(() => {}); // met where it is waited for
-    if (coming) await tell(coming);
-    coming = report;
-    if (device.backend.onCore || last) {
-      await tell(report);
-      coming = undefined;
-    }
+    now = performance.now();
+    if (reporting) {
+      const report = stepProgress(trainer, shape, (now - begin) / 1000, firstStep, validation);
+      report.catch(() => {}); // met where it is waited for
+      if (coming) await tell(coming);
+      coming = report;
+      if (device.backend.onCore || last) {
+        await tell(report);
+        coming = undefined;
+      }
+    } else if (now - breathed < REPORT_MILLISECONDS) continue;
+    breathed = now;
     await new Promise<void>((resolve) => setTimeout(resolve, 0));
     if (run.signal?.aborted && !last) {
       if (run.onCheckpoint) await save();

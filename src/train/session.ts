@@ -80,8 +80,10 @@ export class Session {
     return this.early ? this.early.addTo(state) : state;
   }
 
-  advance(): void {
-    this.trainer.advance();
+  /** One step; `valueWanted` is whether the bound's value will be asked for. */
+  advance(valueWanted: boolean): void {
+    // A GPU's step repeats the one before it, and the value costs little there.
+    this.trainer.advance(valueWanted || !this.device.backend.onCore);
     this.device.backend.flush?.();
   }
 

@@ -21,7 +21,7 @@ import { BatchOrder, presentLabels, sampledLabels } from "./batches.ts";
 import { CHECKPOINT, type SavedTensor, type TrainingState } from "./checkpoint.ts";
 import { CoordinateSteps, inverseRoot, needsCoordinates } from "./coordinates.ts";
 import type { FullTrainOptions } from "./options.ts";
-import { cosineDecay, warmUp } from "./schedule.ts";
+import { hasRowSteps, klWeightAt, MeanRowSteps, rateAt } from "./rowsteps.ts";
 
 /** The data of a training, on the device. */
 export interface TrainingData {
@@ -43,15 +43,16 @@ const named = (kind: string, parameters: Parameters): [string, Tensor][] =>
   parameterNames.map((name) => [`${kind}.${name}`, parameters[name]]);
 
 export class Trainer {
-  readonly parameters: Parameters;
   readonly steps: number;
   step = 0;
   /** How often a factorisation needed its diagonal raised. */
   raised = 0;
+  readonly #parameters: Parameters;
   readonly #first: Parameters;
   readonly #second: Parameters;
   readonly #bound: Bound;
   readonly #coordinates: CoordinateSteps | undefined;
+  readonly #rowSteps: MeanRowSteps | undefined;
   readonly #order: BatchOrder;
   readonly #learned: ParameterName[];
   readonly #rows: IndexTensor;
@@ -62,6 +63,8 @@ export class Trainer {
   readonly #shape: ModelShape;
   readonly #options: FullTrainOptions;
   readonly #data: TrainingData;
+  /** Whether the last step's KL was computed. */
+  #valued = true;
 
   constructor(
     backend: Backend,
@@ -75,20 +78,38 @@ export class Trainer {
     this.#shape = shape;
     this.#options = options;
     this.#data = data;
-    this.parameters = allocateParameters(backend, shape);
+    this.#parameters = allocateParameters(backend, shape);
     this.#first = allocateParameters(backend, shape);
     this.#second = allocateParameters(backend, shape);
-    this.#bound = new Bound(backend, shape, data.basisGram);
-    this.#coordinates = needsCoordinates(shape) ? new CoordinateSteps(backend, shape) : undefined;
-    this.#order = new BatchOrder(core, shape.points, shape.batch, options.seed);
     this.steps = Math.max(1, Math.round((options.epochs * shape.points) / shape.batch));
+    const byRows = hasRowSteps(backend, shape, options);
+    this.#bound = new Bound(backend, shape, data.basisGram, !byRows);
+    this.#coordinates = needsCoordinates(shape) ? new CoordinateSteps(backend, shape) : undefined;
+    const moments = { first: this.#first, second: this.#second };
+    this.#rowSteps = byRows
+      ? new MeanRowSteps(backend, data.x, this.#parameters, moments, options, this.steps)
+      : undefined;
+    this.#order = new BatchOrder(core, shape.points, shape.batch, options.seed);
     this.#learned = parameterNames.filter(
       (name) =>
-        !(name === "inducingInputs" && options.fixedInducing) && !(name === "hyper" && options.fixedKernel),
+        !(name === "inducingInputs" && options.fixedInducing) &&
+        !(name === "hyper" && options.fixedKernel) &&
+        !(name === "mu" && byRows),
     );
     this.#rows = backend.indices(shape.batch);
     this.#squares = backend.tensor(shape.batch, 1);
     this.#projected = shape.inducing === "subspace" ? backend.tensor(shape.batch, shape.rank) : undefined;
+  }
+
+  /** The parameters as they are after the steps that were taken. */
+  get parameters(): Parameters {
+    this.#settle();
+    return this.#parameters;
+  }
+
+  /** Takes the steps that weights missed whose features were in no batch: takes time, and changes nothing to come. */
+  #settle(): void {
+    this.#rowSteps?.settle(this.step);
   }
 
   /** Chooses the coordinates of the mean, where the kernel needs some, by what the first batches show. */
@@ -114,29 +135,33 @@ export class Trainer {
     backend.free(moments);
   }
 
-  /** One step up the bound. */
-  advance(): void {
+  /** One step up the bound; `valueWanted` is whether value() will be asked for. */
+  advance(valueWanted = true): void {
     const backend = this.#backend;
-    const { learningRate } = this.#options;
     const { batch, extras } = this.#batch(this.step);
-    this.#evaluate(batch);
-    const step = { rate: learningRate * cosineDecay(this.step, this.steps), step: this.step + 1 };
-    const { gradient } = this.#bound;
+    if (valueWanted) this.#settle();
+    this.#rowSteps?.enter(this.#rows, this.step);
+    this.#evaluate(batch, valueWanted);
+    const { gradient, dMean } = this.#bound;
+    this.#rowSteps?.step(dMean, this.step);
+    const step = { rate: rateAt(this.step, this.steps, this.#options), step: this.step + 1 };
     for (const name of this.#learned) {
       const way = name === "mu" && this.#coordinates ? this.#coordinates : backend;
-      way.adam(this.parameters[name], gradient[name], this.#first[name], this.#second[name], step);
+      way.adam(this.#parameters[name], gradient[name], this.#first[name], this.#second[name], step);
     }
     backend.free(...extras);
     this.step++;
   }
 
-  #evaluate(batch: LabelledBatch): void {
-    const { fixedInducing, fixedKernel, klStart, klWeight, klWarmup } = this.#options;
+  #evaluate(batch: LabelledBatch, valueWanted: boolean): void {
+    const { fixedInducing, fixedKernel } = this.#options;
+    this.#valued = valueWanted;
     try {
-      this.#bound.evaluate(this.parameters, batch, {
-        klWeight: warmUp(this.step, this.steps, klStart, klWeight, klWarmup),
+      this.#bound.evaluate(this.#parameters, batch, {
+        klWeight: klWeightAt(this.step, this.steps, this.#options),
         learnInducing: !fixedInducing,
         learnHyper: !fixedKernel,
+        valueWanted,
       });
     } catch (error) {
       throw error instanceof NotFiniteError ? this.#wentWrong("NaN or Infinity") : error;
@@ -151,6 +176,7 @@ export class Trainer {
 
   /** A state that is worth keeping; refuses one with numbers that have run away. */
   async soundState(): Promise<TrainingState> {
+    await this.#countRaised();
     const state = await this.state();
     for (const [name, { values }] of state.tensors)
       if (!values.every(Number.isFinite)) throw this.#wentWrong(`NaN or Infinity in ${name}`);
@@ -236,12 +262,14 @@ export class Trainer {
       throw new FormatError(file, `raised ${shownJson(raised)}`, "a whole number");
     this.#write(this.#tensors(), tensors, file);
     this.step = step;
+    this.#rowSteps?.restart(step);
     this.raised = raised as number;
   }
 
   /** Sets the parameters alone to those saved as `kind`. */
   setParameters(tensors: TrainingState["tensors"], kind: string, file?: string): void {
     this.#write(named(kind, this.parameters), tensors, file);
+    this.#rowSteps?.restart(this.step);
   }
 
   #write(entries: [string, Tensor][], saved: TrainingState["tensors"], file = CHECKPOINT): void {
@@ -256,15 +284,20 @@ export class Trainer {
     }
   }
 
-  /** Terms of the bound at the last step's batch. Refuses numbers that have gone wrong, so that none is ever saved. */
-  async value(): Promise<BoundValue> {
-    const [{ raised, failed }, value, hyper] = await Promise.all([
-      this.#backend.factorisationReport(),
-      this.#bound.value(),
-      this.#backend.read(this.parameters.hyper),
-    ]);
+  async #countRaised(): Promise<void> {
+    const { raised, failed } = await this.#backend.factorisationReport();
     this.raised += raised;
     if (failed >= 0) throw this.#wentWrong(`a C of factor ${failed} that is not positive definite`);
+  }
+
+  /** Terms of the bound at the last step's batch, if they were wanted. Refuses numbers that have gone wrong, so that none is ever saved. */
+  async value(): Promise<BoundValue> {
+    if (!this.#valued) throw new Error(`found no KL of step ${this.step}, expected one that was wanted`);
+    const [value, hyper] = await Promise.all([
+      this.#bound.value(),
+      this.#backend.read(this.#parameters.hyper),
+      this.#countRaised(),
+    ]);
     const bound = value.dataTerm - value.divergence;
     if (!Number.isFinite(bound)) throw this.#wentWrong(`a bound of ${bound}`);
     const wild = hyperFault(hyper);
@@ -276,7 +309,8 @@ export class Trainer {
     const backend = this.#backend;
     this.#bound.free();
     this.#coordinates?.free();
-    for (const parameters of [this.parameters, this.#first, this.#second])
+    this.#rowSteps?.free();
+    for (const parameters of [this.#parameters, this.#first, this.#second])
       freeParameters(backend, parameters);
     backend.free(this.#rows, this.#squares, ...(this.#projected ? [this.#projected] : []));
   }

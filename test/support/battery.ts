@@ -40,6 +40,7 @@ import {
   predictiveProbability,
   Quadrature,
   type RealArray,
+  RowSteps,
   rowSquares,
   rowSums,
   sampledProducts,
@@ -127,10 +128,34 @@ function denseOutputs(core: Core, precision: Precision): Output[] {
     const state = { first: make(150, 301), second: make(150, 301) };
     for (let step = 1; step <= 3; step++) adam(a, given(150, 301, 20 + step), state, { rate: 0.01, step });
     put(a);
+    outputs.push(...rowStepOutputs(core, precision));
     put(fillUniform(make(1, 1001), { seed: 2 ** 45 + 1, stream: 5 }));
     put(fillNormal(make(1, 1001), { seed: 3, stream: 6 }));
     outputs.push(...likelihoodOutputs(core, precision));
     return outputs;
+  });
+}
+
+function rowStepOutputs(core: Core, precision: Precision): Output[] {
+  return scoped((scope) => {
+    const make = (rows: number, seed: number) =>
+      scope.keep(matrix(core, rows, 37, precision)).set(randomNumbers(rows * 37, seed));
+    const rowStart = [0, 1, 2, 3, 4, 5, 6].map((row) => 5 * row);
+    const columnIndex = Array.from({ length: 30 }, (_, e) => (7 * e) % 40);
+    const values = randomNumbers(30, 31);
+    const x = scope.keep(csr(core, { rows: 6, columns: 40, rowStart, columnIndex, values }, precision));
+    const [weights, first, second, g] = [make(40, 32), make(40, 33), make(40, 34), make(3, 35)];
+    map("square", second, second);
+    const inverse = scope.keep(matrixFrom(core, 1, 1, [0.8], precision));
+    const schedule = { steps: 4, at: (step: number) => ({ rate: 0.01 / (step + 1), pull: step }) };
+    const steps = scope.keep(new RowSteps(x, weights, { first, second }, inverse, schedule));
+    const rows = scope.keep(integers(core, 3));
+    for (let step = 0; step < 4; step++) {
+      steps.enter(rows.set([step, step + 1, step + 2]), step);
+      steps.step(g, step);
+    }
+    steps.settle(4);
+    return [weights, first, second].map((each) => each.toArray());
   });
 }
 

@@ -10,8 +10,8 @@ export interface MeanFunction {
   forward(mu: Tensor, batch: Batch, out: Tensor): void;
   /** Twice the mean's part of the KL, over all factors [1,1]. */
   readonly quadratic: Tensor;
-  /** Computes it. */
-  divergence(mu: Tensor): void;
+  /** What the gradient needs of the KL and, where it is wanted, that term. */
+  divergence(mu: Tensor, valueWanted: boolean): void;
   /** out = d bound / d mu, from G = d bound / d m and the weight of the KL; after divergence(). */
   gradient(mu: Tensor, batch: Batch, g: Tensor, klWeight: number, out: Tensor): void;
   /** The mean's part of the gradients by Kz and Kx; dKz and dKx are set. */

@@ -1,0 +1,203 @@
+// Adam on a weight for every feature and factor [D,P], where a step touches only the rows of features that its batch has. The
+// other rows miss steps, in which the prior would have pulled at them and their moments decayed; they take those when
+// they are next looked at. The numbers are those of the dense step, bit by bit (assembly/rowadam.ts).
+
+import { ADAM, type AdamOptions, type AdamState, correctedStep } from "./adam.ts";
+import { wholeNumber } from "./check.ts";
+import type { Csr } from "./csr.ts";
+import { ArgumentError } from "./errors.ts";
+import { type Integers, integers, type Matrix, matrix } from "./matrix.ts";
+import { alike, hasShape } from "./shapes.ts";
+
+/** How a training's steps go, counted from 0. */
+export interface RowSchedule {
+  steps: number;
+  /** Adam's rate, and how much the prior counts. */
+  at(step: number): { rate: AdamOptions["rate"]; pull: number };
+}
+
+/** Columns that a row of weights may have: its gradient lies in a thread's scratch memory. */
+const MOST_COLUMNS = 40_000;
+
+/** A batch by features: which they are, and for each its entries: the point in the batch, the place in X. */
+interface BatchLists {
+  feature: Integers;
+  start: Integers;
+  point: Integers;
+  entry: Integers;
+}
+
+/** Steps that touch the rows of a batch's features. */
+export class RowSteps {
+  readonly #x: Csr;
+  readonly #weights: Matrix;
+  readonly #state: AdamState;
+  /** 1 / a [1,1], which stays as it is. */
+  readonly #inverse: Matrix;
+  /** -pull, length and epsilon of each step [steps,3] */
+  readonly #schedule: Matrix;
+  /** Steps that each row has taken. */
+  readonly #taken: Integers;
+  #lists: BatchLists | undefined;
+  #features = 0;
+  /** Where a feature stands in the list, valid if `#seen` is the batch's number. */
+  readonly #place: Int32Array;
+  readonly #seen: Int32Array;
+  #batches = 0;
+  /** Whether rows may have missed a step. */
+  #behind = false;
+
+  constructor(x: Csr, weights: Matrix, state: AdamState, inverse: Matrix, schedule: RowSchedule) {
+    const { core } = x;
+    wholeNumber("columns", weights.columns, 0, MOST_COLUMNS);
+    alike({ x: x.value, weights, first: state.first, second: state.second, inverse });
+    hasShape("inverse", inverse, 1, 1);
+    for (const [name, value] of Object.entries({ weights, ...state })) {
+      hasShape(name, value, x.columns, weights.columns);
+      if (!value.contiguous)
+        throw new ArgumentError(name, "found rows with gaps between them, expected a contiguous matrix");
+    }
+    this.#x = x;
+    this.#weights = weights;
+    this.#state = state;
+    this.#inverse = inverse;
+    this.#schedule = matrix(core, schedule.steps, 3, "f64");
+    const table = this.#schedule.view();
+    for (let step = 0; step < schedule.steps; step++) {
+      const { rate, pull } = schedule.at(step);
+      const { length, epsilon } = correctedStep({ rate, step: step + 1 });
+      table.set([-pull, length, epsilon], 3 * step);
+    }
+    this.#taken = integers(core, x.columns);
+    this.#place = new Int32Array(x.columns);
+    this.#seen = new Int32Array(x.columns);
+  }
+
+  /** Takes the batch of a step: its features' weights become what they are before that step. */
+  enter(rows: Integers, step: number): void {
+    wholeNumber("step", step, 0, this.#schedule.rows - 1);
+    this.#list(rows);
+    const { feature } = this.#lists as BatchLists;
+    this.#catchUp(this.#features, feature.address, step);
+  }
+
+  /** The step of the batch that was entered, with G [B,P]. */
+  step(g: Matrix, step: number): void {
+    const { feature, start, point, entry } = this.#lists as BatchLists;
+    const { core, precision } = this.#weights;
+    core.kernels[precision].adamListed(
+      ...this.#common(this.#features, feature.address, step + 1),
+      start.address,
+      point.address,
+      entry.address,
+      this.#x.value.address,
+      g.address,
+      g.stride,
+    );
+    this.#behind = true;
+  }
+
+  /** All weights and moments become what they are after so many steps. */
+  settle(steps: number): void {
+    if (this.#behind) this.#catchUp(this.#weights.rows, 0, steps);
+    this.#behind = false;
+  }
+
+  /** The weights and moments were set to what they are after so many steps. */
+  restart(steps: number): void {
+    this.#taken.view().fill(steps);
+    this.#behind = false;
+  }
+
+  #catchUp(count: number, rows: number, steps: number): void {
+    const { core, precision } = this.#weights;
+    core.kernels[precision].adamCatchUp(...this.#common(count, rows, steps));
+  }
+
+  #common(count: number, rows: number, steps: number) {
+    const { first, second } = this.#state;
+    return [
+      count,
+      rows,
+      this.#weights.columns,
+      this.#weights.address,
+      first.address,
+      second.address,
+      this.#taken.address,
+      steps,
+      this.#schedule.address,
+      this.#inverse.address,
+      ADAM.beta1,
+      ADAM.beta2,
+    ] as const;
+  }
+
+  /** Lists the batch by features, in the order in which they first appear; a feature's entries in the order of the points. */
+  #list(rows: Integers): void {
+    const lists = this.#room(rows);
+    const [begins, columns, points] = [this.#x.start.view(), this.#x.column.view(), rows.view()];
+    const [feature, start] = [lists.feature.view(), lists.start.view()];
+    const [place, seen] = [this.#place, this.#seen];
+    const batch = ++this.#batches;
+    let features = 0;
+    start.fill(0);
+    // How many entries each feature has, one place on; then where each begins, one place on; then they move into place.
+    for (const row of points) {
+      for (let e = begins[row] as number; e < (begins[row + 1] as number); e++) {
+        const column = columns[e] as number;
+        if (seen[column] !== batch) {
+          seen[column] = batch;
+          feature[features] = column;
+          place[column] = features++;
+        }
+        const to = (place[column] as number) + 2;
+        start[to] = (start[to] as number) + 1;
+      }
+    }
+    for (let f = 2; f < features + 2; f++) start[f] = (start[f] as number) + (start[f - 1] as number);
+    const [point, entry] = [lists.point.view(), lists.entry.view()];
+    for (let i = 0; i < points.length; i++) {
+      const row = points[i] as number;
+      for (let e = begins[row] as number; e < (begins[row + 1] as number); e++) {
+        const at = (place[columns[e] as number] as number) + 1;
+        const to = start[at] as number;
+        start[at] = to + 1;
+        point[to] = i;
+        entry[to] = e;
+      }
+    }
+    this.#features = features;
+  }
+
+  /** Lists that hold the entries of these rows. */
+  #room(rows: Integers): BatchLists {
+    const begins = this.#x.start.view();
+    let entries = 0;
+    for (const row of rows.view()) {
+      wholeNumber("rows", row, 0, this.#x.rows - 1);
+      entries += (begins[row + 1] as number) - (begins[row] as number);
+    }
+    if (this.#lists && this.#lists.point.length >= entries) return this.#lists;
+    this.#freeLists();
+    const most = Math.ceil(1.25 * entries);
+    const { core } = this.#x;
+    this.#lists = {
+      feature: integers(core, most),
+      start: integers(core, most + 2),
+      point: integers(core, most),
+      entry: integers(core, most),
+    };
+    return this.#lists;
+  }
+
+  #freeLists(): void {
+    for (const list of Object.values(this.#lists ?? {})) list.free();
+    this.#lists = undefined;
+  }
+
+  free(): void {
+    this.#freeLists();
+    this.#schedule.free();
+    this.#taken.free();
+  }
+}
