@@ -2,6 +2,7 @@
 // which the training goes on to the same bytes.
 
 import { type Dataset, readDataset, selectRows, splitRows } from "../../src/data/index.ts";
+import { joined } from "../../src/io/safetensors.ts";
 import { modelToBytes } from "../../src/model/file.ts";
 import { type RunOptions, train } from "../../src/train/train.ts";
 import {
@@ -82,8 +83,8 @@ async function run({ training, validation, settings }: Task): Promise<void> {
     device,
     signal,
     checkpointSeconds: NEVER,
-    onCheckpoint: (bytes) => {
-      checkpoint = bytes;
+    onCheckpoint: (chunks) => {
+      checkpoint = joined(chunks);
     },
     onProgress: (progress) => scope.postMessage({ kind: "progress", progress }),
     ...(validation ? { validation } : {}),

@@ -41,10 +41,10 @@ export class CheckpointFile {
   }
 
   /** Keeps a state. One that cannot be kept is said, and does not end the training. */
-  async write(bytes: Uint8Array): Promise<void> {
+  async write(chunks: readonly Uint8Array[]): Promise<void> {
     try {
       if (this.#path === undefined) await this.#moveOther();
-      const { path, problem } = await writeSomewhere(this.#path ?? this.#asked, bytes);
+      const { path, problem } = await writeSomewhere(this.#path ?? this.#asked, chunks);
       if (problem) this.#screen.say(`${problem.message}; the checkpoint is in ${path}`);
       this.#path = path;
       this.#kept.add(path);

@@ -5,7 +5,7 @@ import { homedir, tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import process from "node:process";
 import { FileError } from "../io/errors.ts";
-import { writeAtomically } from "../io/files.ts";
+import { type Content, writeAtomically } from "../io/files.ts";
 
 /** The path itself where nothing has it, or else with a number after it: `model.checkpoint.1`. */
 export function freeName(path: string): string {
@@ -20,15 +20,15 @@ export interface Written {
 }
 
 /** Writes to the path or, if that fails, to the current, the home or the temporary folder. */
-export async function writeSomewhere(path: string, bytes: Uint8Array): Promise<Written> {
+export async function writeSomewhere(path: string, content: Content): Promise<Written> {
   try {
-    await writeAtomically(path, bytes);
+    await writeAtomically(path, content);
     return { path };
   } catch (problem) {
     if (!(problem instanceof FileError)) throw problem;
     for (const folder of [process.cwd(), homedir(), tmpdir()]) {
       const other = freeName(join(folder, basename(path)));
-      const written = await writeAtomically(other, bytes).then(
+      const written = await writeAtomically(other, content).then(
         () => true,
         () => false,
       );

@@ -4,7 +4,8 @@ import { type LearningState, stateChunks } from "../closed/state.ts";
 import type { Dataset } from "../data/dataset.ts";
 import type { ReadResult } from "../data/options.ts";
 import { checkKeepable, checkWritable, writeAtomically } from "../io/files.ts";
-import { modelFromBytes, modelToBytes } from "../model/file.ts";
+import { safetensorsChunks } from "../io/safetensors.ts";
+import { modelFromTensors, modelToTensors } from "../model/file.ts";
 import type { FromFile } from "../options/kinds.ts";
 import { recordHistory } from "../report/history.ts";
 import { completeOptions, trainOptions } from "../train/options.ts";
@@ -167,7 +168,7 @@ async function trainInto(out: string, dataset: Dataset, job: Job): Promise<void>
           state = made;
         },
       }),
-      onCheckpoint: (bytes) => checkpoint.write(bytes),
+      onCheckpoint: (chunks) => checkpoint.write(chunks),
     },
     (progress) => watched.record(progress),
     () => checkpoint.standing(),
@@ -177,10 +178,11 @@ async function trainInto(out: string, dataset: Dataset, job: Job): Promise<void>
       throw checkpoint.named(error);
     })
     .finally(() => log?.close());
-  const bytes = modelToBytes(model);
+  const content = modelToTensors(model);
   // Nothing is said to be done that no command could open.
-  modelFromBytes(bytes, "the trained model");
-  const written = await writeSomewhere(out, bytes);
+  modelFromTensors(content, "the trained model");
+  const chunks = safetensorsChunks(content);
+  const written = await writeSomewhere(out, chunks);
   await checkpoint.remove();
   screen.say(closingLine(model, seconds(), valid));
   if (parsed.on("json")) console.log(JSON.stringify(model.summary));
@@ -191,7 +193,7 @@ async function trainInto(out: string, dataset: Dataset, job: Job): Promise<void>
   const history = watched.history();
   const report = {
     model,
-    bytes: bytes.length,
+    bytes: chunks.reduce((sum, chunk) => sum + chunk.length, 0),
     title: file,
     // Of a training that was resumed only the last part was watched.
     run: { ...(from ? {} : { seconds: history.seconds }), machine: machine(), notes: watched.notes },

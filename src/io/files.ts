@@ -268,7 +268,7 @@ async function ownPid(): Promise<number> {
   return (await import("node:process")).default.pid;
 }
 
-type Content = Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
+export type Content = Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 
 /**
  * Writes a file so that its path holds either what it held before or all of the new content: first under a

@@ -126,8 +126,11 @@ function jsonMember(key: string, value: unknown): string {
 }
 
 /** The whole file as one array. */
-export function writeSafetensors(file: TensorFile): Uint8Array<ArrayBuffer> {
-  const chunks = safetensorsChunks(file);
+export const writeSafetensors = (file: TensorFile): Uint8Array<ArrayBuffer> =>
+  joined(safetensorsChunks(file));
+
+/** Pieces one after another, as one array. */
+export function joined(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0));
   let at = 0;
   for (const chunk of chunks) {

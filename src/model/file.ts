@@ -27,6 +27,11 @@ const READABLE = ["1", MODEL_VERSION];
 
 /** The bytes of a model's file (safetensors). */
 export function modelToBytes(model: TrainedModel): Uint8Array<ArrayBuffer> {
+  return writeSafetensors(modelToTensors(model));
+}
+
+/** What a model's file holds: the arrays are those of the model. */
+export function modelToTensors(model: TrainedModel): TensorFile {
   const { transform, labelCounts, calibrator, thresholds } = model;
   const own = isClosed(model) ? [closedToPart(model)] : [latentToPart(model)];
   if (isClosed(model) && model.latent) own.push(latentToPart(model.latent));
@@ -50,7 +55,7 @@ export function modelToBytes(model: TrainedModel): Uint8Array<ArrayBuffer> {
   if (model.labelNames) metadata.labelNames = JSON.stringify(model.labelNames);
   if (model.featureNames) metadata.featureNames = JSON.stringify(model.featureNames);
   if (model.vectoriser) metadata.vectoriser = JSON.stringify(model.vectoriser);
-  return writeSafetensors({ tensors, metadata });
+  return { tensors, metadata };
 }
 
 /** Reads a model's file, and refuses what is not one; `file` is its name for the error. */

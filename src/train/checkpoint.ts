@@ -3,7 +3,7 @@
 import type { Dataset } from "../data/dataset.ts";
 import { checksumOf } from "../io/checksum.ts";
 import { FormatError } from "../io/errors.ts";
-import { readSafetensors, type Tensor, writeSafetensors } from "../io/safetensors.ts";
+import { readSafetensors, safetensorsChunks, type Tensor } from "../io/safetensors.ts";
 
 export const CHECKPOINT_FORMAT = "mlgpf-checkpoint";
 const VERSION = "2";
@@ -51,10 +51,8 @@ export interface CheckpointIdentity {
   data: string;
 }
 
-export function checkpointToBytes(
-  state: TrainingState,
-  identity: CheckpointIdentity,
-): Uint8Array<ArrayBuffer> {
+/** The pieces of a checkpoint's file, one after another. */
+export function checkpointChunks(state: TrainingState, identity: CheckpointIdentity): Uint8Array[] {
   const tensors = new Map<string, Tensor>();
   for (const [name, { rows, columns, values }] of state.tensors) {
     const shape = [rows, columns];
@@ -68,13 +66,13 @@ export function checkpointToBytes(
   const content = { step: String(state.step), extra: JSON.stringify(state.extra), ...identity };
   const checksum = contentChecksum(content, tensors);
   const metadata = { format: CHECKPOINT_FORMAT, version: VERSION, ...content, checksum };
-  return writeSafetensors({ tensors, metadata });
+  return safetensorsChunks({ tensors, metadata });
 }
 
 const CONTENT = ["step", "extra", "options", "data"] as const;
 
 /** Of everything that a checkpoint says. */
-function contentChecksum(
+export function contentChecksum(
   metadata: Readonly<Record<string, string>>,
   tensors: ReadonlyMap<string, Tensor>,
 ): string {

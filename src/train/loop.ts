@@ -2,7 +2,7 @@
 
 import type { LatentModel } from "../model/model.ts";
 import type { ModelShape } from "../model/shape.ts";
-import { type CheckpointIdentity, checkpointToBytes } from "./checkpoint.ts";
+import { type CheckpointIdentity, checkpointChunks } from "./checkpoint.ts";
 import type { StepProgress, StepValue } from "./progress.ts";
 import type { FullRunOptions } from "./run.ts";
 import type { Session } from "./session.ts";
@@ -36,7 +36,7 @@ export async function runSteps(
   const save = async (): Promise<void> => {
     const state = await session.soundState();
     device.check();
-    await run.onCheckpoint?.(checkpointToBytes(state, identity));
+    await run.onCheckpoint?.(checkpointChunks(state, identity));
   };
   /** A report whose figures a GPU is still to give: they are read while the next steps run, and told with the next report. */
   let coming: Promise<StepProgress> | undefined;

@@ -37,8 +37,11 @@ export interface RunOptions {
   signal?: AbortSignal;
   /** Data to measure on while training. */
   validation?: Dataset;
-  /** Given the state of the training every so often, and when it is cancelled. */
-  onCheckpoint?: (bytes: Uint8Array<ArrayBuffer>) => void | Promise<void>;
+  /**
+   * Given the state of the training every so often, and when it is cancelled: the pieces of a file, one after another
+   * (`writeFile(path, chunks)`).
+   */
+  onCheckpoint?: (chunks: Uint8Array[]) => void | Promise<void>;
   /**
    * Seconds between two checkpoints.
    * @default 30

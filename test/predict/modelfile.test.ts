@@ -2,10 +2,10 @@
 
 import { describe, expect, test } from "vitest";
 import { TfidfVectoriser } from "../../src/data/tfidf.ts";
-import { readSafetensors, type Tensor, writeSafetensors } from "../../src/io/safetensors.ts";
+import { joined, readSafetensors, type Tensor, writeSafetensors } from "../../src/io/safetensors.ts";
 import { modelFromBytes, modelToBytes } from "../../src/model/file.ts";
 import type { LatentModel } from "../../src/model/model.ts";
-import { checkpointToBytes } from "../../src/train/checkpoint.ts";
+import { checkpointChunks } from "../../src/train/checkpoint.ts";
 import { modelSizes, randomModel } from "../support/models.ts";
 
 const { features: d, labels: k } = modelSizes;
@@ -129,7 +129,8 @@ describe("a model file", () => {
     ],
     [
       "a checkpoint",
-      () => checkpointToBytes({ step: 1, tensors: new Map(), extra: {} }, { options: "{}", data: "0" }),
+      () =>
+        joined(checkpointChunks({ step: 1, tensors: new Map(), extra: {} }, { options: "{}", data: "0" })),
       'found format "mlgpf-checkpoint", expected a model made by mlgpf',
     ],
     [

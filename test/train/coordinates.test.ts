@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { createCore } from "../../src/core/index.ts";
+import { joined } from "../../src/io/safetensors.ts";
 import { inverseRoot } from "../../src/train/coordinates.ts";
 import { randomNumbers } from "../support/numbers.ts";
 import { modelDigest, tinyTraining, withFastClock } from "../support/training.ts";
@@ -55,7 +56,7 @@ describe("a training through the coordinates", () => {
         tinyTraining({
           ...options,
           checkpointSeconds: 30,
-          onCheckpoint: (bytes) => void saved.push(bytes),
+          onCheckpoint: (chunks) => void saved.push(joined(chunks)),
           onProgress: (each) => each.stage === "training" && bounds.push(each.bound),
         }),
       );

@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { type OpenDevice, openDevice } from "../../src/backend/devices.ts";
 import { WasmBackend } from "../../src/backend/wasm.ts";
 import { type Core, createCore } from "../../src/core/index.ts";
+import { joined } from "../../src/io/safetensors.ts";
 import { LatentPredictor } from "../../src/model/latentPredictor.ts";
 import type { LatentModel } from "../../src/model/model.ts";
 import { uploadModel } from "../../src/model/numbers.ts";
@@ -135,7 +136,7 @@ describe("a training on a GPU", () => {
 
   test("measures on validation data, saves checkpoints, and goes on from them on WASM", async () => {
     const saved: Uint8Array[] = [];
-    const onCheckpoint = (bytes: Uint8Array): void => void saved.push(bytes);
+    const onCheckpoint = (chunks: Uint8Array[]): void => void saved.push(joined(chunks));
     const few = { epochs: 5 };
     const { model, steps } = await watched("gpu", few, {
       validation: tinyData,

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import type { Dataset } from "../../src/data/dataset.ts";
-import { readSafetensors } from "../../src/io/safetensors.ts";
+import { joined, readSafetensors } from "../../src/io/safetensors.ts";
 import type { LatentModel } from "../../src/model/model.ts";
 import { EarlyStopping } from "../../src/train/early.ts";
 import type { TrainOptions } from "../../src/train/options.ts";
@@ -40,7 +40,8 @@ async function watched(
       ...options,
       onProgress: (each) => progress.push(each),
       checkpointSeconds: 0,
-      onCheckpoint: (bytes) => {
+      onCheckpoint: (chunks) => {
+        const bytes = joined(chunks);
         const step = Number(readSafetensors(bytes, "checkpoint").metadata.step);
         checkpoints.set(step, bytes);
       },

@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from "vitest";
 import { FormatError } from "../../src/io/errors.ts";
-import { readSafetensors, writeSafetensors } from "../../src/io/safetensors.ts";
-import { dataDigest } from "../../src/train/checkpoint.ts";
+import { joined, readSafetensors, type TensorFile, writeSafetensors } from "../../src/io/safetensors.ts";
+import { contentChecksum, dataDigest } from "../../src/train/checkpoint.ts";
 import { completeOptions, type TrainOptions } from "../../src/train/options.ts";
 import { tinyData, tinyTraining, withFastClock } from "../support/training.ts";
 
@@ -72,9 +72,15 @@ describe("options", () => {
 describe("a checkpoint", () => {
   async function checkpoint(): Promise<Uint8Array> {
     const saved: Uint8Array[] = [];
-    const onCheckpoint = (bytes: Uint8Array): void => void saved.push(bytes);
+    const onCheckpoint = (chunks: Uint8Array[]): void => void saved.push(joined(chunks));
     await withFastClock(() => tinyTraining({ epochs: 1, checkpointSeconds: 0, onCheckpoint }));
     return saved[0] as Uint8Array;
+  }
+
+  /** The file of a checkpoint that was changed, with the checksum of what it says now. */
+  function forged({ tensors, metadata }: TensorFile): Uint8Array {
+    const checksum = contentChecksum(metadata, tensors);
+    return writeSafetensors({ tensors, metadata: { ...metadata, checksum } });
   }
 
   test("that lacks a tensor or has one of another shape is a FormatError", async () => {
@@ -84,20 +90,20 @@ describe("a checkpoint", () => {
       const tensors = new Map(whole.tensors);
       const tensor = tensors.get(name);
       tensors.delete(name);
-      const lacking = tinyTraining({ epochs: 1, resume: writeSafetensors({ ...whole, tensors }) });
+      const lacking = tinyTraining({ epochs: 1, resume: forged({ ...whole, tensors }) });
       await expect(lacking).rejects.toThrow(`the checkpoint: found no tensor ${name}, expected one of`);
       await expect(lacking).rejects.toBeInstanceOf(FormatError);
       if (tensor === undefined) throw new Error(`there is no ${name}`);
       const [rows, columns] = tensor.shape as [number, number];
       tensors.set(name, { ...tensor, shape: [columns, rows] });
-      await expect(
-        tinyTraining({ epochs: 1, resume: writeSafetensors({ ...whole, tensors }) }),
-      ).rejects.toThrow(`the checkpoint: found a tensor ${name} of another shape`);
+      await expect(tinyTraining({ epochs: 1, resume: forged({ ...whole, tensors }) })).rejects.toThrow(
+        `the checkpoint: found a tensor ${name} of another shape`,
+      );
     }
     const metadata = { ...whole.metadata, extra: "{" };
-    await expect(
-      tinyTraining({ epochs: 1, resume: writeSafetensors({ ...whole, metadata }) }),
-    ).rejects.toThrow("the checkpoint: found metadata extra that is not a JSON object");
+    await expect(tinyTraining({ epochs: 1, resume: forged({ ...whole, metadata }) })).rejects.toThrow(
+      "the checkpoint: found metadata extra that is not a JSON object",
+    );
   });
 
   test("belongs to as many columns and labels, even where these are empty", () => {

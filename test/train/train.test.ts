@@ -4,12 +4,12 @@ import { describe, expect, test } from "vitest";
 import { WasmBackend } from "../../src/backend/wasm.ts";
 import { createCore } from "../../src/core/index.ts";
 import type { Dataset } from "../../src/data/dataset.ts";
-import { readSafetensors } from "../../src/io/safetensors.ts";
+import { joined, readSafetensors } from "../../src/io/safetensors.ts";
 import { LatentPredictor } from "../../src/model/latentPredictor.ts";
 import type { LatentModel } from "../../src/model/model.ts";
 import { uploadModel } from "../../src/model/numbers.ts";
 import { evaluate } from "../../src/predict/evaluate.ts";
-import { checkpointFromBytes, checkpointToBytes } from "../../src/train/checkpoint.ts";
+import { checkpointChunks, checkpointFromBytes } from "../../src/train/checkpoint.ts";
 import type { TrainOptions } from "../../src/train/options.ts";
 import type { NoteProgress, StepProgress, TrainProgress } from "../../src/train/progress.ts";
 import { type RunOptions, train } from "../../src/train/train.ts";
@@ -141,7 +141,7 @@ describe("a training that is stopped", () => {
           if (each.stage === "training" && each.step === step)
             controller.abort(new Error("enough for today"));
         },
-        onCheckpoint: (bytes) => void saved.push(bytes),
+        onCheckpoint: (chunks) => void saved.push(joined(chunks)),
         checkpointSeconds: 1e9,
       }),
     );
@@ -180,7 +180,11 @@ describe("a training that is stopped", () => {
   test("goes on from the checkpoints made every so often, with any number of threads", async () => {
     const saved: Uint8Array[] = [];
     const whole = await withFastClock(() =>
-      tinyTraining({ ...settings, checkpointSeconds: 10, onCheckpoint: (bytes) => void saved.push(bytes) }),
+      tinyTraining({
+        ...settings,
+        checkpointSeconds: 10,
+        onCheckpoint: (chunks) => void saved.push(joined(chunks)),
+      }),
     );
     expect(saved.length).toBeGreaterThan(3);
     expect(saved.length).toBeLessThan(10);
@@ -236,7 +240,7 @@ describe("a training that is stopped", () => {
       const { metadata } = readSafetensors(resume);
       const identity = { options: metadata.options as string, data: metadata.data as string };
       const state = checkpointFromBytes(resume, identity);
-      const forged = checkpointToBytes({ ...state, ...changes } as typeof state, identity);
+      const forged = joined(checkpointChunks({ ...state, ...changes } as typeof state, identity));
       await expect(tinyTraining({ ...own, resume: forged })).rejects.toThrow(
         /^the checkpoint: found (step|raised|no right record)/,
       );
@@ -270,7 +274,11 @@ describe("a training whose numbers run away while its bound is still one", () =>
       const saved: Uint8Array[] = [];
       const wild = { kernel, mean: "inducing", learningRate: 50 } as const;
       const lost = withFastClock(() =>
-        tinyTraining({ ...wild, checkpointSeconds: 0, onCheckpoint: (bytes) => void saved.push(bytes) }),
+        tinyTraining({
+          ...wild,
+          checkpointSeconds: 0,
+          onCheckpoint: (chunks) => void saved.push(joined(chunks)),
+        }),
       );
       const sentence =
         /^found hyper-parameters .* at step \d+, expected logarithms from -80 to 80: lower `learningRate` or /;
