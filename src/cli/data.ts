@@ -1,11 +1,12 @@
 // Flags that say how data files are read, shared by the commands that read them.
 
+import { labelsByName } from "../compact/open.ts";
 import { fileFormats, type ReadOptions, type ReadResult, type SkippedRow } from "../data/options.ts";
 import { type TfidfOptions, TfidfVectoriser } from "../data/tfidf.ts";
 import { readDataset } from "../io/dataset.ts";
 import { openInput } from "../io/files.ts";
-import type { TrainedModel } from "../model/model.ts";
 import { type Flags, given, type Parsed, UsageError } from "./flags.ts";
+import { type AnyModel, isCompact } from "./models.ts";
 import type { Terminal } from "./terminal.ts";
 
 const FORMATS = ["auto", ...fileFormats] as const;
@@ -122,7 +123,7 @@ export async function readData(
   path: string,
   flags: Parsed,
   terminal: Terminal,
-  model?: TrainedModel,
+  model?: AnyModel,
 ): Promise<ReadResult> {
   const options = readOptions(flags);
   const tfidf = termOptions(flags);
@@ -136,7 +137,8 @@ export async function readData(
       terminal.show(`reading ${name}: ${rows} rows`, total ? bytes / total : undefined),
   });
   sayNotes(name, result, terminal);
-  return result;
+  if (model === undefined || !isCompact(model)) return result;
+  return { ...result, dataset: labelsByName(result.dataset, model.labelNames) };
 }
 
 /** Says what a person should know about a file that was read, whole or by batches. */
@@ -155,12 +157,14 @@ export function sayNotes(
 }
 
 /** What a model fixes about the data it can be used with. */
-export function fromModel(model: TrainedModel): ReadOptions {
+export function fromModel(model: AnyModel): ReadOptions {
+  // A compact model knows its labels by name alone, numbers too: they are found when all is read.
+  const named = isCompact(model);
   return given({
     columns: model.vectoriser || model.featureNames || model.columnIds ? undefined : model.features,
     columnIds: model.columnIds,
-    labelCount: model.labelNames ? undefined : model.labels,
-    labelNames: model.labelNames,
+    labelCount: named || model.labelNames ? undefined : model.labels,
+    labelNames: named ? undefined : model.labelNames,
     featureNames: model.featureNames,
     vectoriser: model.vectoriser ? TfidfVectoriser.fromJSON(model.vectoriser) : undefined,
   });

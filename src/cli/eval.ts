@@ -4,7 +4,6 @@ import { stat } from "node:fs/promises";
 import { checkWritable, writeAtomically } from "../io/files.ts";
 import { type Evaluation, everyFigure } from "../metrics/evaluation.ts";
 import { labelsAsCsv, labelsAsJson } from "../metrics/labelfile.ts";
-import type { TrainedModel } from "../model/model.ts";
 import { type RankName, rankNames } from "../model/predictor.ts";
 import { type EvaluateOptions, evaluate } from "../predict/evaluate.ts";
 import type { Command } from "./command.ts";
@@ -21,7 +20,7 @@ import {
   threadsFlag,
   UsageError,
 } from "./flags.ts";
-import { openModel, withHost } from "./models.ts";
+import { type AnyModel, isCompact, openAnyModel, withAnyHost } from "./models.ts";
 import { machine, writeReport } from "./report.ts";
 import { type Terminal, terminal } from "./terminal.ts";
 
@@ -81,16 +80,18 @@ async function evaluateCommand(parsed: Parsed): Promise<void> {
   const [report, perLabel] = [parsed.text("report"), parsed.text("per-label")];
   for (const output of [report, perLabel]) if (output !== undefined) await checkWritable(output);
   const screen = terminal(parsed.on("quiet"));
-  const model = await openModel(path, file);
+  const model = await openAnyModel(path, file);
+  if (report !== undefined && isCompact(model))
+    throw new UsageError(`--report: found the compact model ${path}, expected the one it was made from`);
   const { dataset } = await readData(file, parsed, screen, model);
-  const evaluation = await withHost(model, device, threads, screen, (host) =>
+  const evaluation = await withAnyHost(model, device, threads, screen, (host) =>
     host.use(async (predictor) => {
       const figures = await evaluate(predictor, dataset, {
         ...options,
         ...(report !== undefined && everyFigure),
         onProgress: (fraction) => screen.show("measuring", fraction),
       });
-      if (report !== undefined) {
+      if (report !== undefined && !isCompact(model)) {
         const { size: bytes } = await stat(path);
         const run = { machine: machine(), notes: [] };
         const validation = { data: dataset, file, evaluation: figures };
@@ -123,7 +124,7 @@ function onlyAsked(
 async function writeLabels(
   path: string,
   { perLabel = [] }: Evaluation,
-  { labelNames, labelCounts }: TrainedModel,
+  { labelNames, labelCounts }: AnyModel,
   screen: Terminal,
 ): Promise<void> {
   const named = perLabel.map((figures) => ({

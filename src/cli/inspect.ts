@@ -1,16 +1,32 @@
 // mlgpf inspect MODEL
 
-import { isClosed } from "../model/model.ts";
+import type { OpenCompact } from "../compact/open.ts";
+import { isClosed, type TrainedModel } from "../model/model.ts";
 import type { Command } from "./command.ts";
 import { type Parsed, UsageError } from "./flags.ts";
-import { openModel } from "./models.ts";
+import { isCompact, openAnyModel } from "./models.ts";
 
 async function inspect(parsed: Parsed): Promise<void> {
   const [path, ...more] = parsed.positional;
   if (path === undefined || more.length > 0) throw new UsageError("mlgpf inspect takes one model");
-  const model = await openModel(path);
+  const model = await openAnyModel(path);
+  const about = isCompact(model) ? aboutCompact(model) : aboutModel(model);
+  if (parsed.on("json")) console.log(JSON.stringify(about));
+  else
+    for (const [name, value] of Object.entries(about))
+      console.log(`${name.padEnd(14)} ${typeof value === "object" ? JSON.stringify(value) : value}`);
+}
+
+const NAMES = 5;
+
+function aboutCompact({ info, labelNames }: OpenCompact): Record<string, unknown> {
+  const { path: _, ...rest } = info;
+  return { compact: true, ...rest, labelNames: labelNames.slice(0, NAMES) };
+}
+
+function aboutModel(model: TrainedModel): Record<string, unknown> {
   const latent = isClosed(model) ? model.latent : model;
-  const about = {
+  return {
     likelihood: model.likelihood,
     ...(isClosed(model) ? { form: model.closed.form, noise: model.closed.noise } : {}),
     calibrated: model.calibrator !== undefined,
@@ -24,13 +40,9 @@ async function inspect(parsed: Parsed): Promise<void> {
       precision: latent.phi instanceof Float32Array ? "f32" : "f64",
     }),
     fromText: model.vectoriser !== undefined,
-    labelNames: model.labelNames?.slice(0, 5),
+    labelNames: model.labelNames?.slice(0, NAMES),
     summary: model.summary,
   };
-  if (parsed.on("json")) console.log(JSON.stringify(about));
-  else
-    for (const [name, value] of Object.entries(about))
-      console.log(`${name.padEnd(14)} ${typeof value === "object" ? JSON.stringify(value) : value}`);
 }
 
 export const inspectCommand: Command = {

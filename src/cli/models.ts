@@ -1,14 +1,47 @@
 // Models as the commands use them: opened by their path, on a device.
 
+import { type OpenCompact, openCompact } from "../compact/open.ts";
 import { type CoreOptions, createCore } from "../core/core.ts";
+import { COMPACT_FORMAT } from "../edge/format.ts";
 import { FormatError } from "../io/errors.ts";
-import { openInput, readSafetensorsFile } from "../io/files.ts";
+import { openInput, readSafetensorsFile, readWhole } from "../io/files.ts";
 import { modelFromTensors } from "../model/file.ts";
 import type { TrainedModel } from "../model/model.ts";
 import type { Predictor } from "../model/predictor.ts";
 import { ModelHost } from "../predict/host.ts";
 import { type DeviceName, given, UsageError } from "./flags.ts";
 import type { Terminal } from "./terminal.ts";
+
+/** A model as a command takes it, full or compact. */
+export type AnyModel = TrainedModel | OpenCompact;
+
+export const isCompact = (model: AnyModel): model is OpenCompact => "predictor" in model;
+
+/** Opens a full or a compact model. */
+export async function openAnyModel(path: string, beside?: string): Promise<AnyModel> {
+  const compact = await readSafetensorsFile(path).then(
+    ({ metadata }) => metadata.format === COMPACT_FORMAT,
+    () => false,
+  );
+  return compact ? await openCompact(await readWhole(path), path) : await openModel(path, beside);
+}
+
+/** Runs `work` with a full model on the device that was asked for, with a compact one where it is. */
+export async function withAnyHost<T>(
+  model: AnyModel,
+  choice: DeviceName,
+  threads: CoreOptions["threads"],
+  screen: Terminal | undefined,
+  work: (host: Pick<ModelHost, "use">) => Promise<T>,
+): Promise<T> {
+  if (!isCompact(model)) return await withHost(model, choice, threads, screen, work);
+  if (choice === "webgpu") throw new UsageError("--device: found webgpu for a compact model, expected wasm");
+  try {
+    return await work({ use: (ask) => ask(model.predictor) });
+  } finally {
+    model.predictor.free();
+  }
+}
 
 /** Opens a model. `beside` is the other file that the command was given: people change the two round. */
 export async function openModel(path: string, beside?: string): Promise<TrainedModel> {

@@ -6,7 +6,6 @@ import { readBatches } from "../data/reader.ts";
 import { checkWritable, openInput, writeAtomically } from "../io/files.ts";
 import { allowedLabels } from "../metrics/allowed.ts";
 import { chosenThreshold } from "../metrics/cut.ts";
-import type { TrainedModel } from "../model/model.ts";
 import { chooseLabels, type LabelChoice } from "../predict/choose.ts";
 import { explainRows } from "../predict/explain.ts";
 import type { ModelHost } from "../predict/host.ts";
@@ -25,7 +24,7 @@ import {
   UsageError,
 } from "./flags.ts";
 import { listFlags, readLists } from "./lists.ts";
-import { openModel, withHost } from "./models.ts";
+import { type AnyModel, openAnyModel, withAnyHost } from "./models.ts";
 import { type Answer, formatOf, type PredictionFormat } from "./predictions.ts";
 import { terminal } from "./terminal.ts";
 
@@ -60,13 +59,13 @@ async function predict(parsed: Parsed): Promise<void> {
   const format = formatOf(out, keep, parsed.number("explain") !== undefined);
   if (out !== undefined) await checkWritable(out);
   const lists = await readLists(parsed);
-  const model = await openModel(path, file);
+  const model = await openAnyModel(path, file);
   const choice = {
     ...given({ topK: parsed.number("top"), threshold: chosenThreshold(cutOf(parsed), model.thresholds) }),
     allowed: allowedLabels(labelsOf(model), lists),
   };
   const screen = terminal(parsed.on("quiet"));
-  await withHost(model, deviceOf(parsed), parsed.number("threads"), screen, async (host) => {
+  await withAnyHost(model, deviceOf(parsed), parsed.number("threads"), screen, async (host) => {
     const { stream, name } = await openInput(file);
     const options = { ...readOptions(parsed), ...fromModel(model), ...(keep.length > 0 ? { keep } : {}) };
     const batches = readBatches(stream, { file: name, requireLabels: false, ...options });
@@ -81,8 +80,8 @@ async function predict(parsed: Parsed): Promise<void> {
 /** An answer for each row that was read and each that was left out, in the order of the file. */
 async function* answers(
   batches: AsyncIterable<Batch>,
-  host: ModelHost,
-  model: TrainedModel,
+  host: Pick<ModelHost, "use">,
+  model: AnyModel,
   choice: LabelChoice,
   explain: number | undefined,
 ): AsyncGenerator<Answer> {

@@ -1,6 +1,7 @@
 // Names and counts as bytes: front-coded vocabularies, lists of names, variable-length integers (src/edge reads them).
 
 import { ArgumentError } from "../core/errors.ts";
+import { ByteReader } from "../edge/bytes.ts";
 import { BLOCK } from "../edge/vocabulary.ts";
 
 class ByteWriter {
@@ -92,4 +93,23 @@ export function vocabularyBytes(names: readonly string[]): { bytes: Uint8Array; 
   });
   const bytes = writer.finish();
   return order.every((feature, i) => feature === i) ? { bytes } : { bytes, order };
+}
+
+/** The names of such a vocabulary, in the order of the features. */
+export function vocabularyNames(bytes: Uint8Array, size: number, order: Int32Array | undefined): string[] {
+  const reader = new ByteReader(bytes, "the vocabulary", "the model");
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  const names = new Array<string>(size);
+  let name = new Uint8Array();
+  for (let i = 0; i < size; i++) {
+    const shared = reader.integer();
+    const added = reader.integer();
+    const start = reader.skip(added);
+    const next = new Uint8Array(shared + added);
+    next.set(name.subarray(0, shared));
+    next.set(bytes.subarray(start, start + added), shared);
+    name = next;
+    names[order ? (order[i] as number) : i] = decoder.decode(name);
+  }
+  return names;
 }

@@ -78,7 +78,7 @@ function evaluateTagger(
   tagger: Tagger,
   labels: number[],
   model: LatentModel,
-  { features, labels: truth }: Dataset,
+  { features, labels: truth, columnIds }: Dataset,
   onProgress: (fraction: number) => void,
 ): Evaluation {
   const { labels: k, labelCounts, summary } = model;
@@ -91,8 +91,9 @@ function evaluateTagger(
     const probabilities = new Float64Array(rows * k);
     for (let i = 0; i < rows; i++) {
       const [from, to] = [features.rowStart[first + i], features.rowStart[first + i + 1]];
+      const columns = features.columnIndex.subarray(from, to);
       const scores = tagger.score({
-        indices: features.columnIndex.subarray(from, to),
+        indices: columnIds ? columns.map((column) => columnIds[column] as number) : columns,
         values: features.values.subarray(from, to),
       });
       labels.forEach((label, position) => {

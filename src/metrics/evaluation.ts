@@ -33,7 +33,7 @@ export interface EvaluationOptions {
 export interface EvaluationSubject {
   /** Labels that the model knows. */
   readonly labels: number;
-  /** How many training points have each of them, and how many there were. */
+  /** How many training points have each of them, and how many there were; 0 where nobody knows. */
   readonly labelCounts: ArrayLike<number>;
   readonly trainingPoints: number;
   readonly truth: LabelSets;
@@ -96,13 +96,17 @@ export class EvaluationMeter {
     this.#truth = truth;
     this.#ranking = new RankingMeter({
       depth: BEST,
-      inversePropensity: inversePropensities(counts, trainingPoints),
+      ...(trainingPoints > 0 && { inversePropensity: inversePropensities(counts, trainingPoints) }),
     });
     this.#kept = new DecisionMeter(vocabulary, {
       ...(limit !== undefined && { limit }),
       ...(threshold !== undefined && { threshold }),
     });
-    if (calibration) this.#calibration = new CalibrationMeter(labels, { trainingCounts: labelCounts });
+    if (calibration)
+      this.#calibration = new CalibrationMeter(
+        labels,
+        trainingPoints > 0 ? { trainingCounts: labelCounts } : {},
+      );
     if (thresholds) {
       const values = thresholds === true ? undefined : thresholds;
       this.#thresholds = new ThresholdMeter(labels, vocabulary, values);

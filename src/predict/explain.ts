@@ -21,13 +21,16 @@ import type { Predictor } from "../model/predictor.ts";
 /** Words of a row that are left out one by one. */
 const MOST_LEFT_OUT = 64;
 
+/** A full model, or what else has its names: scores of that are computed again without the word. */
+export type Explained = TrainedModel | Pick<TrainedModel, "vectoriser" | "featureNames" | "columnIds">;
+
 /** Shares of the entries of a row [entries] in the score of one of some labels. */
 type Shares = (label: number) => Float64Array;
 
 /** Adds to the labels of each row their reasons. */
 export async function explainRows(
   predictor: Predictor,
-  model: TrainedModel,
+  model: Explained,
   features: SparseRows,
   rows: readonly (readonly (Prediction & { id: number })[])[],
   count: number,
@@ -44,7 +47,7 @@ export async function explainRows(
 /** For each of the labels of a row its reasons: at most `count` for it and as many against it, greatest share first. */
 async function explainRow(
   predictor: Predictor,
-  model: TrainedModel,
+  model: Explained,
   features: SparseRows,
   row: number,
   labels: readonly number[],
@@ -66,12 +69,13 @@ async function explainRow(
 }
 
 /** What a column is called: its term, its name, or its id. */
-function nameOf({ vectoriser, featureNames, columnIds }: TrainedModel, column: number): string {
+function nameOf({ vectoriser, featureNames, columnIds }: Explained, column: number): string {
   return (vectoriser?.terms ?? featureNames)?.[column] ?? String(columnIds?.[column] ?? column);
 }
 
 /** Where the score is a sum over the features. */
-function linearShares(model: TrainedModel, one: SparseRows): Shares | undefined {
+function linearShares(model: Explained, one: SparseRows): Shares | undefined {
+  if (!("summary" in model)) return undefined;
   if (isClosed(model)) {
     const { closed, labels, transform } = model;
     return closed.form === "linear" ? closedShares(closed, labels, transform, one) : undefined;

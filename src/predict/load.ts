@@ -99,7 +99,10 @@ export async function loadModel(
 }
 
 /** What the labels of a model are called: their names or, without names, their numbers. */
-export const labelsOf = ({ labelNames, labels }: TrainedModel): readonly (string | number)[] =>
+export const labelsOf = ({
+  labelNames,
+  labels,
+}: Pick<TrainedModel, "labelNames" | "labels">): readonly (string | number)[] =>
   labelNames ?? Array.from({ length: labels }, (_, label) => label);
 
 /** A prediction of a model that knows its labels by number. */

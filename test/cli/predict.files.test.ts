@@ -121,6 +121,41 @@ describe("predict", () => {
     });
   });
 
+  test("takes compact models, and so do eval and inspect", async () => {
+    await inFolder(async (path) => {
+      await tagger(path);
+      const run = async (...args: string[]): Promise<string> => {
+        const { code, out, err } = await mlgpf(args);
+        expect(code, err).toBe(0);
+        return out;
+      };
+      await run("compact", path("tagger"), "--out", path("small"), "--type", "f32", "--variance", "exact");
+      const labels = async (model: string): Promise<unknown> =>
+        (await run("predict", path(model), path("docs.jsonl"), "--top", "3", "--explain", "1"))
+          .trimEnd()
+          .split("\n")
+          .map((line) => JSON.parse(line))
+          .map(({ line, known, labels: found }) => [
+            line,
+            known,
+            found.map(({ label, probability }: { label: string; probability: number }) => [
+              label,
+              probability.toFixed(3),
+            ]),
+          ]);
+      expect(await labels("small")).toEqual(await labels("tagger"));
+      const figures = async (model: string): Promise<number> =>
+        JSON.parse(await run("eval", path(model), path("docs.jsonl"), "--json"))["P@3"];
+      expect(await figures("small")).toBeCloseTo(await figures("tagger"), 6);
+      const about = JSON.parse(await run("inspect", path("small"), "--json"));
+      expect(about).toMatchObject({ compact: true, kernel: "linear", labels: 6, fromText: true });
+      const report = ["eval", path("small"), path("docs.jsonl"), "--report", path("report.html")];
+      const refused = await mlgpf(report);
+      expectSentence(refused);
+      expect(refused.err).toContain("--report: found the compact model");
+    });
+  });
+
   test("gives all labels above a threshold, and those that are allowed", async () => {
     await inFolder(async (path) => {
       await tagger(path);
