@@ -7,6 +7,7 @@ import { gemm } from "../core/dense.ts";
 import { type Matrix, matrix } from "../core/matrix.ts";
 import { groupsOf } from "../model/posteriors/index.ts";
 import type { FullTrainOptions } from "./options.ts";
+import { SAMPLE_POINTS } from "./sample.ts";
 
 /** A problem, by the paper's symbols. */
 export interface Problem {
@@ -35,7 +36,10 @@ export function workOf(problem: Problem, options: FullTrainOptions): Work {
   const looked = options.negatives === "all" ? K : Math.min(K, 2 * options.negatives);
   /** Products of a point and an inducing input. */
   const length = subspace ? R : entries / N;
-  const basis = options.basis === "svd" ? 400 * entries * R + 250 * D * R * R : 100 * entries * R;
+  /** The start looks at a sample where there are very many points. */
+  const sampled = N < 2 * SAMPLE_POINTS ? 1 : SAMPLE_POINTS / N;
+  const started = sampled * entries;
+  const basis = options.basis === "svd" ? 400 * started * R + 250 * D * R * R : 100 * started * R;
   const step =
     B * looked * (24 * P + 4000) +
     24 * B * length * M +
@@ -44,12 +48,12 @@ export function workOf(problem: Problem, options: FullTrainOptions): Work {
     20 * P * (meanRows + K);
   const numbers =
     N * R +
-    Math.max(3 * D * R, D * (R + M) + 5 * P * (meanRows + K)) +
+    Math.max(3 * D * R, D * (R + M) + 3 * P * meanRows + 5 * P * K) +
     (subspace ? 0 : 4 * D * M) +
     3 * groups * M * M +
     6 * B * looked;
   return {
-    operations: basis + 100 * N * length * M + steps * step,
+    operations: basis + 100 * sampled * N * length * M + steps * step,
     bytes: 16 * entries + numbers * (precision === "f32" ? 4 : 8) + 30e6,
   };
 }

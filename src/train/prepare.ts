@@ -57,8 +57,9 @@ export async function prepare(
     ...(run.signal ? { signal: run.signal } : {}),
     onProgress: (p: { stage: string; fraction: number }) => run.onProgress?.(p as TrainProgress),
   };
-  const basis = options.inducing === "subspace" ? await makeBasis(x, options, work) : undefined;
-  const projected = basis && keepProjections(x, basis, options, run);
+  const note = (text: string): void => run.onProgress?.({ stage: "note", text });
+  const basis = options.inducing === "subspace" ? await makeBasis(x, options, work, note) : undefined;
+  const projected = basis && keepProjections(x, basis, options, run, note);
   return {
     core,
     data,
@@ -81,16 +82,16 @@ function keepProjections(
   basis: Basis,
   options: FullTrainOptions,
   run: PrepareOptions,
+  note: (text: string) => void,
 ): Matrix | undefined {
   const bytes = x.rows * options.rank * (options.precision === "f32" ? 4 : 8);
   const kept = bytes <= Math.min(run.memoryBudget, run.largestTensor);
   const size = `${(bytes / 2 ** 20).toFixed(0)} MB`;
-  run.onProgress?.({
-    stage: "note",
-    text: kept
+  note(
+    kept
       ? `projections of all points are kept (${size})`
       : `projections are made step by step (keeping them would take ${size})`,
-  });
+  );
   return kept ? projectAll(x, basis) : undefined;
 }
 

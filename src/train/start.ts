@@ -9,7 +9,6 @@ import { kmeans } from "../core/kmeans.ts";
 import { type Matrix, matrix, matrixFrom, type RealArray } from "../core/matrix.ts";
 import type { WorkOptions } from "../core/progress.ts";
 import { fillNormal } from "../core/random.ts";
-import { truncatedSvd } from "../core/svd.ts";
 import { type LabelSets, labelFrequencies } from "../data/dataset.ts";
 import { deterministicLog } from "../data/elementary.ts";
 import { hyperStart } from "../model/kernels/index.ts";
@@ -17,6 +16,7 @@ import { likelihoods } from "../model/likelihoods/index.ts";
 import { type Parameters, parameterSizes } from "../model/parameters.ts";
 import type { ModelShape } from "../model/shape.ts";
 import type { FullTrainOptions } from "./options.ts";
+import { SAMPLE_POINTS, sampledSvd, withSample } from "./sample.ts";
 
 /** Xtilde' [D,R] in the core's memory, and whether its columns are orthonormal. */
 export interface Basis {
@@ -24,15 +24,20 @@ export interface Basis {
   orthonormal: boolean;
 }
 
-export async function makeBasis(x: Csr, options: FullTrainOptions, work: WorkOptions): Promise<Basis> {
+export async function makeBasis(
+  x: Csr,
+  options: FullTrainOptions,
+  work: WorkOptions,
+  note: (text: string) => void,
+): Promise<Basis> {
   const { core, precision, columns } = x;
   const { basis, rank, seed } = options;
-  if (basis === "svd") {
-    const { right } = await truncatedSvd(x, { rank, seed, ...work });
-    return { transposed: right, orthonormal: true };
-  }
+  if (basis === "svd")
+    return { transposed: await sampledSvd(x, { rank, seed, note, ...work }), orthonormal: true };
   if (basis === "kmeans") {
-    const { centres } = await kmeans(x, { clusters: rank, seed, ...work });
+    const { centres } = await withSample(x, Math.max(SAMPLE_POINTS, rank), seed, (rows) =>
+      kmeans(rows, { clusters: rank, seed, ...work }),
+    );
     const transposed = transpose(centres, matrix(core, columns, rank, precision));
     centres.free();
     return { transposed, orthonormal: false };
@@ -60,7 +65,7 @@ export function projectAll(x: Csr, basis: Basis): Matrix {
   return sparseTimes(x, basis.transposed, matrix(x.core, x.rows, basis.transposed.columns, x.precision));
 }
 
-/** Centroids of the points: in the subspace A [M,R], free Z' [D,M]. */
+/** Centroids of the points, or of some where there are very many: in the subspace A [M,R], free Z' [D,M]. */
 export async function inducingStart(
   x: Csr,
   projected: Matrix | undefined,
@@ -70,16 +75,21 @@ export async function inducingStart(
 ): Promise<Matrix> {
   const { inducingPoints, seed } = options;
   const settings = { clusters: inducingPoints, seed, iterations: 10, tolerance: 1e-3, ...work };
+  const count = Math.max(SAMPLE_POINTS, inducingPoints);
   if (basis === undefined) {
-    const { centres } = await kmeans(x, settings);
+    const { centres } = await withSample(x, count, seed, (rows) => kmeans(rows, settings));
     const transposed = transpose(centres, matrix(x.core, x.columns, inducingPoints, x.precision));
     centres.free();
     return transposed;
   }
-  const points = projected ?? projectAll(x, basis);
-  const { centres } = await kmeans(points, settings);
-  if (points !== projected) points.free();
-  return centres;
+  return await withSample(x, count, seed, async (rows) => {
+    const points = rows === x && projected ? projected : projectAll(rows, basis);
+    try {
+      return (await kmeans(points, settings)).centres;
+    } finally {
+      if (points !== projected) points.free();
+    }
+  });
 }
 
 const PHI_STREAM = 101;
