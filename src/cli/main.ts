@@ -72,6 +72,9 @@ process.stdout.on("error", (error: { code?: string }) => {
   process.exit(1);
 });
 
+/** What a person was to see and cannot (2> on a full disk) does not end the work. */
+process.stderr.on("error", () => {});
+
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {

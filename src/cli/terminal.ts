@@ -33,30 +33,37 @@ export function terminal(quiet: boolean): Terminal {
   if (quiet) return { say: () => {}, show: () => {}, done: () => {} };
   const out = process.stderr;
   const live = out.isTTY === true;
+  const write = (text: string): void => {
+    try {
+      out.write(text);
+    } catch {
+      // Where standard error has no events (Deno) a failed write is thrown; it does not end the work.
+    }
+  };
   let open = false;
   let printed = performance.now();
   const clear = (): void => {
-    if (open) out.write("\r\u001b[K");
+    if (open) write("\r\u001b[K");
     open = false;
   };
   return {
     say(text) {
       clear();
-      out.write(`${text}\n`);
+      write(`${text}\n`);
     },
     show(text, fraction) {
       const parts = typeof text === "string" ? [text] : text;
       if (live) {
         // A line as long as the terminal would go on to the next.
-        out.write(`\r\u001b[K${fittedLine(parts, fraction, Math.max(20, (out.columns || 80) - 1))}`);
+        write(`\r\u001b[K${fittedLine(parts, fraction, Math.max(20, (out.columns || 80) - 1))}`);
         open = true;
       } else if (performance.now() - printed > PIPE_MILLISECONDS) {
         printed = performance.now();
-        out.write(`${parts.join(GAP)}\n`);
+        write(`${parts.join(GAP)}\n`);
       }
     },
     done() {
-      if (open) out.write("\n");
+      if (open) write("\n");
       open = false;
     },
   };

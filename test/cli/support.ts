@@ -58,11 +58,13 @@ export async function mlgpf(
   return await ended;
 }
 
-/** The command with its output on a device where nothing can be written. */
-export async function onFullDisk(args: string[]): Promise<Outcome> {
+/** The command with its output, or what it says to people, on a device where nothing can be written. */
+export async function onFullDisk(args: string[], stream: "output" | "error" = "output"): Promise<Outcome> {
   const full = openSync("/dev/full", "w");
   try {
-    return await outcome(start(args, own, { stdio: ["pipe", full, "pipe"] }));
+    return await outcome(
+      start(args, own, { stdio: stream === "output" ? ["pipe", full, "pipe"] : ["pipe", "pipe", full] }),
+    );
   } finally {
     closeSync(full);
   }

@@ -299,6 +299,15 @@ describe("--log", () => {
 });
 
 describe("what a training says", () => {
+  test("may go to a full disk: the model is written all the same", async () => {
+    await inFolder(async (path) => {
+      writeFileSync(path("data.txt"), xcText(data));
+      const train = ["train", path("data.txt"), "--out", path("model"), ...small];
+      expect((await onFullDisk(train, "error")).code).toBe(0);
+      expect(existsSync(path("model"))).toBe(true);
+    });
+  });
+
   test("fits the terminal, most useful first", () => {
     const parts = [
       "step 480/500",
