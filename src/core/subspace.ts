@@ -9,6 +9,7 @@ import { finiteNumber, wholeNumber } from "./check.ts";
 import type { Core, Precision } from "./core.ts";
 import { blend, convert, fill, gemm, rowSums, scale, syrk } from "./dense.ts";
 import { eigenSymmetric } from "./eigen.ts";
+import { ArgumentError, NotFiniteError } from "./errors.ts";
 import { cholesky, FACTORED, solveTriangular } from "./factor.ts";
 import { type Matrix, matrix, Scope, sumOf } from "./matrix.ts";
 import { byParts, pause, type WorkOptions } from "./progress.ts";
@@ -53,6 +54,8 @@ export interface LeadingEigen {
 
 const FEWEST_ITERATIONS = 4;
 const NOISE_STREAM = 1;
+/** As much noise again as there is of the block: where that does not make a basis, nothing does. */
+const MOST_NOISE = 10;
 /** Rows converted to double precision at a time. */
 const CHUNK = 768;
 
@@ -167,17 +170,26 @@ class Orthonormaliser {
   /** The factor of Y'Y. Where Y has not the full rank, a little noise in `spare` is added to it first. */
   async #factor(y: Matrix, spare: Matrix): Promise<void> {
     const width = y.columns;
-    for (let noise = 1e-7; ; noise *= 10) {
+    for (let noise = 1e-7; noise < MOST_NOISE; noise *= 10) {
       fill(this.#gram, 0);
       await this.#forChunks(y, (rows) => syrk(rows, this.#gram, { transpose: true, beta: 1, part: "lower" }));
       const elements = this.#gram.view();
       let squares = 0;
       for (let i = 0; i < width; i++) squares += elements[i * (width + 1)] as number;
+      if (!Number.isFinite(squares))
+        throw new NotFiniteError(
+          "operator",
+          "found products that are NaN or Infinity, expected finite numbers",
+        );
       if (squares > 0 && cholesky(this.#gram)[0] === FACTORED) return;
       fillNormal(spare, { seed: 0, stream: NOISE_STREAM });
       const level = squares > 0 ? noise * Math.sqrt(squares / (y.rows * width)) : 1;
       blend(1, y, level, spare, y);
     }
+    throw new ArgumentError(
+      "operator",
+      "found a block without an orthonormal basis, expected products of finite size",
+    );
   }
 
   /** Gives `work` the rows of y in double precision, a chunk at a time (y itself where it is in double precision). */

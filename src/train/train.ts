@@ -22,6 +22,7 @@ import {
 import { canBeExact, trainExact } from "./exact.ts";
 import { calibrateHeldOut, type Split, splitData } from "./heldOut.ts";
 import { trainLatent } from "./latent.ts";
+import { checkLengths } from "./lengths.ts";
 import { type Learning, linearRows, trainLinear } from "./linear.ts";
 import { completeOptions, type DataSizes, type FullTrainOptions, type TrainOptions } from "./options.ts";
 import type { TrainProgress } from "./progress.ts";
@@ -74,6 +75,7 @@ export async function train(
     ? { ...given, validation: mapColumns(given.validation, data.columnIds) }
     : given;
   if (run.onState) checkLearning(data, full);
+  checkLengths(data.features, fitTransform(data.features, full.idf, full.normalise));
   const core = await createCore({ threads: run.threads, relaxed: run.relaxed });
   try {
     const note = (text: string): void => run.onProgress?.({ stage: "note", text });

@@ -179,6 +179,31 @@ describe("truncated SVD", () => {
     });
   }
 
+  test("numbers of any size give vectors or a sentence, and an end", async () => {
+    for (const precision of precisions)
+      await withCore(firstKind, async (core) => {
+        for (const size of [1e-38, 1e-20, 1e9, 1e18, 1e20, 3e38]) {
+          const rows = csr(
+            core,
+            {
+              rows: 6,
+              columns: 8,
+              rowStart: Array.from({ length: 7 }, (_, i) => 4 * i),
+              columnIndex: Array.from({ length: 24 }, (_, e) => 2 * (e % 4) + (e % 3 === 0 ? 1 : 0)),
+              values: Array.from({ length: 24 }, (_, e) => (e % 5 < 2 ? -size : size)),
+            },
+            precision,
+          );
+          const found = await truncatedSvd(rows, { rank: 5 }).catch((error) => error as Error);
+          if (found instanceof Error) expect(found).toBeInstanceOf(NotFiniteError);
+          else expect(found.singularValues.every(Number.isFinite)).toBe(true);
+          expect(found instanceof Error).toBe(precision === "f32" && size > 1e18);
+          if (!(found instanceof Error)) found.right.free();
+          rows.free();
+        }
+      });
+  });
+
   test("sparse and dense routes, rank deficiency, full rank, cancelling and progress", async () => {
     await withCore(firstKind, async (core) => {
       // Wide and nearly empty: takes the sparse route.

@@ -288,6 +288,31 @@ describe("a training whose numbers run away while its bound is still one", () =>
   }
 });
 
+describe("rows of any length", () => {
+  const scaled = (factor: number): Dataset => ({
+    ...tinyData,
+    features: { ...tinyData.features, values: tinyData.features.values.map((value) => value * factor) },
+  });
+
+  test("train when they are scaled, and are refused in one sentence when not", async () => {
+    const few = { threads: 1, ...tinyOptions, epochs: 2 };
+    for (const likelihood of ["bernoulli", "gaussian"] as const)
+      for (const factor of [1e20, 1e37]) {
+        const data = scaled(factor);
+        const model = await train(data, { ...few, likelihood, normalise: true });
+        expect(model.labels).toBe(tinyData.labels.labels);
+        await expect(train(data, { ...few, likelihood, normalise: false })).rejects.toThrow(
+          /^features: found row 0 of length .*, expected at most 1000000000: `normalise` the rows, or scale /,
+        );
+      }
+    const largest = scaled(1);
+    largest.features.values.fill(3e38);
+    await expect(train(largest, { ...few, normalise: true, idf: true })).rejects.toThrow(
+      "features: found row 0 of length Infinity, expected one that is finite: smaller values",
+    );
+  });
+});
+
 describe("the options", () => {
   const data = topicData({ points: 60, features: 25, labels: 9 }, 4);
   const few = {
