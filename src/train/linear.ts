@@ -3,6 +3,7 @@
 // entry in a hundred and more than half of the columns (EUR-Lex: 15,626 of 39,662 columns hold 99 % of the entries).
 
 import { placeDocuments } from "../closed/change.ts";
+import { type Cost, sparseCost } from "../closed/cost.ts";
 import { LearnedRidge } from "../closed/learn.ts";
 import { sumsOfPoints } from "../closed/pointsums.ts";
 import type { Restored } from "../closed/restore.ts";
@@ -34,6 +35,19 @@ export function linearColumns(features: Dataset["features"]): Int32Array {
     .sort((a, b) => (counts[b] as number) - (counts[a] as number) || a - b)
     .subarray(0, MOST_COLUMNS)
     .sort();
+}
+
+/** What it takes: the points, A, its factor in place and the weights, all in a core's memory. */
+export function linearCost(sizes: {
+  points: number;
+  columns: number;
+  labels: number;
+  entries: number;
+}): Cost {
+  const { points, columns, labels, entries } = sizes;
+  const way = { working: "f32", inverse: false, remade: true } as const;
+  const { bytes, operations } = sparseCost({ points, kernel: 0, linear: columns, labels }, "f32", way);
+  return { bytes: bytes + 8 * entries + 8 * points, operations };
 }
 
 /** Up to so many features C is kept in double precision, beyond in single for room. */

@@ -19,12 +19,13 @@ import {
   type ModelFrame,
   type TrainedModel,
 } from "../model/model.ts";
+import { chosenLikelihood } from "./choose.ts";
 import { canBeExact, trainExact } from "./exact.ts";
 import { calibrateHeldOut, type Split, splitData } from "./heldOut.ts";
 import { trainLatent } from "./latent.ts";
 import { checkLengths } from "./lengths.ts";
 import { type Learning, linearRows, trainLinear } from "./linear.ts";
-import { completeOptions, type DataSizes, type FullTrainOptions, type TrainOptions } from "./options.ts";
+import { completeOptions, type FullTrainOptions, type TrainOptions } from "./options.ts";
 import type { TrainProgress } from "./progress.ts";
 import { completeRunOptions, type FullRunOptions, type RunOptions } from "./run.ts";
 import {
@@ -69,8 +70,8 @@ export async function train(
   const data = dataToLearn(dataset, options);
   const { rows: points, columns: features } = data.features;
   const sizes = { points, features, labels: data.labels.labels };
-  const chosen = chosenLikelihood(options.likelihood, sizes);
-  const full = completeOptions({ ...options, ...(chosen && { likelihood: chosen.likelihood }) }, sizes);
+  const chosen = chosenLikelihood(options, data);
+  const full = completeOptions({ ...options, ...chosen?.options }, sizes);
   const run = given.validation
     ? { ...given, validation: mapColumns(given.validation, data.columnIds) }
     : given;
@@ -119,23 +120,6 @@ async function trainJob(job: Job): Promise<TrainedModel> {
     return await trainGaussian(job);
   if (likelihood === "bernoulli") return await trainBernoulli(job);
   return await trainHeldOut(job);
-}
-
-/** What `auto` stands for, and why. */
-function chosenLikelihood(
-  given: TrainOptions["likelihood"],
-  { points, labels }: DataSizes,
-): { likelihood: "gaussian" | "both"; reason: string } | undefined {
-  if (given !== "auto") return undefined;
-  return canBeExact(points, labels)
-    ? {
-        likelihood: "gaussian",
-        reason: `likelihood gaussian: ${points} points are few enough for the exact form`,
-      }
-    : {
-        likelihood: "both",
-        reason: `likelihoods gaussian (linear) and bernoulli together: ${points} points are too many for the exact form`,
-      };
 }
 
 /** Exact, calibrated by leaving each point out. */
