@@ -6,4 +6,5 @@ export const entryPoints: Record<string, string> = {
   edge: "src/edge/index.ts",
   serve: "src/serve/index.ts",
   "serve-thread": "src/serve/thread.ts",
+  "learn-thread": "src/serve/learning/program.ts",
 };

@@ -2,9 +2,10 @@
 
 import { labelsByName } from "../compact/open.ts";
 import { fileFormats, type ReadOptions, type ReadResult, type SkippedRow } from "../data/options.ts";
-import { type TfidfOptions, TfidfVectoriser } from "../data/tfidf.ts";
+import type { TfidfOptions } from "../data/tfidf.ts";
 import { readDataset } from "../io/dataset.ts";
 import { openInput } from "../io/files.ts";
+import { readingFor } from "../model/reading.ts";
 import { type Flags, given, type Parsed, UsageError } from "./flags.ts";
 import { type AnyModel, isCompact } from "./models.ts";
 import type { Terminal } from "./terminal.ts";
@@ -158,14 +159,9 @@ export function sayNotes(
 
 /** What a model fixes about the data it can be used with. */
 export function fromModel(model: AnyModel): ReadOptions {
+  const reading = readingFor(model);
+  if (!isCompact(model)) return reading;
   // A compact model knows its labels by name alone, numbers too: they are found when all is read.
-  const named = isCompact(model);
-  return given({
-    columns: model.vectoriser || model.featureNames || model.columnIds ? undefined : model.features,
-    columnIds: model.columnIds,
-    labelCount: named || model.labelNames ? undefined : model.labels,
-    labelNames: named ? undefined : model.labelNames,
-    featureNames: model.featureNames,
-    vectoriser: model.vectoriser ? TfidfVectoriser.fromJSON(model.vectoriser) : undefined,
-  });
+  const { labelCount: _, labelNames: __, ...features } = reading;
+  return features;
 }

@@ -7,7 +7,7 @@ import { aboutNewWords, NewWords } from "../data/newwords.ts";
 import { TfidfVectoriser } from "../data/tfidf.ts";
 import { readDataset } from "../io/dataset.ts";
 import { checkKeepable, checkWritable, readSafetensorsFile } from "../io/files.ts";
-import { finishTogether, writeTogether } from "../io/together.ts";
+import { finishTogether, recordOf, writeTogether } from "../io/together.ts";
 import { type Learned, learnOnce } from "../learn/learn.ts";
 import type { LearnRequest } from "../learn/learner.ts";
 import { modelToBytes } from "../model/file.ts";
@@ -51,9 +51,6 @@ async function asked(parsed: Parsed): Promise<Asked> {
   }
   return { model, file, state, out };
 }
-
-/** A model and its state are replaced together; this says so while it is under way. */
-export const recordOf = (state: string): string => `${state}.replacing`;
 
 async function run(parsed: Parsed): Promise<void> {
   const paths = await asked(parsed);

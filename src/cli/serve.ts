@@ -5,6 +5,7 @@ import process from "node:process";
 import { readWhole } from "../io/files.ts";
 import { isLoopback } from "../serve/doors.ts";
 import { FileProject } from "../serve/fileproject.ts";
+import { LearningProject } from "../serve/learning/project.ts";
 import { defaultLimits, type Limits } from "../serve/limits.ts";
 import { type Dropped, listen, type Running } from "../serve/node.ts";
 import { OtherThread } from "../serve/otherthread.ts";
@@ -46,6 +47,18 @@ const flags: Flags = {
     repeat: true,
     value: "FILE",
     help: "addresses, names and notations of the labels (TSV or CSV: uri, label, notation); one for all models or for each",
+  },
+  learn: {
+    kind: "text",
+    repeat: true,
+    value: "STATE",
+    help: "learn what is sent to /v1/projects/{id}/learn; the state that was written with each model, in order",
+  },
+  token: {
+    kind: "text",
+    value: "TOKEN",
+    help: "what those must send who teach (authorization: Bearer TOKEN)",
+    default: "the environment's MLGPF_TOKEN; without one only this machine may",
   },
   ...listFlags,
   "allow-host": {
@@ -141,7 +154,20 @@ function idsOf(paths: readonly string[], given: readonly string[]): string[] {
   return ids;
 }
 
-async function openProjects(parsed: Parsed, screen: Terminal): Promise<FileProject[]> {
+type ServedProject = FileProject | LearningProject;
+
+const isLearning = (project: ServedProject): project is LearningProject => project instanceof LearningProject;
+
+/** The state of each model, where they learn. */
+function statesOf(models: number, states: readonly string[]): readonly (string | undefined)[] {
+  if (states.length > 0 && states.length !== models)
+    throw new UsageError(
+      `--learn: found ${states.length} states for ${models} models, expected one for each`,
+    );
+  return states;
+}
+
+async function openProjects(parsed: Parsed, screen: Terminal): Promise<ServedProject[]> {
   const paths = parsed.positional;
   if (paths.length === 0) throw new UsageError("mlgpf serve takes a model, or several");
   const ids = idsOf(paths, parsed.all("id"));
@@ -152,11 +178,18 @@ async function openProjects(parsed: Parsed, screen: Terminal): Promise<FileProje
     }),
   );
   const subjects = forEach(tables, paths.length, "labels-file", undefined);
-  const projects: FileProject[] = [];
+  const states = statesOf(paths.length, parsed.all("learn"));
+  const projects: ServedProject[] = [];
   for (const [i, path] of paths.entries()) {
     screen.show(`opening ${path}`);
     const [id, language, table] = [ids[i] as string, languages[i] as string, subjects[i]];
-    projects.push(await FileProject.open(path, { id, language, ...(table ? { subjects: table } : {}) }));
+    const about = { id, language, ...(table ? { subjects: table } : {}) };
+    const state = states[i];
+    projects.push(
+      state === undefined
+        ? await FileProject.open(path, about)
+        : await LearningProject.open({ ...about, paths: { model: path, state }, onProblem: screen.say }),
+    );
   }
   return projects;
 }
@@ -168,28 +201,42 @@ async function run(parsed: Parsed): Promise<void> {
   const hosts = parsed.all("allow-host");
   const screen = terminal(parsed.on("quiet"));
   const lists = await readLists(parsed);
+  const token = tokenOf(parsed, host);
   const projects = await openProjects(parsed, screen);
   const other = new OtherThread(projects, limits, lists);
   const service = createService(projects, {
     limits,
     ...lists,
     large: other.answer,
+    token,
     origins: parsed.all("cors"),
     ...(isLoopback(host) || hosts.length > 0 ? { hosts } : {}),
   });
   const server = await start(() => listen(service, { host, port }), host, port);
   for (const { path, model } of projects)
     screen.say(`${path} (${model.labels} labels) is served at ${server.url}, Ctrl-C ends`);
-  const forget = reloadOnHangup(projects, screen);
+  const forget = reloadOnHangup(projects.filter((project) => !isLearning(project)) as FileProject[], screen);
   const dropped = await stopped(server, screen);
   forget();
   other.stop();
+  for (const project of projects.filter(isLearning)) await project.stop();
   if (dropped.requests + dropped.connections > 0)
     screen.say(
       `stopped after ${limits.seconds} s: dropped ${dropped.requests} requests under way and ${dropped.connections} connections without one`,
     );
   // Whatever a runtime still keeps open does not keep it from ending.
   setTimeout(() => process.exit(), 500).unref();
+}
+
+/** What those must know who teach; without it nobody else's machine may. */
+function tokenOf(parsed: Parsed, host: string): string | undefined {
+  const token = parsed.text("token") ?? process.env.MLGPF_TOKEN;
+  if (token === "") throw new UsageError("--token: found nothing, expected a token");
+  if (token === undefined && parsed.all("learn").length > 0 && !isLoopback(host))
+    throw new UsageError(
+      `--learn: found no token with --host ${host}, expected --token TOKEN or MLGPF_TOKEN`,
+    );
+  return token;
 }
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -256,6 +303,7 @@ export const serveCommand: Command = {
   examples: [
     "mlgpf serve tagger.safetensors",
     `curl localhost:8080/predict -H 'content-type: application/json' -d '{"text": "a large wild cat"}'`,
+    "mlgpf serve tagger.safetensors --learn tagger.state --token secret",
     "mlgpf serve first.bin second.bin --id first --id second --labels-file subjects.tsv",
   ],
   flags,

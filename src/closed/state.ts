@@ -63,6 +63,8 @@ export interface LearningState {
   readonly sums?: StateSums | undefined;
   readonly solution?: StateSolution | undefined;
   readonly documents?: Documents | undefined;
+  /** Number of the last batch of a server's journal that is in here. */
+  readonly journal?: number | undefined;
 }
 
 /** The identity of a plan: vocabulary, column weights, basis, inducing inputs, covariance, in an order of the caller's. */
@@ -86,7 +88,7 @@ const whole = (data: Int32Array): Tensor => ({ dtype: "I32", shape: [data.length
 
 /** The file in pieces, to be written one after another. */
 export function stateChunks(state: LearningState): Uint8Array[] {
-  const { plan, labels, labelNames, totals, sums, solution, documents } = state;
+  const { plan, labels, labelNames, totals, sums, solution, documents, journal } = state;
   const features = plan.kernel + plan.linear;
   const tensors = new Map<string, Tensor>();
   const metadata: Record<string, string> = {
@@ -96,6 +98,7 @@ export function stateChunks(state: LearningState): Uint8Array[] {
     labels: String(labels),
   };
   if (labelNames) metadata.labelNames = JSON.stringify(labelNames);
+  if (journal !== undefined) metadata.journal = String(journal);
   if (totals) {
     metadata.points = String(totals.points);
     tensors.set("totals.sums", real(totals.sums, [features]));
@@ -176,6 +179,9 @@ class StateReader {
       sums: this.#has("sums") ? this.#sums(labels, features) : undefined,
       solution: this.#has("solution") ? this.#solution(labels, features) : undefined,
       documents: this.#has("documents") ? this.#documents(plan.columns, labels) : undefined,
+      ...(this.#metadata.journal !== undefined && {
+        journal: this.#count("journal", Number(this.#metadata.journal)),
+      }),
     };
   }
 

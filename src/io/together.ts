@@ -12,6 +12,9 @@ export interface Replacement {
   readonly content: Uint8Array | Iterable<Uint8Array>;
 }
 
+/** The record of a model and its state. */
+export const recordOf = (state: string): string => `${state}.replacing`;
+
 const nextOf = (path: string): string => `${path}.next`;
 
 /** Replaces files together; the record is a path of its own that the same files always have. */

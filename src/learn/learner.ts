@@ -36,12 +36,14 @@ export class Learner {
   readonly #form: LearningForm;
   #model: ClosedModel;
   #documents: Documents;
+  #journal: number | undefined;
   #broken = false;
 
   private constructor(core: Core, form: LearningForm, model: ClosedModel, state: LearningState) {
     this.#core = core;
     this.#form = form;
     this.#model = model;
+    this.#journal = state.journal;
     this.#documents =
       state.documents ?? fail("a state without its documents", "one that was written with a model");
   }
@@ -70,7 +72,20 @@ export class Learner {
 
   /** The state of that model. */
   state(): LearningState {
-    return this.#form.state(this.#model, this.#documents);
+    const journal = this.#journal;
+    return {
+      ...this.#form.state(this.#model, this.#documents),
+      ...(journal !== undefined && { journal }),
+    };
+  }
+
+  /** Number of the last batch of a server's journal that was learned. */
+  get journal(): number {
+    return this.#journal ?? 0;
+  }
+
+  set journal(batch: number) {
+    this.#journal = batch;
   }
 
   /** Learns and forgets. What is refused changes nothing. */

@@ -10,7 +10,7 @@ export const aboutService = (): Answer =>
   json(200, { title: "mlgpf, in the shape of Annif's REST API", version });
 
 /** One project, as in GET /v1/projects/{id}. */
-export function aboutProject({ id, name, language, model, subjects }: Project): object {
+export function aboutProject({ id, name, language, model, subjects, learning }: Project): object {
   return {
     project_id: id,
     name,
@@ -20,11 +20,13 @@ export function aboutProject({ id, name, language, model, subjects }: Project): 
     modification_time: model.modified?.toISOString() ?? null,
     vocab: { vocab_id: id, languages: subjects?.languages ?? [language], size: model.labels, loaded: true },
     vocab_language: language,
+    ...(learning && { learning }),
   };
 }
 
 const TITLES: Readonly<Record<number, string>> = {
   400: "Bad Request",
+  401: "Unauthorized",
   403: "Learning not allowed",
   404: "Not Found",
   405: "Method Not Allowed",
@@ -32,6 +34,7 @@ const TITLES: Readonly<Record<number, string>> = {
   415: "Unsupported Media Type",
   501: "Not Implemented",
   503: "Service unavailable",
+  507: "Insufficient Storage",
 };
 
 /** A refusal as a problem (RFC 9457), which Annif's clients show. */

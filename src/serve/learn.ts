@@ -1,5 +1,5 @@
 // POST /v1/projects/{id}/learn: [{"text": "...", "subjects": [{"uri": "..."}, {"label": "..."}]}], as Annif's clients send
-// it. What is done with the documents is the project's.
+// it; with "document_id" a later version takes the place of an earlier one. What is done with the documents is the project's.
 
 import type { IndexedDocument } from "./project.ts";
 import { decode, describe, isObject, parseJson } from "./question.ts";
@@ -14,10 +14,16 @@ export function parseDocuments(bytes: Uint8Array, most: number): IndexedDocument
   return value.map((document: unknown, i) => {
     const where = `document ${i}`;
     if (!isObject(document)) refuse(where, describe(document), '{"text": "...", "subjects": [...]}');
-    const { text, subjects } = document;
+    const { text, subjects, document_id: id } = document;
+    if (id !== undefined && (typeof id !== "string" || id === ""))
+      refuse(where, `${describe(id)} as document_id`, "a text that is not empty");
     if (typeof text !== "string") refuse(where, `${describe(text)} as text`, "a string");
     if (!Array.isArray(subjects)) refuse(where, `${describe(subjects)} as subjects`, "a list");
-    return { text, subjects: subjects.map((subject) => subjectOf(subject, where)) };
+    return {
+      ...(id !== undefined && { id: id as string }),
+      text,
+      subjects: subjects.map((subject) => subjectOf(subject, where)),
+    };
   });
 }
 

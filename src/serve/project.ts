@@ -16,6 +16,8 @@ export interface ServedModel {
 
 /** A document with the subjects that people gave it: of the model, or ones that it has not met. */
 export interface IndexedDocument {
+  /** A document with the id of an earlier one takes its place. */
+  readonly id?: string;
   readonly text: string;
   readonly subjects: readonly { readonly uri?: string; readonly label?: string }[];
 }
@@ -32,6 +34,8 @@ export interface Project {
   readonly model: ServedModel;
   /** Addresses and names of its labels, where a label file gave them. */
   readonly subjects?: Subjects;
+  /** How many documents it was taught and when, where it learns. */
+  readonly learning?: object;
   /** Learns from documents; done when nothing of them can be lost any more. Absent where the server does not learn. */
   learn?(documents: readonly IndexedDocument[]): Promise<void>;
 }

@@ -14,6 +14,7 @@ import { ServerMetrics } from "./metrics.ts";
 import type { Project } from "./project.ts";
 import { busy, Refusal } from "./refusal.ts";
 import { checkMethod, findRoute, noSuchPath, type Route, welcome } from "./routes.ts";
+import { checkToken } from "./token.ts";
 import { type Job, Workbench } from "./work.ts";
 
 /** A request as a host hands it over. */
@@ -39,6 +40,8 @@ export interface ServiceOptions extends DoorOptions, LabelLists {
   readonly limits?: Partial<Limits>;
   /** Does large requests elsewhere. */
   readonly large?: DoLarge;
+  /** What those must know who teach. */
+  readonly token?: string | undefined;
 }
 
 export interface Service {
@@ -67,6 +70,7 @@ class TheService implements Service {
   readonly #large: LargeLane;
   readonly #held: HeldBytes;
   readonly #metrics = new ServerMetrics();
+  readonly #token: string | undefined;
   #inFlight = 0;
   #places = 0;
 
@@ -77,8 +81,13 @@ class TheService implements Service {
     this.#held = new HeldBytes(this.limits.heldBytes);
     const workbench = new Workbench(projects, this.limits, options);
     this.#workbench = workbench;
-    this.#large = new LargeLane(
-      options.large ?? ((job) => workbench.answer(workbench.read(job), job.project)),
+    this.#token = options.token;
+    const { large } = options;
+    // A model that learns has a thread of its own already.
+    this.#large = new LargeLane((job) =>
+      large && projects[job.project]?.learn === undefined
+        ? large(job)
+        : workbench.answer(workbench.read(job), job.project),
     );
   }
 
@@ -187,6 +196,7 @@ class TheService implements Service {
     if (!project.learn)
       throw new Refusal(403, `Project '${project.id}' is not configured to allow learning via API`);
     const { asked, query, holding } = passage;
+    checkToken(asked.header("authorization"), this.#token);
     const body = await readBody(asked, types, query, this.limits, holding);
     await project.learn(parseDocuments(body.bytes, this.limits.batch));
     return { status: 204, headers: {}, body: "" };

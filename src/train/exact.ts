@@ -46,6 +46,17 @@ export function canBeExact(points: number, labels: number): boolean {
   return operations <= MOST_OPERATIONS && bytes <= MOST_BYTES;
 }
 
+/** The most points that can be exact. */
+export function mostExact(labels: number): number {
+  let [most, beyond] = [0, 2 ** 20];
+  while (beyond - most > 1) {
+    const middle = (most + beyond) >> 1;
+    if (canBeExact(middle, labels)) most = middle;
+    else beyond = middle;
+  }
+  return most;
+}
+
 export type ClosedFit = Pick<ClosedModel, "closed" | "labelMean" | "stack"> & CalibratedFit;
 
 /** What was fitted, and the order that the points were put in for it. */

@@ -50,6 +50,7 @@ describe("the tarball", () => {
       "dist/edge.js",
       "dist/edge.wasm",
       "dist/index.js",
+      "dist/learn-thread.js",
       "dist/serve-thread.js",
       "dist/serve.js",
       "dist/types",
@@ -73,7 +74,7 @@ describe("the tarball", () => {
     const scripts = packed.files.filter((path) => path.endsWith(".js"));
     const entries = scripts.filter((path) => !path.startsWith("dist/chunks/"));
     expect(Object.keys(await importsOf(installed, entries)).sort()).toEqual(scripts.sort());
-    const programs = ["dist/cli.js", "dist/serve-thread.js"];
+    const programs = ["dist/cli.js", "dist/learn-thread.js", "dist/serve-thread.js"];
     for (const entry of entries.filter((path) => !programs.includes(path))) {
       const imports = Object.values(await importsOf(installed, [entry])).flatMap((file) => file.imports);
       const outside = imports.filter(({ external, kind }) => external && kind === "import-statement");
