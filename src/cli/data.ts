@@ -2,6 +2,7 @@
 
 import { labelsByName } from "../compact/open.ts";
 import { fileFormats, type ReadOptions, type ReadResult, type SkippedRow } from "../data/options.ts";
+import { MOST_WEIGHT } from "../data/terms.ts";
 import type { TfidfOptions } from "../data/tfidf.ts";
 import { readDataset } from "../io/dataset.ts";
 import { openInput } from "../io/files.ts";
@@ -60,7 +61,28 @@ export const textFlags: Flags = {
   "char-ngrams": {
     kind: "text",
     value: "N-M",
-    help: "also runs of N to M characters within a word, e.g. 3-5; with --ngrams 0 these alone",
+    help: "also runs of N to M characters within a word, e.g. 3-5, or no; with --ngrams 0 these alone",
+    default: "3-4 for short texts (12 words), up to 50,000 of them, else no",
+  },
+  "char-weight": {
+    kind: "number",
+    from: 0,
+    to: MOST_WEIGHT,
+    help: "weight of these runs beside the words; 0: in one with them",
+    default: "0.5",
+  },
+  opening: {
+    kind: "number",
+    from: 0,
+    to: MOST_WEIGHT,
+    help: "weight of a text's first words as terms of their own; 0 for none",
+    default: "0.7",
+  },
+  "count-unknown": {
+    kind: "switch",
+    negatable: true,
+    help: "words outside the vocabulary count in the length of a text",
+    default: "yes up to 20,000 texts",
   },
   "min-df": { kind: "whole", from: 1, help: "a term occurs in at least N texts", default: "2" },
   "max-df": {
@@ -99,18 +121,24 @@ function termOptions(flags: Parsed): TfidfOptions {
   return given({
     wordNgrams: flags.number("ngrams"),
     charNgrams: characterRange(flags.text("char-ngrams")),
+    charWeight: flags.number("char-weight"),
+    opening: flags.number("opening"),
+    countUnknown: flags.value("count-unknown") as boolean | undefined,
     minDocuments: flags.number("min-df"),
     maxDocuments: flags.number("max-df"),
     maxFeatures: flags.number("max-features"),
   });
 }
 
-/** "3-5" or "4" */
-function characterRange(written: string | undefined): [least: number, most: number] | undefined {
+/** "3-5", "4" or "no" */
+function characterRange(written: string | undefined): TfidfOptions["charNgrams"] {
   if (written === undefined) return undefined;
+  if (written === "no") return false;
   const [, least, most = least] = /^([1-9])(?:-([1-9]))?$/.exec(written) ?? [];
   if (least === undefined || Number(most) < Number(least))
-    throw new UsageError(`--char-ngrams: found ${written}, expected two numbers from 1 to 9 such as 3-5`);
+    throw new UsageError(
+      `--char-ngrams: found ${written}, expected no, or two numbers from 1 to 9 such as 3-5`,
+    );
   return [Number(least), Number(most)];
 }
 

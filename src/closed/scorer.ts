@@ -8,6 +8,7 @@ import { combine, gemm } from "../core/dense.ts";
 import { Postings, sparseProducts } from "../core/kernelrows.ts";
 import { type Matrix, matrix, matrixFrom, Scope, scoped } from "../core/matrix.ts";
 import type { SparseRows } from "../data/dataset.ts";
+import { type FeatureTransform, wholeSquares } from "../data/transform.ts";
 import type { ClosedModel, ExactPart, LinearPart } from "../model/model.ts";
 import { Kernel } from "./kernel.ts";
 import { Points } from "./points.ts";
@@ -24,12 +25,13 @@ export interface ClosedScorer {
 export function closedScorer(
   core: Core,
   { closed, labelMean, stack, labels }: Pick<ClosedModel, "closed" | "labelMean" | "stack" | "labels">,
+  transform: FeatureTransform,
 ): ClosedScorer {
   const scope = new Scope();
   const mean = scope.keep(matrixFrom(core, 1, labels, labelMean, "f32"));
   const first =
     closed.form === "exact"
-      ? exactScores(core, closed, labels, scope)
+      ? exactScores(core, closed, labels, transform, scope)
       : linearScores(core, closed, labels, scope);
   const vectors = stack && scope.keep(matrixFrom(core, labels, stack.rank, stack.vectors, "f32"));
   const weights = stack && scope.keep(matrixFrom(core, stack.rank, labels, stack.weights, "f32"));
@@ -52,8 +54,16 @@ export function closedScorer(
 
 type Scores = (rows: SparseRows, out: Matrix) => void;
 
-function exactScores(core: Core, part: ExactPart, labels: number, scope: Scope): Scores {
-  const training = scope.keep(new Points(scope.keep(csr(core, part.rows, "f32"))));
+function exactScores(
+  core: Core,
+  part: ExactPart,
+  labels: number,
+  transform: FeatureTransform,
+  scope: Scope,
+): Scores {
+  const placed = (rows: SparseRows, room: Scope): Points =>
+    room.keep(new Points(room.keep(csr(core, rows, "f32")), wholeSquares(rows, transform)));
+  const training = placed(part.rows, scope);
   const index = scope.keep(new Postings(training.x));
   const [linearVariance, variance, lengthScale] = part.hyper;
   const choice = { name: part.kernel, linearVariance, variance, lengthScale };
@@ -61,7 +71,7 @@ function exactScores(core: Core, part: ExactPart, labels: number, scope: Scope):
   const dual = scope.keep(matrixFrom(core, training.rows, labels, part.dual, "f32"));
   return (rows, out) =>
     scoped((inner) => {
-      const points = inner.keep(new Points(inner.keep(csr(core, rows, "f32"))));
+      const points = placed(rows, inner);
       const room = (): Matrix => inner.keep(matrix(core, rows.rows, training.rows, "f32"));
       const products = sparseProducts(points.x, index, room(), { from: 0, to: rows.rows });
       gemm(kernel.map(products, points.squares, training.squares, room()), dual, out);

@@ -108,7 +108,7 @@ export async function compactModel(
     ...textRules(model),
     ...(model.calibrator && { points: model.summary.points }),
   };
-  const version = model.calibrator ? "2" : "1";
+  const version = model.calibrator || model.vectoriser?.version === 2 ? "2" : "1";
   const metadata = { format: COMPACT_FORMAT, version, about: JSON.stringify(about), ...calibrator };
   const bytes = writeSafetensors({ tensors: parcel.tensors, metadata });
   readCompact(bytes, "the compact model"); // nothing is given out that load() would refuse
@@ -222,5 +222,13 @@ function textRules({ vectoriser }: LatentModel): Pick<CompactAbout, "text"> {
   if (!vectoriser) return {};
   const { options, documents } = vectoriser;
   const { wordNgrams = 1, charNgrams, sublinear = true, idf = true, normalise = true } = options;
-  return { text: { wordNgrams, ...(charNgrams && { charNgrams }), sublinear, idf, normalise, documents } };
+  const { opening, charWeight, countUnknown } = options;
+  return {
+    text: {
+      ...{ wordNgrams, ...(charNgrams && { charNgrams }), sublinear, idf, normalise, documents },
+      ...(opening && { opening }),
+      ...(charWeight && { charWeight }),
+      ...(countUnknown && { countUnknown }),
+    },
+  };
 }

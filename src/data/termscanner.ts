@@ -2,11 +2,11 @@
 // Nearly all characters of alphabetic scripts mean the same wherever they stand, so that a table says for each code unit
 // what it becomes; it is made from the rules of text.ts themselves. A text with any other character goes through those.
 
-import type { TermRules } from "./terms.ts";
+import { characterField, OPENING, openingLength, type TermRules, WORDS } from "./terms.ts";
 import { EMPTY_HASH, hashUnit, hashUnits } from "./termtable.ts";
-import { tokenise, UNSPACED } from "./text.ts";
+import { CHARACTERS_MARK, OPENING_MARK, tokenise, UNSPACED } from "./text.ts";
 
-const [APOSTROPHE, BLANK, UNDERSCORE, HASH] = [39, 32, 95, 35];
+const [APOSTROPHE, BLANK, UNDERSCORE] = [39, 32, 95];
 /** Classes of code units: these and the apostrophe, or the letter or digit that one becomes, all of which are above it. */
 const [SEPARATOR, CONTEXT] = [0, 0xffff];
 const TABLE_END = 0x2100;
@@ -36,26 +36,36 @@ function classes(): Uint16Array {
   return table;
 }
 
-/** Called with a term as units[from..to), valid until the next, its hash, and whether it counts (`forEachTerm`). */
-export type VisitTerm = (units: Uint16Array, from: number, to: number, hash: number, counts: boolean) => void;
+/** Called with a term as units[from..to), valid until the next, its hash, its field, and whether it counts (`forEachTerm`). */
+export type VisitTerm = (
+  units: Uint16Array,
+  from: number,
+  to: number,
+  hash: number,
+  field: number,
+  counts: boolean,
+) => void;
 
 export class TermScanner {
   readonly #rules: TermRules;
   #units: Uint16Array = new Uint16Array(1 << 14); // the words so far, a blank after each
   #wordStart = 0; // of the word being read
+  #words = 0; // so far
   #starts: number[] = []; // of the words that a run with the next word may begin with
-  #bounded: Uint16Array = new Uint16Array(64); // `#`, then the characters of a run
+  #bounded: Uint16Array = new Uint16Array(64); // a mark, then the characters of a run or of a word
 
   constructor(rules: TermRules) {
     this.#rules = rules;
   }
 
-  /** Visits the terms of a text: for each word as it ends the word, runs of words, runs of characters. */
+  /** Visits the terms of a text: for each word as it ends the word, runs of words, runs of characters; then the opening. */
   scan(text: string, visit: VisitTerm): void {
     this.#wordStart = 0;
+    this.#words = 0;
     this.#starts.length = 0;
     if (isSimple(text)) this.#scanUnits(text, visit);
     else for (const token of tokenise(text)) this.#scanToken(token, visit);
+    if (this.#rules.opening !== undefined) this.#opening(openingLength(this.#words), visit);
   }
 
   #scanUnits(text: string, visit: VisitTerm): void {
@@ -104,17 +114,18 @@ export class TermScanner {
   /** The word from #wordStart to `end`, which has this hash, is complete. */
   #endWord(end: number, hash: number, visit: VisitTerm): void {
     const { wordNgrams, charNgrams } = this.#rules;
-    if (wordNgrams > 0) visit(this.#units, this.#wordStart, end, hash, true);
+    if (wordNgrams > 0) visit(this.#units, this.#wordStart, end, hash, WORDS, true);
     if (wordNgrams > 1) this.#wordRuns(end, wordNgrams, visit);
     if (charNgrams) this.#characterRuns(end, charNgrams[0], charNgrams[1], visit);
     this.#units[end] = BLANK;
     this.#wordStart = end + 1;
+    this.#words++;
   }
 
   /** Runs of words that end with this one. */
   #wordRuns(end: number, most: number, visit: VisitTerm): void {
-    for (const start of this.#starts)
-      visit(this.#units, start, end, hashUnits(this.#units, start, end), false);
+    const units = this.#units;
+    for (const start of this.#starts) visit(units, start, end, hashUnits(units, start, end), WORDS, false);
     if (this.#starts.length === most - 1) this.#starts.shift();
     this.#starts.push(this.#wordStart);
   }
@@ -127,15 +138,31 @@ export class TermScanner {
     word[0] = UNDERSCORE;
     word.set(this.#units.subarray(this.#wordStart, end), 1);
     word[length - 2] = UNDERSCORE;
-    run[0] = HASH;
+    run[0] = CHARACTERS_MARK.charCodeAt(0);
+    const [field, alone] = [characterField(this.#rules), this.#rules.wordNgrams === 0];
     for (let from = 0; from < length - 1; from = nextCharacter(word, from)) {
       let to = from;
       for (let n = 1; n <= most && to < length - 1; n++) {
         to = nextCharacter(word, to);
         if (n < least) continue;
         for (let i = from; i < to; i++) run[i - from + 1] = word[i] as number;
-        visit(run, 0, to - from + 1, hashUnits(run, 0, to - from + 1), this.#rules.wordNgrams === 0);
+        visit(run, 0, to - from + 1, hashUnits(run, 0, to - from + 1), field, alone);
       }
+    }
+  }
+
+  /** The first words once more, marked. They lie in the buffer with a blank after each. */
+  #opening(words: number, visit: VisitTerm): void {
+    let start = 0;
+    for (let word = 0; word < words; word++) {
+      const end = this.#units.indexOf(BLANK, start);
+      const length = end - start + 1;
+      if (this.#bounded.length < length) this.#bounded = new Uint16Array(2 * length);
+      const marked = this.#bounded;
+      marked[0] = OPENING_MARK.charCodeAt(0);
+      for (let i = 1; i < length; i++) marked[i] = this.#units[start + i - 1] as number;
+      visit(marked, 0, length, hashUnits(marked, 0, length), OPENING, false);
+      start = end + 1;
     }
   }
 }

@@ -57,6 +57,11 @@ export class TermTable {
     return this.size - 1;
   }
 
+  /** The first code unit of a term that has any. */
+  firstUnit(number: number): number {
+    return this.#units[this.#starts.data[number] as number] as number;
+  }
+
   /** A term by its number. */
   term(number: number): string {
     const [start, end] = [this.#starts.data[number] as number, this.#starts.data[number + 1] as number];

@@ -63,10 +63,11 @@ export function wordNgrams(
   }
 }
 
-/**
- * Calls `emit` for every run of `least` to `most` characters within a word and its bounds: `#_ca`, `#cat`,
- * `#at_`. Neither `#` nor `_` occurs in a word, so these terms never meet a word of the same letters.
- */
+/** Before a run of characters, and before a word of a text's opening: in no word, so that no two such terms meet. */
+export const CHARACTERS_MARK = "#";
+export const OPENING_MARK = "^";
+
+/** Calls `emit` for every run of `least` to `most` characters within a word and its bounds: `#_ca`, `#cat`, `#at_`. */
 export function characterNgrams(
   tokens: readonly string[],
   least: number,
@@ -77,7 +78,8 @@ export function characterNgrams(
     const bounded = `_${token}_`;
     const starts = characterStarts(bounded);
     for (let n = least; n <= most; n++) {
-      for (let i = 0; i + n < starts.length; i++) emit(`#${bounded.slice(starts[i], starts[i + n])}`);
+      for (let i = 0; i + n < starts.length; i++)
+        emit(`${CHARACTERS_MARK}${bounded.slice(starts[i], starts[i + n])}`);
     }
   }
 }

@@ -6,16 +6,27 @@ import { DataError } from "./errors.ts";
 import type { NewWords } from "./newwords.ts";
 import type { SparseRows } from "./rows.ts";
 import { TermCounter } from "./termcounter.ts";
-import { inverseFrequency, termWeights } from "./terms.ts";
+import { CHARACTERS, FIELDS, fieldOf, inverseFrequency, termWeights, unknownWeight } from "./terms.ts";
 import { TermScanner } from "./termscanner.ts";
 import { TermTable } from "./termtable.ts";
-import { isCount, settle, type TfidfOptions, type TfidfSettings } from "./tfidfoptions.ts";
+import { tokenise } from "./text.ts";
+import {
+  isCount,
+  MOST_WITH_RUNS,
+  NEW_IN_2,
+  SHORT_WORDS,
+  settingsFor,
+  settle,
+  type TfidfOptions,
+  type TfidfSettings,
+} from "./tfidfoptions.ts";
 
 export type { TfidfOptions } from "./tfidfoptions.ts";
 
 /** What a vectoriser is saved as. */
 export interface TfidfState {
-  readonly version: 1;
+  /** 2 where the options have what version 1 did not know. */
+  readonly version: 1 | 2;
   readonly options: TfidfOptions;
   readonly documents: number; // N
   readonly terms: readonly string[]; // sorted by code units; the position is the column
@@ -38,7 +49,10 @@ export class TfidfVectoriser {
   readonly #columns: TermTable;
   readonly #scanner: TermScanner;
   readonly #counts: Int32Array; // of each column in the text being read
+  readonly #unknown: Int32Array = new Int32Array(FIELDS); // terms of the text being read
   readonly #idf: Float64Array;
+  readonly #field: Uint8Array; // of each column
+  readonly #unknownWeight: number;
   #weights: Float64Array = new Float64Array(256); // of the row being weighed
 
   constructor(
@@ -54,6 +68,8 @@ export class TfidfVectoriser {
     this.#idf = Float64Array.from(this.documentFrequency, (df) =>
       inverseFrequency(this.#settings, state.documents, df),
     );
+    this.#field = Uint8Array.from(state.terms, (term) => fieldOf(this.#settings, term.charCodeAt(0)));
+    this.#unknownWeight = unknownWeight(this.#settings, state.documents, this.documentFrequency);
   }
 
   get columns(): number {
@@ -70,6 +86,11 @@ export class TfidfVectoriser {
     return fitter.finish();
   }
 
+  /** Whether rows have the length that they are to have: 1, less what the vocabulary does not know of a text. */
+  get scaled(): boolean {
+    return this.#settings.normalise && this.#settings.countUnknown === true;
+  }
+
   transform(texts: Iterable<string>): SparseRows {
     const builder = new SparseRowsBuilder();
     for (const text of texts) this.appendRow(text, builder);
@@ -84,10 +105,12 @@ export class TfidfVectoriser {
     const found: number[] = [];
     let words = 0;
     let known = 0;
-    this.#scanner.scan(text, (units, from, to, hash, counts) => {
+    this.#unknown.fill(0);
+    this.#scanner.scan(text, (units, from, to, hash, field, counts) => {
       const column = this.#columns.find(units, from, to, hash);
       if (counts) words++;
       if (column < 0) {
+        (this.#unknown[field] as number)++;
         if (counts) this.newWords?.add(String.fromCharCode(...units.subarray(from, to)));
         return;
       }
@@ -99,25 +122,31 @@ export class TfidfVectoriser {
     const columns = Int32Array.from(found).sort();
     const weights = Float32Array.from(columns, (column) => this.#counts[column] as number);
     for (const column of columns) this.#counts[column] = 0;
-    this.weigh(columns, weights);
+    this.weigh(columns, weights, this.#unknown);
     for (let i = 0; i < columns.length; i++) builder.add(columns[i] as number, weights[i] as number);
     builder.endRow();
     this.newWords?.endText();
     return words === 0 ? 0 : known / words;
   }
 
-  /** Turns the counts of columns, which rise, into the weights of a row: (1 + ln count) idf, scaled to length 1. */
-  weigh(columns: Int32Array, counts: Float32Array): void {
+  /**
+   * Turns the counts of columns, which rise, into the weights of a row; `unknown` counts the terms of each field that the
+   * vocabulary does not have.
+   */
+  weigh(columns: Int32Array, counts: Float32Array, unknown: Int32Array): void {
+    const field = (i: number): number => this.#field[columns[i] as number] as number;
     const idf = (i: number): number => this.#idf[columns[i] as number] as number;
     if (this.#weights.length < counts.length) this.#weights = new Float64Array(2 * counts.length);
-    const { weights, length } = termWeights(this.#settings, counts, idf, this.#weights);
-    for (let i = 0; i < columns.length; i++) counts[i] = (weights[i] as number) / length;
+    const terms = { counts, field, idf, unknown, unknownWeight: this.#unknownWeight };
+    const weights = termWeights(this.#settings, terms, this.#weights);
+    for (let i = 0; i < columns.length; i++) counts[i] = weights[i] as number;
   }
 
   toJSON(): TfidfState {
     const { terms, documents } = this;
     const documentFrequency = Array.from(this.documentFrequency);
-    return { version: 1, options: { ...this.#settings }, documents, terms, documentFrequency };
+    const version = NEW_IN_2.some((name) => name in this.#settings) ? 2 : 1;
+    return { version, options: { ...this.#settings }, documents, terms, documentFrequency };
   }
 
   /** The saved state back; `file` names where it came from if it is not one. */
@@ -126,7 +155,8 @@ export class TfidfVectoriser {
       throw new DataError({ file, line: 0, found, expected });
     };
     const { version, options, documents, terms, documentFrequency } = (state ?? {}) as Partial<TfidfState>;
-    if (version !== 1) return refuse(`vocabulary version ${shown(version)}`, "version 1");
+    if (version !== 1 && version !== 2)
+      return refuse(`vocabulary version ${shown(version)}`, "version 1 or 2");
     if (
       !Array.isArray(terms) ||
       !terms.every((term, i) => typeof term === "string" && (i === 0 || terms[i - 1] < term))
@@ -159,61 +189,95 @@ export class TfidfVectoriser {
   }
 }
 
-/** Learns a vocabulary text by text; the texts themselves are not kept. */
+/** Texts that are looked at before any is counted: whether they are short decides what a term is. */
+const LOOKED_AT = 1000;
+
+/** Learns a vocabulary text by text; but for the first the texts themselves are not kept. */
 export class TfidfFitter {
-  readonly #settings: TfidfSettings;
+  readonly #options: TfidfOptions;
   readonly #file: string;
-  readonly #counter: TermCounter;
+  #first: string[] = [];
+  #short = false;
+  #counter: TermCounter | undefined;
 
   constructor(options: TfidfOptions = {}, file = "the texts") {
-    this.#settings = settle(options);
+    settingsFor(options, 0, false);
+    this.#options = options;
     this.#file = file;
-    this.#counter = new TermCounter(this.#settings);
   }
 
   get rows(): number {
-    return this.#counter.rows;
+    return this.#counter?.rows ?? this.#first.length;
   }
 
   /** Makes room for about so many times as many texts as there are now. */
   expect(times: number): void {
-    this.#counter.expect(times);
+    this.#counter?.expect(times);
   }
 
   add(text: string): void {
+    if (this.#counter === undefined) {
+      this.#first.push(text);
+      if (this.#first.length === LOOKED_AT) this.#begun();
+      return;
+    }
+    // Beyond this many texts runs of characters are no terms by default: those that were counted are left out.
+    if (this.#counter.rows === MOST_WITH_RUNS) this.#counter.scanBy(this.#settings(MOST_WITH_RUNS + 1));
     this.#counter.add(text);
+  }
+
+  #settings(texts: number): TfidfSettings {
+    return settingsFor(this.#options, texts, this.#short);
+  }
+
+  /** What has counted the first texts and goes on with the others. */
+  #begun(): TermCounter {
+    if (this.#counter) return this.#counter;
+    const words = this.#first.map((text) => tokenise(text).length).filter((count) => count > 0);
+    words.sort((a, b) => a - b);
+    this.#short = (words[words.length >> 1] ?? Number.POSITIVE_INFINITY) <= SHORT_WORDS;
+    this.#counter = new TermCounter(this.#settings(0));
+    for (const text of this.#first) this.#counter.add(text);
+    this.#first = [];
+    return this.#counter;
   }
 
   /** The vocabulary and the rows of the texts; nothing can be added afterwards. */
   finish(): { vectoriser: TfidfVectoriser; rows: SparseRows } {
-    const counter = this.#counter;
+    const counter = this.#begun();
     const { rows } = counter;
-    const chosen = this.#chooseTerms(rows);
+    const settings = this.#settings(rows);
+    const chosen = this.#chooseTerms(counter, settings);
     const columnOf = new Int32Array(counter.table.size).fill(-1); // term number to column
     for (const [column, { number }] of chosen.entries()) columnOf[number] = column;
     const vectoriser = new TfidfVectoriser({
-      options: this.#settings,
+      options: settings,
       documents: rows,
       terms: chosen.map(({ term }) => term),
       documentFrequency: chosen.map(({ number }) => counter.documentFrequency(number)),
     });
-    const { rowStart, columnIndex, counts: values } = counter.rename(columnOf);
+    const { rowStart, columnIndex, counts: values, unknown } = counter.rename(columnOf);
     for (let row = 0; row < rows; row++) {
       const [from, to] = [rowStart[row] as number, rowStart[row + 1] as number];
-      vectoriser.weigh(columnIndex.subarray(from, to), values.subarray(from, to));
+      const missing = unknown.subarray(FIELDS * row, FIELDS * (row + 1));
+      vectoriser.weigh(columnIndex.subarray(from, to), values.subarray(from, to), missing);
     }
     return { vectoriser, rows: { rows, columns: chosen.length, rowStart, columnIndex, values } };
   }
 
   /** Terms within the limits of document frequency, sorted by code units. */
-  #chooseTerms(documents: number): { term: string; number: number }[] {
-    const { minDocuments, maxDocuments, maxFeatures } = this.#settings;
-    const { table } = this.#counter;
+  #chooseTerms(counter: TermCounter, settings: TfidfSettings): { term: string; number: number }[] {
+    const { minDocuments, maxDocuments, maxFeatures, charNgrams } = settings;
+    const { table, rows: documents } = counter;
     const most = maxDocuments * documents;
+    const counted = this.#settings(0);
+    const dropped = (number: number): boolean =>
+      charNgrams === undefined && fieldOf(counted, table.firstUnit(number)) === CHARACTERS;
     let chosen: { term: string; number: number; df: number }[] = [];
     for (let number = 0; number < table.size; number++) {
-      const df = this.#counter.documentFrequency(number);
-      if (df >= minDocuments && df <= most) chosen.push({ term: table.term(number), number, df });
+      const df = counter.documentFrequency(number);
+      if (df >= minDocuments && df <= most && !dropped(number))
+        chosen.push({ term: table.term(number), number, df });
     }
     if (chosen.length === 0) {
       const range = `at least ${minDocuments} and at most ${Math.floor(most)} of the ${documents} texts`;

@@ -7,22 +7,47 @@ export interface FeatureTransform {
   /** Factor of each column, or undefined where none is applied. */
   columnWeights?: Float32Array;
   normalise: boolean;
+  /**
+   * Rows are texts of length 1 without the words that the vocabulary does not have: where points are compared by their
+   * distance they count as of length 1, what is missing being at right angles to all others.
+   */
+  whole?: boolean;
 }
 
-/** Chooses the transform for training features. */
+/**
+ * Chooses the transform for training features. Rows that are `scaled` already, some of them to less than 1, stay as they
+ * are unless their columns are weighted.
+ */
 export function fitTransform(
   features: SparseRows,
   idf: boolean | "auto",
   normalise: boolean,
+  scaled = false,
 ): FeatureTransform {
   const binary = features.values.every((value) => value === 1);
-  if (idf === false || (idf === "auto" && !binary)) return { normalise };
+  if (idf === false || (idf === "auto" && (scaled || !binary)))
+    return normalise && scaled ? { normalise: false, whole: true } : { normalise };
   const frequencies = documentFrequencies(features);
   const columnWeights = Float32Array.from(
     frequencies,
     (count) => deterministicLog((1 + features.rows) / (1 + count)) + 1,
   );
   return { columnWeights, normalise };
+}
+
+/** |x|^2 of rows that the transform gave, where it is not that of their entries. */
+export function wholeSquares(
+  { rowStart, values, rows }: SparseRows,
+  { whole }: FeatureTransform,
+): Float32Array | undefined {
+  if (!whole) return undefined;
+  return Float32Array.from({ length: rows }, (_, i) => {
+    const own = values.subarray(rowStart[i], rowStart[i + 1]);
+    return Math.max(
+      1,
+      own.reduce((sum, value) => sum + value * value, 0),
+    );
+  });
 }
 
 /** Rows as a core or a device takes them: entries of row i from rowStart[i] to rowStart[i + 1]. */

@@ -1,6 +1,6 @@
 // Checks the metadata of a compact model, field by field.
 
-import type { TermRules } from "../data/terms.ts";
+import { isFieldWeight, type TermRules } from "../data/terms.ts";
 import { FormatError, shownJson } from "../io/errors.ts";
 import { kernelNames } from "../model/kernels/index.ts";
 import { type CompactAbout, VARIANCE_FORMS } from "./format.ts";
@@ -67,12 +67,20 @@ export function checkAbout(json: string | undefined, file: string): CompactAbout
       range[0] <= range[1] &&
       range[1] <= 9;
     if (range !== undefined && !right) refuse("charNgrams", range, "two whole numbers from 1 to 9");
+    const weight = (name: "opening" | "charWeight"): Partial<TermRules> => {
+      const value = of[name];
+      if (value === undefined) return {};
+      return isFieldWeight(value) ? { [name]: value } : refuse(name, value, "the weight of a field");
+    };
     return {
       wordNgrams,
       ...(range === undefined ? {} : { charNgrams: range as [number, number] }),
       sublinear: truth(of, "sublinear"),
       idf: truth(of, "idf"),
       normalise: truth(of, "normalise"),
+      ...weight("opening"),
+      ...weight("charWeight"),
+      ...(of.countUnknown === undefined ? {} : { countUnknown: truth(of, "countUnknown") }),
       documents: count(of, "documents", 0),
     };
   }

@@ -2,7 +2,14 @@
 // training, columns weighted, rows scaled. Single precision where training has it, so that the numbers are the same.
 
 import { ArgumentError } from "../core/errors.ts";
-import { addCounts, forEachTerm, inverseFrequency, termWeights } from "../data/terms.ts";
+import {
+  addCounts,
+  FIELDS,
+  forEachTerm,
+  inverseFrequency,
+  termWeights,
+  unknownWeight,
+} from "../data/terms.ts";
 import type { Row } from "./latent.ts";
 import type { CompactModel } from "./read.ts";
 
@@ -24,6 +31,7 @@ const shareOf = (part: number, whole: number): number => (whole === 0 ? 0 : part
 
 export class InputReader {
   readonly #model: CompactModel;
+  #unknownWeight: number | undefined;
 
   constructor(model: CompactModel) {
     this.#model = model;
@@ -41,7 +49,8 @@ export class InputReader {
       const names = Object.keys(input);
       const columns = names.map((name) => this.#feature(name));
       const given = names.map((name) => (input as Record<string, number>)[name] as number);
-      return this.#fromFeatures(columns, given);
+      // Words by name stand for a text of which all is known, whatever they are counted in.
+      return this.#fromFeatures(columns, given, this.#model.about.text?.normalise);
     }
     if (indices.length !== values.length)
       throw new ArgumentError(
@@ -55,9 +64,9 @@ export class InputReader {
   }
 
   /** Features by number; -1 for one that the model does not have. */
-  #fromFeatures(columns: readonly number[], values: ArrayLike<number>): ReadRow {
+  #fromFeatures(columns: readonly number[], values: ArrayLike<number>, toLength1?: boolean): ReadRow {
     const known = shareOf(columns.filter((column) => column >= 0).length, columns.length);
-    return { ...this.#transform(sortedRow(columns, values)), known };
+    return { ...this.#transform(sortedRow(columns, values), toLength1), known };
   }
 
   #fromText(text: string): ReadRow {
@@ -68,24 +77,33 @@ export class InputReader {
         "input",
         "found a text, expected features: this model was not trained on texts",
       );
-    const found: number[] = [];
+    const found: number[] = []; // columns, each with its field
+    const unknown = new Int32Array(FIELDS);
     let [words, known] = [0, 0];
-    forEachTerm(text, rules, (term, counts) => {
+    forEachTerm(text, rules, (term, field, counts) => {
       const position = vocabulary.find(term);
       if (counts) words++;
       if (counts && position >= 0) known++;
-      if (position >= 0) found.push(order ? (order[position] as number) : position);
+      if (position < 0) unknown[field] = (unknown[field] as number) + 1;
+      else found.push((order ? (order[position] as number) : position) * FIELDS + field);
     });
     const columns: number[] = [];
+    const fields: number[] = [];
     const counts: number[] = [];
-    addCounts(found, (column, count) => {
-      columns.push(column);
+    addCounts(found, (place, count) => {
+      fields.push(place % FIELDS);
+      columns.push((place - (place % FIELDS)) / FIELDS);
       counts.push(count);
     });
-    const idf = (i: number): number =>
-      inverseFrequency(rules, rules.documents, frequency[columns[i] as number] as number);
-    const { weights, length } = termWeights(rules, counts, idf);
-    const values = Float32Array.from(weights, (weight) => weight / length);
+    this.#unknownWeight ??= unknownWeight(rules, rules.documents, frequency);
+    const weights = termWeights(rules, {
+      counts,
+      field: (i) => fields[i] as number,
+      idf: (i) => inverseFrequency(rules, rules.documents, frequency[columns[i] as number] as number),
+      unknown,
+      unknownWeight: this.#unknownWeight,
+    });
+    const values = Float32Array.from(weights);
     return {
       ...this.#transform({ columns: Int32Array.from(columns), values }),
       known: shareOf(known, words),
@@ -118,7 +136,7 @@ export class InputReader {
   }
 
   /** Weights columns and scales the row, as training did. */
-  #transform({ columns, values }: { columns: Int32Array; values: Float32Array }): Row {
+  #transform({ columns, values }: { columns: Int32Array; values: Float32Array }, toLength1 = false): Row {
     const { about, columnWeights } = this.#model;
     let squares = 0;
     for (let e = 0; e < values.length; e++) {
@@ -128,7 +146,7 @@ export class InputReader {
         throw new ArgumentError("input", "found values too large to compute with, expected smaller ones");
       squares += value * value;
     }
-    const factor = about.normalise && squares > 0 ? 1 / Math.sqrt(squares) : 1;
+    const factor = (about.normalise || toLength1) && squares > 0 ? 1 / Math.sqrt(squares) : 1;
     for (let e = 0; e < values.length; e++) values[e] = (values[e] as number) * factor;
     return { columns, values };
   }

@@ -48,7 +48,7 @@ export function modelToTensors(model: TrainedModel): TensorFile {
     likelihood: model.likelihood,
     features: String(model.features),
     ...Object.assign({}, ...own.map((part) => part.metadata)),
-    normalise: String(transform.normalise),
+    normalise: transform.whole ? "whole" : String(transform.normalise),
     summary: JSON.stringify(model.summary),
   };
   if (isClosed(model) && model.latent) metadata.latentSummary = JSON.stringify(model.latent.summary);
@@ -113,7 +113,10 @@ function commonOf(parts: FileParts): Omit<ModelCommon, "summary"> {
   const common: Omit<ModelCommon, "summary"> = {
     features,
     labels: k,
-    transform: { normalise: metadata.normalise === "true" },
+    transform: {
+      normalise: metadata.normalise === "true",
+      ...(metadata.normalise === "whole" && { whole: true }),
+    },
     labelCounts: parts.wholes("labelCounts", k, 2 ** 31),
   };
   if (tensors.has("columnWeights"))

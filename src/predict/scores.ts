@@ -47,7 +47,7 @@ export class ScoreSource {
     this.#core = core;
     this.frame = frame;
     this.names = scoreNames({ ...closed, latent });
-    this.#closed = closed && closedScorer(core, closed);
+    this.#closed = closed && closedScorer(core, closed, frame.transform);
     this.#reach = closed ? closedReach(closed) : Number.POSITIVE_INFINITY;
     this.#latent = latent;
   }

@@ -14,7 +14,7 @@ import { type Matrix, matrix, Scope } from "../core/matrix.ts";
 import type { WorkOptions } from "../core/progress.ts";
 import { permutation } from "../core/random.ts";
 import { type Dataset, selectLabels, selectRows } from "../data/dataset.ts";
-import { transformedRows } from "../data/transform.ts";
+import { transformedRows, wholeSquares } from "../data/transform.ts";
 import type { ClosedModel, ExactPart, ModelFrame, StackPart } from "../model/model.ts";
 import type { KernelName } from "../model/names.ts";
 import { scoreNames } from "../predict/scores.ts";
@@ -76,7 +76,7 @@ export async function trainExact(
   const order = permutation(core, given.features.rows, { seed, stream: ORDER_STREAM });
   const data = selectRows(given, order);
   const rows = transformedRows(data.features, frame.transform, 0, data.features.rows);
-  const documents = { features: rows, labels: data.labels };
+  const documents = { features: rows, labels: data.labels, squares: wholeSquares(rows, frame.transform) };
   const placed = placeDocuments(core, documents, frame.labels, "f32");
   let choice: ExactChoice;
   try {
@@ -101,7 +101,10 @@ export async function fitChosen(
   const { name: kernel, lengthScale = 1 } = choice.kernel;
   const scope = new Scope();
   try {
-    const { points, labels } = scope.keep(placeDocuments(core, documents, frame.labels, "f32"));
+    const squares = documents.squares ?? wholeSquares(documents.features, frame.transform);
+    const { points, labels } = scope.keep(
+      placeDocuments(core, { ...documents, squares }, frame.labels, "f32"),
+    );
     const form = scope.keep(await fitExact(points, labels, { ...work, ...choice, leftOut: CALIBRATED }));
     form.dropSquare();
     const ranges = someOf(form.ranges, CALIBRATED);

@@ -47,7 +47,7 @@ export async function prepare(
   options: FullTrainOptions,
   run: PrepareOptions,
 ): Promise<Prepared> {
-  const transform = fitTransform(data.features, options.idf, options.normalise);
+  const transform = fitTransform(data.features, options.idf, options.normalise, data.vectoriser?.scaled);
   const x = csr(core, data.features, options.precision);
   transformInPlace(
     { rowStart: x.start.view(), columnIndex: x.column.view(), values: x.value.view() },

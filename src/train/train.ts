@@ -210,7 +210,7 @@ function frameFor(data: Dataset, full: FullTrainOptions, points: number): ModelF
     features: data.features.columns,
     labels: data.labels.labels,
     points,
-    transform: fitTransform(data.features, full.idf, full.normalise),
+    transform: fitTransform(data.features, full.idf, full.normalise, data.vectoriser?.scaled),
     labelCounts: Int32Array.from(labelFrequencies(data.labels)),
     ...(data.labelNames ? { labelNames: data.labelNames } : {}),
     ...(data.columnIds ? { columnIds: data.columnIds } : {}),

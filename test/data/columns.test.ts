@@ -5,7 +5,7 @@ import { compactColumns, IdIndex, mapColumns, mapFeatures, usedColumns } from ".
 import type { Dataset, SparseRows } from "../../src/data/dataset.ts";
 import { readDataset } from "../../src/data/reader.ts";
 import { TfidfVectoriser } from "../../src/data/tfidf.ts";
-import { type PlainRow, plain, refusal, sparseLine } from "./support.ts";
+import { type PlainRow, plain, refusal, sparseLine, wordsAlone } from "./support.ts";
 
 const MOST = 2 ** 28;
 const id = fc.oneof(fc.nat(20), fc.nat(MOST - 1), fc.constantFrom(2 ** 17 - 1, 2 ** 20, MOST - 1));
@@ -107,7 +107,7 @@ describe("columns that occur", () => {
     expect(again.dataset.columnIds).toEqual(small.columnIds);
   });
   test("of a vocabulary", async () => {
-    const { vectoriser } = TfidfVectoriser.fit(["alpha beta gamma"], { minDocuments: 1, normalise: false });
+    const { vectoriser } = TfidfVectoriser.fit(["alpha beta gamma"], { ...wordsAlone, normalise: false });
     const read = await readDataset('{"text":"gamma beta"}\n', {
       vectoriser,
       columnIds: Int32Array.of(0, 2),

@@ -3,6 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { selectRows } from "../../src/data/dataset.ts";
 import { readBatches, readDataset } from "../../src/data/reader.ts";
+import { wordsAlone } from "./support.ts";
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
@@ -14,7 +15,7 @@ describe("what is kept of a row", () => {
     ];
     const text = rows.map((row) => JSON.stringify(row)).join("\n");
     const keep = ["title", "meta", "meta.year", "text"];
-    const { dataset } = await readDataset(bytes(text), { format: "jsonl", keep, tfidf: { minDocuments: 1 } });
+    const { dataset } = await readDataset(bytes(text), { format: "jsonl", keep, tfidf: wordsAlone });
     expect(dataset.kept).toEqual([
       ["One", '{"year":7}', "7", "a cat"],
       ["", '{"year":null}', "", "a dog"],

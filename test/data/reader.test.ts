@@ -4,12 +4,12 @@ import { selectRows } from "../../src/data/dataset.ts";
 import type { ReadOptions, ReadProgress } from "../../src/data/options.ts";
 import { readBatches, readDataset } from "../../src/data/reader.ts";
 import { TfidfVectoriser } from "../../src/data/tfidf.ts";
-import { gzip, inPieces, refusal } from "./support.ts";
+import { gzip, inPieces, refusal, wordsAlone } from "./support.ts";
 
 const XC = "2 3 2\n0 1:1\n1 2:1\n";
 
 async function formatOf(text: string, options: ReadOptions = {}): Promise<string> {
-  return (await readDataset(text, { tfidf: { minDocuments: 1 }, ...options })).format;
+  return (await readDataset(text, { tfidf: wordsAlone, ...options })).format;
 }
 
 describe("the format", () => {
@@ -205,7 +205,7 @@ describe("rows in memory", () => {
   ];
 
   test("are read as lines of JSON are", async () => {
-    const options = { tfidf: { minDocuments: 1 } };
+    const options = { tfidf: wordsAlone };
     const lines = rows.map((row) => JSON.stringify(row)).join("\n");
     const written = await readDataset(lines, options);
     async function* later(): AsyncGenerator<(typeof rows)[number]> {
@@ -235,7 +235,10 @@ describe("rows in memory", () => {
 describe("another encoding", () => {
   test("of lines is said", async () => {
     const bytes = Uint8Array.from("text,labels\nun caf\xe9,a\ncaf\xe9,b\n", (each) => each.charCodeAt(0));
-    const { dataset, notes } = await readDataset(bytes, { file: "f.csv" });
+    const { dataset, notes } = await readDataset(bytes, {
+      file: "f.csv",
+      tfidf: { ...wordsAlone, minDocuments: 2 },
+    });
     expect(dataset.vectoriser?.terms).toEqual(["café"]);
     expect(notes).toEqual(["f.csv: 2 lines are not UTF-8, read as Windows-1252 (the first in line 2)"]);
   });
@@ -243,7 +246,7 @@ describe("another encoding", () => {
 
 describe("batches", () => {
   test("hold all rows in order, without labels too", async () => {
-    const { vectoriser } = TfidfVectoriser.fit(["alpha beta", "beta gamma"], { minDocuments: 1 });
+    const { vectoriser } = TfidfVectoriser.fit(["alpha beta", "beta gamma"], wordsAlone);
     const lines = Array.from({ length: 500 }, (_, i) =>
       JSON.stringify({ text: i % 2 ? "alpha" : "gamma gamma" }),
     );

@@ -6,6 +6,9 @@ import { DataError } from "../../src/data/errors.ts";
 import type { ReadOptions, ReadResult } from "../../src/data/options.ts";
 import { readDataset } from "../../src/data/reader.ts";
 
+/** Every word is a term, and nothing else is. */
+export const wordsAlone = { minDocuments: 1, opening: 0, charNgrams: false, countUnknown: false } as const;
+
 /** A row as a person would write it down. */
 export interface PlainRow {
   readonly labels: number[]; // rising

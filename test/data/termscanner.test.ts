@@ -1,32 +1,48 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { TermCounter } from "../../src/data/termcounter.ts";
-import { forEachTerm, type TermRules } from "../../src/data/terms.ts";
+import { fieldOf, forEachTerm, type TermRules } from "../../src/data/terms.ts";
 import { TermScanner } from "../../src/data/termscanner.ts";
 import { hashUnits, TermTable } from "../../src/data/termtable.ts";
 
 const rules = fc.record({
   wordNgrams: fc.integer({ min: 0, max: 4 }),
   charNgrams: fc.option(fc.constantFrom<[number, number]>([1, 1], [2, 4], [3, 5]), { nil: undefined }),
+  opening: fc.option(fc.constant(0.7), { nil: undefined }),
+  charWeight: fc.option(fc.constant(0.5), { nil: undefined }),
 });
 
-function rulesOf(some: { wordNgrams: number; charNgrams: [number, number] | undefined }): TermRules {
-  const { wordNgrams, charNgrams } = some;
-  return { wordNgrams, ...(charNgrams && { charNgrams }), sublinear: true, idf: true, normalise: true };
+interface SomeRules {
+  wordNgrams: number;
+  charNgrams?: [number, number] | undefined;
+  opening?: number | undefined;
+  charWeight?: number | undefined;
+}
+
+function rulesOf({ wordNgrams, charNgrams, opening, charWeight }: SomeRules): TermRules {
+  return {
+    ...{ wordNgrams, sublinear: true, idf: true, normalise: true },
+    ...(charNgrams && { charNgrams }),
+    ...(opening && { opening }),
+    ...(charWeight && { charWeight }),
+  };
 }
 
 /** The terms as text.ts has them, in any order. */
 function expectedTerms(text: string, how: TermRules): string[] {
   const terms: string[] = [];
-  forEachTerm(text, how, (term) => terms.push(term));
+  forEachTerm(text, how, (term, field) => {
+    expect(fieldOf(how, term.charCodeAt(0))).toBe(field);
+    terms.push(`${field} ${term}`);
+  });
   return terms.sort();
 }
 
 function scannedTerms(text: string, how: TermRules, scanner = new TermScanner(how)): string[] {
   const terms: string[] = [];
-  scanner.scan(text, (units, from, to, hash) => {
+  scanner.scan(text, (units, from, to, hash, field) => {
     expect(hash).toBe(hashUnits(units, from, to));
-    terms.push(String.fromCharCode(...units.subarray(from, to)));
+    terms.push(`${field} ${String.fromCharCode(...units.subarray(from, to))}`);
   });
   return terms.sort();
 }
@@ -73,7 +89,7 @@ describe("the terms of a text", () => {
     );
   });
   test("of every character alone, between letters and after one", () => {
-    const how = rulesOf({ wordNgrams: 1, charNgrams: undefined });
+    const how = rulesOf({ wordNgrams: 1 });
     const scanner = new TermScanner(how);
     for (let unit = 0; unit < 0x3000; unit++) {
       const character = String.fromCharCode(unit);
@@ -84,7 +100,7 @@ describe("the terms of a text", () => {
     }
   });
   test("of a text longer than any buffer", () => {
-    const how = rulesOf({ wordNgrams: 2, charNgrams: [3, 3] });
+    const how = rulesOf({ wordNgrams: 2, charNgrams: [3, 3], opening: 0.7 });
     const long = `${"word ".repeat(9000)}${"x".repeat(70_000)}`;
     expect(scannedTerms(long, how)).toEqual(expectedTerms(long, how));
   });
@@ -121,7 +137,7 @@ describe("counts", () => {
         texts,
         fc.constantFrom<string[]>(["a", "c", "e"], ["e", "d", "c", "b", "a"]),
         (each, columns) => {
-          const counter = new TermCounter(rulesOf({ wordNgrams: 1, charNgrams: undefined }));
+          const counter = new TermCounter(rulesOf({ wordNgrams: 1 }));
           for (const words of each) counter.add(words.join(" "));
           const columnOf = Int32Array.from({ length: counter.table.size }, (_, number) =>
             columns.indexOf(counter.table.term(number)),
@@ -130,7 +146,7 @@ describe("counts", () => {
             const having = each.filter((words) => words.includes(counter.table.term(number)));
             expect(counter.documentFrequency(number)).toBe(having.length);
           }
-          const { rowStart, columnIndex, counts } = counter.rename(columnOf);
+          const { rowStart, columnIndex, counts, unknown } = counter.rename(columnOf);
           for (const [row, words] of each.entries()) {
             const [from, to] = [rowStart[row] as number, rowStart[row + 1] as number];
             const found = Array.from(columnIndex.subarray(from, to), (column, i) => [
@@ -141,6 +157,8 @@ describe("counts", () => {
               .map((term, column) => [column, words.filter((own) => own === term).length])
               .filter(([, count]) => (count as number) > 0);
             expect(found).toEqual(expected);
+            const others = words.filter((own) => !columns.includes(own)).length;
+            expect([...unknown.subarray(3 * row, 3 * row + 3)]).toEqual([others, 0, 0]);
           }
         },
       ),

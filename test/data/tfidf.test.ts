@@ -2,8 +2,11 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { DataError } from "../../src/data/errors.ts";
 import { TfidfFitter, TfidfVectoriser } from "../../src/data/tfidf.ts";
+import { wordsAlone } from "./support.ts";
 
 const FINGERPRINT = [104, 1641, 1789649873];
+/** Words alone, as vocabularies of version 1 have them. */
+const { minDocuments: _, ...plain } = wordsAlone;
 const TEXTS = ["red wine red", "white wine", "dry white wine", "beer"];
 const text = fc
   .array(fc.constantFrom("red", "wine", "Bär", "the", "dry", "beer", "日本"), { maxLength: 8 })
@@ -11,7 +14,7 @@ const text = fc
 
 describe("tf-idf", () => {
   test("by hand: (1 + ln 2)(ln(5/2) + 1) for red, ln(5/4) + 1 for wine, scaled to length 1", () => {
-    const { vectoriser, rows } = TfidfVectoriser.fit(TEXTS, { minDocuments: 1 });
+    const { vectoriser, rows } = TfidfVectoriser.fit(TEXTS, { ...plain, minDocuments: 1 });
     expect(vectoriser.terms).toEqual(["beer", "dry", "red", "white", "wine"]);
     expect(Array.from(vectoriser.documentFrequency)).toEqual([1, 1, 1, 2, 3]);
     expect(Array.from(rows.columnIndex)).toEqual([2, 4, 3, 4, 1, 3, 4, 0]);
@@ -24,6 +27,7 @@ describe("tf-idf", () => {
   });
   test("plain counts when all weighing is off", () => {
     const { rows } = TfidfVectoriser.fit(TEXTS, {
+      ...plain,
       minDocuments: 1,
       sublinear: false,
       idf: false,
@@ -33,7 +37,7 @@ describe("tf-idf", () => {
   });
   test("limits of document frequency and number of terms; ties go to the smaller term", () => {
     const terms = (options: object): readonly string[] =>
-      TfidfVectoriser.fit(TEXTS, options).vectoriser.terms;
+      TfidfVectoriser.fit(TEXTS, { ...plain, ...options }).vectoriser.terms;
     expect(terms({})).toEqual(["white", "wine"]);
     expect(terms({ maxDocuments: 0.5 })).toEqual(["white"]);
     expect(terms({ minDocuments: 1, maxFeatures: 3 })).toEqual(["beer", "white", "wine"]);
@@ -47,7 +51,10 @@ describe("tf-idf", () => {
     ]);
   });
   test("columns in the order of code units", () => {
-    const { vectoriser } = TfidfVectoriser.fit(["zebra äpfel apfel Z 10 9 𝒳 ﬀ"], { minDocuments: 1 });
+    const { vectoriser } = TfidfVectoriser.fit(["zebra äpfel apfel Z 10 9 𝒳 ﬀ"], {
+      ...plain,
+      minDocuments: 1,
+    });
     expect(vectoriser.terms).toEqual(["10", "9", "apfel", "ff", "x", "z", "zebra", "äpfel"]);
   });
   test("fitting and transforming agree, and the saved state does the same, bit for bit", () => {
@@ -59,15 +66,24 @@ describe("tf-idf", () => {
           sublinear: fc.boolean(),
           idf: fc.boolean(),
           normalise: fc.boolean(),
+          opening: fc.constantFrom(0, 0.7, 2),
+          charWeight: fc.constantFrom(0, 0.5),
+          countUnknown: fc.boolean(),
+          minDocuments: fc.integer({ min: 1, max: 2 }),
         }),
         fc.option(fc.constant<[number, number]>([3, 4])),
         (texts, flags, charNgrams) => {
-          const fitter = new TfidfFitter({ minDocuments: 1, ...flags, ...(charNgrams && { charNgrams }) });
+          const fitter = new TfidfFitter({ ...flags, charNgrams: charNgrams ?? false });
           for (const each of texts) fitter.add(each);
-          if (texts.every((each) => each === "")) {
+          const words = texts.map((each) => new Set(each.split(" ").filter(Boolean)));
+          const common = [...new Set(words.flatMap((own) => [...own]))].some(
+            (word) => words.filter((own) => own.has(word)).length >= flags.minDocuments,
+          );
+          if (!common && charNgrams === null) {
             expect(() => fitter.finish()).toThrow(DataError);
             return;
           }
+          fc.pre(common);
           const { vectoriser, rows } = fitter.finish();
           expect(vectoriser.transform(texts)).toEqual(rows);
           const saved: unknown = JSON.parse(JSON.stringify(vectoriser));
@@ -76,7 +92,7 @@ describe("tf-idf", () => {
             vectoriser.transform([...texts, "unknown words"]),
           );
           expect(JSON.stringify(restored)).toBe(JSON.stringify(vectoriser));
-          if (flags.normalise) {
+          if (flags.normalise && (!flags.countUnknown || flags.minDocuments === 1)) {
             for (let row = 0; row < rows.rows; row++) {
               const entries = rows.values.subarray(rows.rowStart[row], rows.rowStart[row + 1]);
               if (entries.length > 0) expect(entries.reduce((sum, x) => sum + x * x, 0)).toBeCloseTo(1, 5);
@@ -91,11 +107,100 @@ describe("tf-idf", () => {
       { length: 40 },
       (_, i) => `alpha w${i % 7} w${(i * i) % 11} w${i % 3} w${i % 3} beta${i % 2}`,
     );
-    const { rows } = TfidfVectoriser.fit(texts, { wordNgrams: 2, charNgrams: [3, 5] });
+    const { rows } = TfidfVectoriser.fit(texts, {
+      ...plain,
+      wordNgrams: 2,
+      charNgrams: [3, 5],
+      charWeight: 0,
+    });
     const bits = new Uint32Array(rows.values.slice().buffer);
     let hash = 0;
     for (const word of bits) hash = (Math.imul(hash, 31) + word) >>> 0;
     expect([rows.columns, rows.values.length, hash]).toEqual(FINGERPRINT);
+  });
+});
+
+describe("fields", () => {
+  test("by hand: words, opening and runs of characters, each scaled to its weight, unknown words in the length", () => {
+    // Eight words, of which the first four are the opening; "odd" is in no other text.
+    const first = "red wine odd red dry white wine beer";
+    const texts = [first, "red wine dry white beer", "red wine dry white beer"];
+    const options = {
+      opening: 0.7,
+      charNgrams: [4, 4],
+      charWeight: 0.5,
+      idf: false,
+      countUnknown: true,
+    } as const;
+    const { vectoriser, rows } = TfidfVectoriser.fit(texts, options);
+    const frequency = (count: number): number => 1 + Math.log(count);
+    const fields = {
+      words: new Map<string, number>(),
+      opening: new Map<string, number>(),
+      runs: new Map<string, number>(),
+    };
+    const count = (map: Map<string, number>, term: string): unknown =>
+      map.set(term, (map.get(term) ?? 0) + 1);
+    for (const [i, word] of first.split(" ").entries()) {
+      count(fields.words, word);
+      if (i < 4) count(fields.opening, `^${word}`);
+      for (let at = 0; at + 4 <= word.length + 2; at++)
+        count(fields.runs, `#${`_${word}_`.slice(at, at + 4)}`);
+    }
+    const shares = { words: 1, opening: 0.7, runs: 0.5 };
+    const wanted = new Map<string, number>();
+    for (const name of ["words", "opening", "runs"] as const) {
+      const known = [...fields[name]].filter(([term]) => !/odd/.test(term));
+      const unknown = [...fields[name]].filter(([term]) => /odd/.test(term)).length;
+      const length = Math.sqrt(known.reduce((sum, [, n]) => sum + frequency(n) ** 2, 0) + unknown);
+      const whole = Math.hypot(1, 0.7, 0.5);
+      for (const [term, n] of known) wanted.set(term, (shares[name] * frequency(n)) / length / whole);
+    }
+    const found = Array.from(rows.columnIndex.subarray(0, rows.rowStart[1]), (column, i) => [
+      vectoriser.terms[column],
+      rows.values[i],
+    ]);
+    expect(found.map(([term]) => term)).toEqual([...wanted.keys()].sort());
+    for (const [term, value] of found) expect(value).toBeCloseTo(wanted.get(term as string) as number, 6);
+  });
+
+  test("of short texts while they are few, of long ones, and of many", () => {
+    const settings = (texts: number, words: number) => {
+      const fitter = new TfidfFitter();
+      for (let i = 0; i < texts; i++) fitter.add("some words of a text ".repeat(words / 5));
+      const { vectoriser, rows } = fitter.finish();
+      expect(rows.rows).toBe(texts);
+      return {
+        terms: vectoriser.terms.filter((term) => term.startsWith("#")).length,
+        ...vectoriser.toJSON().options,
+      };
+    };
+    expect(settings(1500, 10)).toMatchObject({
+      charNgrams: [3, 4],
+      charWeight: 0.5,
+      idf: false,
+      countUnknown: true,
+    });
+    expect(settings(30, 20)).toMatchObject({ terms: 0, idf: true, opening: 0.7, countUnknown: true });
+    const many = settings(50_001, 5);
+    expect(many).toMatchObject({ terms: 0, idf: true, opening: 0.7 });
+    expect(many.charNgrams ?? many.countUnknown).toBeUndefined();
+  });
+
+  test("a vocabulary of version 1 makes the rows it made", () => {
+    const { vectoriser, rows } = TfidfVectoriser.fit(TEXTS, { ...plain, minDocuments: 1 });
+    const { version, options, ...rest } = vectoriser.toJSON();
+    expect(version).toBe(1);
+    const old = {
+      wordNgrams: 1,
+      minDocuments: 1,
+      maxDocuments: 1,
+      sublinear: true,
+      idf: true,
+      normalise: true,
+    };
+    expect(options).toEqual(old);
+    expect(TfidfVectoriser.fromJSON({ version, options: old, ...rest }).transform(TEXTS)).toEqual(rows);
   });
 });
 
@@ -117,7 +222,10 @@ describe("options and states that are wrong", () => {
       null,
       7,
       {},
-      { ...good, version: 2 },
+      { ...good, version: 3 },
+      { ...good, options: { opening: -1 } },
+      { ...good, options: { charWeight: "much" } },
+      { ...good, options: { countUnknown: 1 } },
       { ...good, terms: ["b", "a"] },
       { ...good, terms: ["a", "a"] },
       { ...good, terms: ["a", 1] },

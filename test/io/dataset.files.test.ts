@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import { type ReadSource, readBatches, readDataset } from "../../src/io/dataset.ts";
-import { plain } from "../data/support.ts";
+import { plain, wordsAlone } from "../data/support.ts";
 
 const LINES = '{"id":"x","features":[1,2],"labels":[0]}\n{"id":"y","features":[0,3],"labels":[1]}\n';
 
@@ -92,7 +92,7 @@ describe("a folder of texts", () => {
         "notes.md": "not a text",
       };
       for (const [name, content] of Object.entries(files)) writeFileSync(path(name), content);
-      const result = await readDataset(path(""), { tfidf: { minDocuments: 1 } });
+      const result = await readDataset(path(""), { tfidf: wordsAlone });
       const { dataset } = result;
       expect(dataset.ids).toEqual(["a", "b", "c", "d1"]);
       expect(dataset.vectoriser?.terms).toEqual(["café", "red", "white", "wine"]);

@@ -4,13 +4,13 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { ReadOptions } from "../../../src/data/options.ts";
 import { readDataset } from "../../../src/data/reader.ts";
-import { mutated, neverCrashes, plain, refusal } from "../support.ts";
+import { mutated, neverCrashes, plain, refusal, wordsAlone } from "../support.ts";
 
 const [P1, P2] = ["http://www.yso.fi/onto/yso/p2557", "http://www.yso.fi/onto/yso/p7346"];
 const TEXTS = ["Läntinen kristillistymisprosessi vuoden 1000 jälkeen", "Oulunlinnan salakäytävä"];
 
 async function documents(text: string, more: ReadOptions = {}): Promise<unknown> {
-  const result = await readDataset(text, { tfidf: { minDocuments: 1 }, ...more });
+  const result = await readDataset(text, { tfidf: wordsAlone, ...more });
   const { dataset, format } = result;
   return {
     format,
@@ -40,9 +40,7 @@ describe("Annif's documents", () => {
     expect(await documents(text.replaceAll(/[<>]/g, ""), { file: "documents.tsv" })).toEqual(expected);
     const [bare] = text.split("\t");
     const unlabelled = { format: "annif", requireLabels: false } as const;
-    expect((await readDataset(`${bare}\n`, { ...unlabelled, tfidf: { minDocuments: 1 } })).format).toBe(
-      "annif",
-    );
+    expect((await readDataset(`${bare}\n`, { ...unlabelled, tfidf: wordsAlone })).format).toBe("annif");
     expect(await refusal(`${text}no tab\n`, { file: "documents.tsv" })).toBe(
       "documents.tsv, line 3: found no tab, expected a text, a tab, and URIs with blanks between them",
     );

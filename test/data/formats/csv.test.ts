@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { CsvRecords } from "../../../src/data/csvrecord.ts";
 import { guessDelimiter } from "../../../src/data/formats/csv.ts";
 import { readDataset } from "../../../src/data/reader.ts";
-import { mutated, neverCrashes, type PlainData, plain, plainData, refusal } from "../support.ts";
+import { mutated, neverCrashes, type PlainData, plain, plainData, refusal, wordsAlone } from "../support.ts";
 
 const options = { file: "train.csv" } as const;
 
@@ -50,7 +50,7 @@ describe("CSV records", () => {
 describe("CSV", () => {
   test("texts and labels, quotes and line ends within", async () => {
     const text = 'id,Text,labels\n1,"Red, ""dry"" wine\n\nfrom here","wine;red"\n2,white wine,wine\n';
-    const { dataset, format, notes } = await readDataset(text, { ...options, tfidf: { minDocuments: 1 } });
+    const { dataset, format, notes } = await readDataset(text, { ...options, tfidf: wordsAlone });
     expect(format).toBe("csv");
     expect(dataset.vectoriser?.terms).toEqual(["dry", "from", "here", "red", "white", "wine"]);
     expect(dataset.labelNames).toEqual(["wine", "red"]);
@@ -87,7 +87,7 @@ describe("CSV", () => {
       text: "body",
       labels: "TAGS",
       labelSeparator: " ",
-      tfidf: { minDocuments: 1 },
+      tfidf: wordsAlone,
     });
     expect(dataset.labelNames).toEqual(["a", "b"]);
     const known = await readDataset("y,z,x\n1,2,3\n", {
@@ -116,7 +116,7 @@ describe("CSV", () => {
       ...options,
       text: ["Title", "body"],
       labels: ["x", "y"],
-      tfidf: { minDocuments: 1 },
+      tfidf: wordsAlone,
     });
     expect(dataset.labelNames).toEqual(["a", "b", "c"]);
     expect(Array.from(dataset.labels.rowStart)).toEqual([0, 2, 3]);
@@ -136,7 +136,10 @@ describe("CSV", () => {
     }
   });
   test("an empty text or line is a row, and it is said", async () => {
-    const { dataset, notes } = await readDataset("text,labels\nwine,b\n\nwine,d\n,\n", options);
+    const { dataset, notes } = await readDataset("text,labels\nwine,b\n\nwine,d\n,\n", {
+      ...options,
+      tfidf: wordsAlone,
+    });
     expect(Array.from(dataset.features.rowStart)).toEqual([0, 1, 1, 2, 2]);
     expect(Array.from(dataset.labels.labelIndex)).toEqual([0, 1]);
     expect(Array.from(dataset.lines ?? [])).toEqual([2, 3, 4, 5]);
@@ -153,7 +156,10 @@ describe("CSV", () => {
     expect(Array.from(dataset.features.rowStart)).toEqual([0, 14286, 28572, 42858, 57144, 71430]);
   });
   test("tabs", async () => {
-    const { dataset } = await readDataset("text\tlabels\na, b\tx\na, b\ty\n", { file: "train.tsv" });
+    const { dataset } = await readDataset("text\tlabels\na, b\tx\na, b\ty\n", {
+      file: "train.tsv",
+      tfidf: wordsAlone,
+    });
     expect(dataset.vectoriser?.terms).toEqual(["a", "b"]);
   });
 });

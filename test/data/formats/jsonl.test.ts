@@ -11,6 +11,7 @@ import {
   plain,
   plainData,
   refusal,
+  wordsAlone,
 } from "../support.ts";
 
 const options = { file: "train.jsonl" } as const;
@@ -104,7 +105,7 @@ describe("JSONL with texts", () => {
   test("learns a vocabulary and can use one", async () => {
     const text =
       '{"text":"Red wine, red meat","labels":["food"]}\n{"text":"white wine","labels":["drink","food"]}';
-    const { dataset } = await readDataset(text, { ...options, tfidf: { minDocuments: 1 } });
+    const { dataset } = await readDataset(text, { ...options, tfidf: wordsAlone });
     expect(dataset.vectoriser?.terms).toEqual(["meat", "red", "white", "wine"]);
     expect(dataset.features.columns).toBe(4);
     expect(dataset.labelNames).toEqual(["food", "drink"]);
@@ -122,7 +123,7 @@ describe("JSONL with texts", () => {
     const { dataset, skipped } = await readDataset(text, {
       ...options,
       lenient: true,
-      tfidf: { minDocuments: 1 },
+      tfidf: wordsAlone,
     });
     expect(dataset.vectoriser?.terms).toEqual(["beta"]);
     expect(dataset.labelNames).toEqual(["x"]);
@@ -162,7 +163,7 @@ describe("labels in one text", () => {
       row({ y: ["c"], features: undefined, body: "white wine", title: null }),
     ].join("\n");
     const several = { ...options, labels: ["x", "y"], text: ["title", "body"] };
-    const read = await readDataset(text, { ...several, tfidf: { minDocuments: 1 } });
+    const read = await readDataset(text, { ...several, tfidf: wordsAlone });
     expect(labelNamesOf(read)).toEqual([["a", "b"], ["c"]]);
     expect(read.dataset.vectoriser?.terms).toEqual(["red", "white", "wine"]);
     expect(plain(read).rows.map(({ features }) => features.map(([column]) => column))).toEqual([
@@ -172,7 +173,7 @@ describe("labels in one text", () => {
   });
   test("are read from objects within objects by a key with a dot", async () => {
     const text = '{"meta":{"title":"red","tags":["a"]},"a.b":"x"}\n';
-    const keys = { text: "meta.title", labels: "meta.tags", id: "a.b", tfidf: { minDocuments: 1 } };
+    const keys = { text: "meta.title", labels: "meta.tags", id: "a.b", tfidf: wordsAlone };
     const { dataset } = await readDataset(text, { ...options, ...keys });
     expect([dataset.vectoriser?.terms, dataset.labelNames, dataset.ids]).toEqual([["red"], ["a"], ["x"]]);
   });

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import type { ReadOptions } from "../../../src/data/options.ts";
 import { readDataset } from "../../../src/data/reader.ts";
-import { plain, refusal } from "../support.ts";
+import { plain, refusal, wordsAlone } from "../support.ts";
 
 const csv = "id,comment,is_toxic,is_rude,likes\n1,you rat,1,TRUE,3\n2,you dear,0,,4\n3,rat,0,1.0,5\n";
 
 async function labels(text: string, more: ReadOptions): Promise<unknown> {
-  const result = await readDataset(text, { file: "f.csv", tfidf: { minDocuments: 1 }, ...more });
+  const result = await readDataset(text, { file: "f.csv", tfidf: wordsAlone, ...more });
   const names = result.dataset.labelNames ?? [];
   return [names, plain(result).rows.map(({ labels: own }) => own)];
 }

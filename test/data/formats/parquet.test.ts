@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { readDataset } from "../../../src/data/reader.ts";
-import { plain, refusal } from "../support.ts";
+import { plain, refusal, wordsAlone } from "../support.ts";
 
 /** datapage_v2.snappy.parquet of Apache's parquet-testing: columns a (text), b, c (numbers), d (boolean), e (list). */
 const table = Uint8Array.from(
@@ -21,7 +21,7 @@ async function isInstalled(): Promise<boolean> {
 }
 
 test("a Parquet file is read, or the package that would read it is named", async () => {
-  const options = { file: "t.parquet", text: "a", labels: "e", id: "b", tfidf: { minDocuments: 1 } };
+  const options = { file: "t.parquet", text: "a", labels: "e", id: "b", tfidf: wordsAlone };
   if (!(await isInstalled())) {
     expect(await refusal(table, options)).toBe(
       "t.parquet: found a Parquet file, expected the package hyparquet to read it (npm install hyparquet)",
