@@ -67,6 +67,10 @@ export function wordNgrams(
 export const CHARACTERS_MARK = "#";
 export const OPENING_MARK = "^";
 
+/** Whether a term is more, or less, than the words it is made of. */
+export const isMarked = (term: string): boolean =>
+  term.startsWith(CHARACTERS_MARK) || term.startsWith(OPENING_MARK);
+
 /** Calls `emit` for every run of `least` to `most` characters within a word and its bounds: `#_ca`, `#cat`, `#at_`. */
 export function characterNgrams(
   tokens: readonly string[],

@@ -9,9 +9,12 @@
 //
 // Any other score is computed again without the word: its share is what is then missing. Of a long text only the words that
 // weigh most are tried, so that a row takes at most so many times what predicting it takes.
+//
+// A word of the text's opening, and a run of characters, speak for the word that they are of.
 
 import type { RealArray } from "../core/matrix.ts";
 import { type SparseRows, selectFeatures } from "../data/dataset.ts";
+import { CHARACTERS_MARK, OPENING_MARK } from "../data/text.ts";
 import { type FeatureTransform, transformedRows } from "../data/transform.ts";
 import type { Prediction, Reason } from "../metrics/prediction.ts";
 import { plainHyper } from "../model/kernels/index.ts";
@@ -24,8 +27,14 @@ const MOST_LEFT_OUT = 64;
 /** A full model, or what else has its names: scores of that are computed again without the word. */
 export type Explained = TrainedModel | Pick<TrainedModel, "vectoriser" | "featureNames" | "columnIds">;
 
-/** Shares of the entries of a row [entries] in the score of one of some labels. */
+/** Shares of the entries of a row [entries], or of its words, in the score of one of some labels. */
 type Shares = (label: number) => Float64Array;
+
+/** A word or feature, and the entries of the row that are of it. */
+interface Word {
+  readonly name: string;
+  readonly entries: number[];
+}
 
 /** Adds to the labels of each row their reasons. */
 export async function explainRows(
@@ -54,18 +63,47 @@ async function explainRow(
   count: number,
 ): Promise<Reason[][]> {
   const one = selectFeatures(features, [row]);
-  const shares = linearShares(model, one) ?? (await leftOutShares(predictor, one, labels));
+  const words = wordsOf(model, one);
+  const linear = linearShares(model, one);
+  const shares = linear ? summed(linear, words) : await leftOutShares(predictor, one, words, labels);
   return labels.map((label) => {
-    const all = Array.from(shares(label), (share, entry) => ({ entry, share }))
+    const all = Array.from(shares(label), (share, at) => ({ at, share }))
       .filter(({ share }) => share !== 0)
-      .sort((a, b) => b.share - a.share || a.entry - b.entry);
+      .sort((a, b) => b.share - a.share || a.at - b.at);
     const speaking = all.filter(({ share }) => share > 0).slice(0, count);
     const against = all.filter(({ share }) => share < 0).slice(-count);
-    return [...speaking, ...against].map(({ entry, share }) => ({
-      word: nameOf(model, one.columnIndex[entry] as number),
-      share,
-    }));
+    return [...speaking, ...against].map(({ at, share }) => ({ word: (words[at] as Word).name, share }));
   });
+}
+
+/** The words of a row in the order of its entries, each with all entries that are of it. */
+function wordsOf(model: Explained, one: SparseRows): Word[] {
+  const names = Array.from(one.columnIndex, (column) => nameOf(model, column));
+  const marked = ({ length }: string): boolean => model.vectoriser !== undefined && length > 1;
+  const plain = (name: string): string =>
+    marked(name) && name.startsWith(OPENING_MARK) ? name.slice(OPENING_MARK.length) : name;
+  const isRun = (name: string): boolean => marked(name) && name.startsWith(CHARACTERS_MARK);
+  const whole = names.filter((name) => !isRun(name)).map(plain);
+  const words = new Map<string, Word>();
+  names.forEach((name, entry) => {
+    const run = isRun(name) ? name.slice(CHARACTERS_MARK.length) : undefined;
+    const of = run === undefined ? plain(name) : whole.find((word) => `_${word}_`.includes(run));
+    const key = of ?? name;
+    const found = words.get(key) ?? { name: key, entries: [] };
+    found.entries.push(entry);
+    words.set(key, found);
+  });
+  return [...words.values()];
+}
+
+/** Shares of words from those of their entries. */
+function summed(shares: Shares, words: readonly Word[]): Shares {
+  return (label) => {
+    const own = shares(label);
+    return Float64Array.from(words, ({ entries }) =>
+      entries.reduce((sum, entry) => sum + (own[entry] as number), 0),
+    );
+  };
 }
 
 /** What a column is called: its term, its name, or its id. */
@@ -124,35 +162,48 @@ function factorWeights(model: LatentModel, column: number): RealArray {
   return out;
 }
 
-/** The row as it is and without each of its weightiest entries, all scored. */
+/** The row as it is and without each of its weightiest words, all scored. */
 async function leftOutShares(
   predictor: Predictor,
   one: SparseRows,
+  words: readonly Word[],
   labels: readonly number[],
 ): Promise<Shares> {
   const { values } = transformedRows(one, predictor.frame.transform, 0, 1);
-  const entries = Array.from(values, (value, entry) => ({ entry, weight: Math.abs(value) }))
-    .sort((a, b) => b.weight - a.weight || a.entry - b.entry)
+  const square = (entry: number): number => (values[entry] as number) * (values[entry] as number);
+  const tried = words
+    .map(({ entries }, at) => ({ at, weight: entries.reduce((sum, entry) => sum + square(entry), 0) }))
+    .sort((a, b) => b.weight - a.weight || a.at - b.at)
     .slice(0, MOST_LEFT_OUT)
-    .map(({ entry }) => entry);
+    .map(({ at }) => at);
   const k = predictor.frame.labels;
-  const scores = new Map(labels.map((label) => [label, new Float64Array(entries.length + 1)]));
-  for await (const { firstRow, rows, utility } of predictor.score(without(one, entries)))
+  const scores = new Map(labels.map((label) => [label, new Float64Array(tried.length + 1)]));
+  const rest = without(
+    one,
+    tried.map((at) => (words[at] as Word).entries),
+  );
+  for await (const { firstRow, rows, utility } of predictor.score(rest))
     for (const [label, own] of scores)
       for (let i = 0; i < rows; i++) own[firstRow + i] = utility[i * k + label] as number;
   return (label) => {
-    const [whole = 0, ...rest] = scores.get(label) ?? [];
-    const shares = new Float64Array(values.length);
-    entries.forEach((entry, i) => {
-      shares[entry] = whole - (rest[i] as number);
+    const [whole = 0, ...others] = scores.get(label) ?? [];
+    const shares = new Float64Array(words.length);
+    tried.forEach((at, i) => {
+      shares[at] = whole - (others[i] as number);
     });
     return shares;
   };
 }
 
-/** A row, and under it the same row without each of these entries. */
-function without({ columns, columnIndex, values }: SparseRows, entries: readonly number[]): SparseRows {
-  const kept = entries.map((entry) => Array.from(columnIndex.keys()).filter((each) => each !== entry));
+/** A row, and under it the same row without each of these lists of entries. */
+function without(
+  { columns, columnIndex, values }: SparseRows,
+  left: readonly (readonly number[])[],
+): SparseRows {
+  const kept = left.map((entries) => {
+    const out = new Set(entries);
+    return Array.from(columnIndex.keys()).filter((each) => !out.has(each));
+  });
   const all = [Array.from(columnIndex.keys()), ...kept];
   const rowStart = Int32Array.of(0, ...all.map((_, row) => row));
   let end = 0;

@@ -64,9 +64,10 @@ export async function loadModel(
   async function predict(input: ModelInput, options?: ExplainOptions): Promise<Predictions[]>;
   async function predict(
     input: string | ModelInput,
-    { explain, ...options }: ExplainOptions = {},
+    given: ExplainOptions = {},
   ): Promise<Predictions | Predictions[]> {
-    checkPredictOptions(options);
+    const { explain, ...options } = given;
+    checkPredictOptions(typeof given === "object" ? options : given);
     if (explain !== undefined) wholeNumber("explain", explain, 1);
     const { topK, threshold: _, precision: __, ...lists } = options;
     const threshold = chosenThreshold(options, model.thresholds);

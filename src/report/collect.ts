@@ -3,6 +3,7 @@
 import { mapColumns } from "../data/columns.ts";
 import type { Dataset } from "../data/dataset.ts";
 import { rowsWithLabels, selectFeatures } from "../data/dataset.ts";
+import { isMarked } from "../data/text.ts";
 import { transformedRows } from "../data/transform.ts";
 import { type Evaluation, everyFigure, isFull } from "../metrics/evaluation.ts";
 import { topLabels } from "../metrics/top.ts";
@@ -131,7 +132,8 @@ function strongestWords(model: TrainedModel, data: Dataset, row: number): PointT
   if (names === undefined) return { title, text: `${columnIndex.length} features, without names` };
   const words = Array.from(columnIndex, (column, i) => ({ column, weight: Math.abs(values[i] as number) }))
     .sort((a, b) => b.weight - a.weight || a.column - b.column)
-    .slice(0, SAMPLE_WORDS)
-    .map(({ column }) => names[column] as string);
+    .map(({ column }) => names[column] as string)
+    .filter((name) => !(model.vectoriser && isMarked(name)))
+    .slice(0, SAMPLE_WORDS);
   return { title, text: words.join(", ") };
 }

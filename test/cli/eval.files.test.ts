@@ -214,7 +214,7 @@ describe("mlgpf eval", () => {
     withModel(({ path, run }) => {
       const wrong: [string[], string][] = [
         [["--limit", "0"], "--limit: found 0, expected a whole number of at least 1"],
-        [["--threshold", "30"], "--threshold: found 30, expected a number from 0 to 1"],
+        [["--threshold", "30"], "--threshold: found 30, expected best, label or a number from 0 to 1"],
         [["--per-label", path("nowhere/labels.csv")], "there is no such folder"],
       ];
       for (const [args, message] of wrong) {

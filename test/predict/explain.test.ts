@@ -1,11 +1,12 @@
 // Reasons: shares of a linear score add up to it, those of any other are what is missing without the word.
 
 import { describe, expect, test } from "vitest";
-import { type DataRow, readDataset } from "../../src/index.ts";
+import { type DataRow, readDataset, type TfidfOptions } from "../../src/index.ts";
 import { type ClosedModel, isClosed, type LatentModel, type TrainedModel } from "../../src/model/model.ts";
 import { type LoadedModel, loadModel } from "../../src/predict/load.ts";
 import type { TrainOptions } from "../../src/train/options.ts";
 import { train } from "../../src/train/train.ts";
+import { wordsAlone } from "../data/support.ts";
 import { randomNumbers } from "../support/numbers.ts";
 
 const WORDS = ["cat", "dog", "fish", "fur", "fins", "purring", "barking", "water", "wild", "tame"];
@@ -16,8 +17,8 @@ const rows: DataRow[] = Array.from({ length: 60 }, (_, i) => ({
 const TEXT = "a wild cat purring in the water, fur and fins";
 const KNOWN = ["wild", "cat", "purring", "water", "fur", "fins"];
 
-async function trained(options: TrainOptions): Promise<TrainedModel> {
-  const { dataset } = await readDataset(rows);
+async function trained(options: TrainOptions, tfidf: TfidfOptions = wordsAlone): Promise<TrainedModel> {
+  const { dataset } = await readDataset(rows, { tfidf });
   return await train(dataset, {
     factors: 4,
     inducingPoints: 6,
@@ -56,6 +57,12 @@ async function expectSums(trainedModel: TrainedModel, biasOf: (label: number) =>
 describe("shares of a linear score add up to it", () => {
   test.each(["features", "inducing"] as const)("mean through the %s", async (mean) => {
     const model = (await trained({ likelihood: "bernoulli", mean })) as LatentModel;
+    await expectSums(model, (label) => model.bias[label] as number);
+  });
+
+  test("with the opening and the runs of characters of a word counted as the word", async () => {
+    const model = (await trained({ likelihood: "bernoulli" }, {})) as LatentModel;
+    expect(model.vectoriser?.terms).toEqual(expect.arrayContaining(["^cat", "#cat", "cat"]));
     await expectSums(model, (label) => model.bias[label] as number);
   });
 
