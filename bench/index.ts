@@ -9,6 +9,7 @@ import type { BenchOptions } from "./harness.ts";
 import { serveBench } from "./serve.ts";
 import { stepBench } from "./step.ts";
 import { attackBench } from "./trust/attack.ts";
+import { yearBench } from "./year.ts";
 
 const suites: Record<string, (options: BenchOptions) => Promise<void>> = {
   accuracy,
@@ -19,6 +20,7 @@ const suites: Record<string, (options: BenchOptions) => Promise<void>> = {
   gpu: gpuBench,
   serve: serveBench,
   attack: attackBench,
+  year: yearBench,
 };
 
 const args = process.argv.slice(2);

@@ -9,6 +9,7 @@ export { ArgumentError, NotFiniteError, OutOfMemoryError } from "./core/errors.t
 export * from "./data/index.ts";
 export { type ReadSource, readBatches, readDataset } from "./io/dataset.ts";
 export { FileError, FormatError } from "./io/errors.ts";
+export { type AskOptions, ask, type Question } from "./learn/ask.ts";
 export { forget, type Learned, learn } from "./learn/learn.ts";
 export type { LearnOptions, Lessons } from "./learn/learner.ts";
 export * from "./metrics/index.ts";

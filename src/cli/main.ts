@@ -7,6 +7,7 @@ import { fileError } from "../io/files.ts";
 import { listed } from "../options/kinds.ts";
 import { didYouMean } from "../options/nearest.ts";
 import { version } from "../version.ts";
+import { askCommand } from "./ask.ts";
 import { calibrateCommand } from "./calibrate.ts";
 import type { Command } from "./command.ts";
 import { compactCommand } from "./compact.ts";
@@ -23,6 +24,7 @@ import { trainCommand } from "./train.ts";
 const commands: Command[] = [
   trainCommand,
   learnCommand,
+  askCommand,
   evalCommand,
   predictCommand,
   calibrateCommand,

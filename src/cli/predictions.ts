@@ -67,6 +67,12 @@ function jsonLine({ id, line, kept, known, labels, error }: Answer, keep: readon
   });
 }
 
+/** A cell of a file whose cells are between such delimiters. */
+export function csvCell(value: string | number | undefined, delimiter: string): string {
+  const text = String(value ?? "");
+  return /["\r\n]/.test(text) || text.includes(delimiter) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
 /** `purring +1.32, water -0.41` */
 const reasonsInWords = ({ reasons = [] }: Prediction): string =>
   reasons
@@ -74,11 +80,8 @@ const reasonsInWords = ({ reasons = [] }: Prediction): string =>
     .join(", ");
 
 function csvFormat(keep: readonly string[], delimiter: string, reasons: boolean): PredictionFormat {
-  const cell = (value: string | number | undefined): string => {
-    const text = String(value ?? "");
-    return /["\r\n]/.test(text) || text.includes(delimiter) ? `"${text.replaceAll('"', '""')}"` : text;
-  };
-  const row = (cells: readonly (string | number | undefined)[]): string => cells.map(cell).join(delimiter);
+  const row = (cells: readonly (string | number | undefined)[]): string =>
+    cells.map((cell) => csvCell(cell, delimiter)).join(delimiter);
   return {
     head: row([
       "id",

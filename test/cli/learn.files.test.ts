@@ -112,6 +112,29 @@ describe("mlgpf learn", () => {
   });
 });
 
+describe("mlgpf ask", () => {
+  test("writes the documents to label next as CSV, the labels that it would give beside them", async () => {
+    await inFolder(async (path) => {
+      writeFileSync(path("a.jsonl"), texts(60));
+      await mlgpf(["train", path("a.jsonl"), "--out", path("model"), "--likelihood", "gaussian"]);
+      writeFileSync(
+        path("new.jsonl"),
+        `${texts(6, 100)}{"id":"both, of them","text":"the violin and the harbour"}\n{"id":"none","text":"zzz"}\n`,
+      );
+      const done = await mlgpf(["ask", path("model"), path("new.jsonl"), "--top", "5", "--quiet"]);
+      expect(done.code, done.err).toBe(0);
+      const [head, ...rows] = lines(done.out);
+      expect(head).toBe("id,line,value,unknown,doubt,labels,probabilities");
+      expect(rows.length).toBe(5);
+      expect(rows.some((row) => row.startsWith('"both, of them",7,'))).toBe(true);
+      expect(rows.some((row) => row.startsWith("none,"))).toBe(false);
+      const wrong = await mlgpf(["ask", path("model")]);
+      expect(wrong.code).toBe(2);
+      expectSentence(wrong);
+    });
+  });
+});
+
 describe("files that are replaced together", () => {
   const content = (text: string): Uint8Array => new TextEncoder().encode(text);
 

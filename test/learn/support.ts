@@ -2,7 +2,7 @@
 
 import type { LearningState } from "../../src/closed/state.ts";
 import { type Dataset, type SparseRows, selectRows } from "../../src/data/dataset.ts";
-import { transformedRows } from "../../src/data/transform.ts";
+import { type FeatureTransform, transformedRows } from "../../src/data/transform.ts";
 import type { ClosedModel, TrainedModel } from "../../src/model/model.ts";
 import { type Rows, transposed } from "../../src/model/rows.ts";
 import { loadModel } from "../../src/predict/load.ts";
@@ -70,11 +70,11 @@ export async function scoresOf(model: TrainedModel, features: SparseRows): Promi
   });
 }
 
-/** Rows in full, as the model sees them. */
-function fullRows(features: SparseRows, model: ClosedModel): Rows {
+/** Rows in full, as a model sees them. */
+export function fullRows(features: SparseRows, transform: FeatureTransform): Rows {
   const { rows, columns, rowStart, columnIndex, values } = transformedRows(
     features,
-    model.transform,
+    transform,
     0,
     features.rows,
   );
@@ -100,7 +100,7 @@ export function expectedScores(model: ClosedModel, data: Dataset, features: Spar
     (_, k) => has.reduce((n, row) => n + (row[k] as number), 0) / rows,
   );
   const centred = has.map((row) => row.map((y, k) => y - (mean[k] as number)));
-  const [x, z] = [fullRows(data.features, model), fullRows(features, model)];
+  const [x, z] = [fullRows(data.features, model.transform), fullRows(features, model.transform)];
   const withNoise = (square: Rows): Rows =>
     square.map((row, i) => row.map((value, j) => value + (i === j ? closed.noise : 0)));
   const plus = (s: Rows): Rows => s.map((row) => row.map((value, k) => value + (mean[k] as number)));
