@@ -16,6 +16,7 @@ const TITLES: Record<string, string> = {
   learn: "Learning",
   closed: "Learning",
   predict: "Prediction",
+  report: "Reports",
   model: "The model",
   io: "Files",
   compact: "Compact models",

@@ -7,7 +7,8 @@ export { type CompactOptions, compactModel, type NumberType, type VarianceForm }
 export { type Core, type CoreOptions, createCore } from "./core/core.ts";
 export { ArgumentError, NotFiniteError, OutOfMemoryError } from "./core/errors.ts";
 export * from "./data/index.ts";
-export { type ReadSource, readBatches, readDataset } from "./io/dataset.ts";
+export type { FileSource } from "./io/bytes.ts";
+export { type DatasetInput, type ReadSource, readBatches, readDataset } from "./io/dataset.ts";
 export { FileError, FormatError } from "./io/errors.ts";
 export { type AskOptions, ask, type Question } from "./learn/ask.ts";
 export { forget, type Learned, learn } from "./learn/learn.ts";
@@ -22,13 +23,18 @@ export type {
 } from "./metrics/prediction.ts";
 export { modelFromBytes, modelToBytes } from "./model/file.ts";
 export type { TrainedModel, TrainingSummary } from "./model/model.ts";
-export type { BestLabels, Predictor, RankName, Scores } from "./model/predictor.ts";
-export { type EvaluateOptions, type Evaluation, evaluate } from "./predict/evaluate.ts";
+export type { RankName, ScoreOptions, Scores } from "./model/predictor.ts";
+export type { EvaluateOptions, Evaluation } from "./predict/evaluate.ts";
+export type { ModelInput } from "./predict/input.ts";
 export {
   type LoadedModel,
   type LoadOptions,
   loadModel,
+  type ModelFile,
 } from "./predict/load.ts";
+export { evaluate } from "./predict/measure.ts";
+export { saveModel } from "./predict/save.ts";
+export { type ReportOptions, report } from "./report/report.ts";
 export type { EarlyStopping, TrainOptions } from "./train/options.ts";
 export type {
   NoteProgress,

@@ -1,14 +1,14 @@
 // Flags that say how data files are read, shared by the commands that read them.
 
-import { labelsByName } from "../compact/open.ts";
+import { labelsByName } from "../data/labelnames.ts";
 import { fileFormats, type ReadOptions, type ReadResult, type SkippedRow } from "../data/options.ts";
 import { MOST_WEIGHT } from "../data/terms.ts";
 import type { TfidfOptions } from "../data/tfidf.ts";
 import { readDataset } from "../io/dataset.ts";
 import { openInput } from "../io/files.ts";
-import { readingFor } from "../model/reading.ts";
+import { type Reading, readingFor } from "../model/reading.ts";
 import { type Flags, given, type Parsed, UsageError } from "./flags.ts";
-import { type AnyModel, isCompact } from "./models.ts";
+import { isCompact } from "./models.ts";
 import type { Terminal } from "./terminal.ts";
 
 const FORMATS = ["auto", ...fileFormats] as const;
@@ -152,7 +152,7 @@ export async function readData(
   path: string,
   flags: Parsed,
   terminal: Terminal,
-  model?: AnyModel,
+  model?: Reading,
 ): Promise<ReadResult> {
   const options = readOptions(flags);
   const tfidf = termOptions(flags);
@@ -186,7 +186,7 @@ export function sayNotes(
 }
 
 /** What a model fixes about the data it can be used with. */
-export function fromModel(model: AnyModel): ReadOptions {
+export function fromModel(model: Reading): ReadOptions {
   const reading = readingFor(model);
   if (!isCompact(model)) return reading;
   // A compact model knows its labels by name alone, numbers too: they are found when all is read.

@@ -15,7 +15,7 @@ import type { Terminal } from "./terminal.ts";
 /** A model as a command takes it, full or compact. */
 export type AnyModel = TrainedModel | OpenCompact;
 
-export const isCompact = (model: AnyModel): model is OpenCompact => "predictor" in model;
+export const isCompact = (model: object): model is OpenCompact => "predictor" in model;
 
 /** Opens a full or a compact model. */
 export async function openAnyModel(path: string, beside?: string): Promise<AnyModel> {

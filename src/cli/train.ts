@@ -7,6 +7,7 @@ import { checkKeepable, checkWritable, writeAtomically } from "../io/files.ts";
 import { safetensorsChunks } from "../io/safetensors.ts";
 import { modelFromTensors, modelToTensors } from "../model/file.ts";
 import type { FromFile } from "../options/kinds.ts";
+import { readingLike } from "../predict/reading.ts";
 import { recordHistory } from "../report/history.ts";
 import { completeOptions, trainOptions } from "../train/options.ts";
 import { runOptions } from "../train/run.ts";
@@ -120,7 +121,7 @@ async function trainFile(parsed: Parsed): Promise<void> {
   if (count !== undefined) await crossValidate(dataset, options, count, parsed.on("json"), screen);
   if (outputs.out === undefined) return;
   const { kept, held } = await measuredOn(dataset, wanted, options.seed ?? 0, (path) =>
-    readData(path, parsed, screen, sameAs(dataset)),
+    readData(path, parsed, screen, readingLike(dataset)),
   );
   await trainInto(outputs.out, kept, { file, held, valid: valid ?? "", options, outputs, parsed, screen });
 }
@@ -210,18 +211,6 @@ async function writeState(path: string, state: LearningState, screen: Terminal):
   await writeAtomically(path, chunks);
   const bytes = chunks.reduce((sum, { length }) => sum + length, 0);
   screen.say(`${path} written (${sizeText(bytes)}): mlgpf learn goes on from it`);
-}
-
-/** The validation file is read as the training file was: its names and vocabulary stand. */
-function sameAs(dataset: Awaited<ReturnType<typeof readData>>["dataset"]): Parameters<typeof readData>[3] {
-  const { features, labels, labelNames, featureNames, vectoriser } = dataset;
-  return given({
-    features: features.columns,
-    labels: labels.labels,
-    labelNames,
-    featureNames,
-    vectoriser: vectoriser?.toJSON(),
-  }) as Parameters<typeof readData>[3];
 }
 
 export const trainCommand: Command = {

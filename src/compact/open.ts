@@ -1,7 +1,7 @@
 // A compact model where a full one would stand: its names and vocabulary taken out of the file, and a predictor that asks
 // the tagger. For measuring it and for looking at it; serving needs mlgpf/edge alone.
 
-import type { Dataset, SparseRows } from "../data/dataset.ts";
+import type { SparseRows } from "../data/dataset.ts";
 import { TfidfVectoriser } from "../data/tfidf.ts";
 import { load, type Tagger, type TaggerInfo } from "../edge/index.ts";
 import { type CompactModel, readCompact } from "../edge/read.ts";
@@ -125,27 +125,4 @@ class CompactPredictor implements Predictor {
   free(): void {
     this.#tagger.dispose();
   }
-}
-
-/** A data set with its labels numbered as these names are; others come after them. */
-export function labelsByName(dataset: Dataset, names: readonly string[]): Dataset {
-  const { labels, labelNames } = dataset;
-  const numbers = new Map(names.map((name, i) => [name, i]));
-  const numberOf = (label: number): number => {
-    const name = labelNames?.[label] ?? String(label);
-    const known = numbers.get(name);
-    if (known !== undefined) return known;
-    numbers.set(name, numbers.size);
-    return numbers.size - 1;
-  };
-  const labelIndex = new Int32Array(labels.labelIndex.length);
-  for (let row = 0; row < labels.rows; row++) {
-    const [from, to] = [labels.rowStart[row] as number, labels.rowStart[row + 1] as number];
-    labelIndex.set(labels.labelIndex.subarray(from, to).map(numberOf).sort(), from);
-  }
-  return {
-    ...dataset,
-    labels: { ...labels, labels: numbers.size, labelIndex },
-    labelNames: [...numbers.keys()],
-  };
 }

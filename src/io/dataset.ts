@@ -1,9 +1,11 @@
 // Data sets from whatever a person has at hand: a path, a folder of texts, an address, bytes, or rows in memory.
 
+import type { Dataset } from "../data/dataset.ts";
 import { DataError } from "../data/errors.ts";
 import type { Batches, ReadOptions, ReadResult } from "../data/options.ts";
 import { readBatches as batchesOf, type DataSource, readDataset as datasetOf } from "../data/reader.ts";
 import { FileError } from "./errors.ts";
+import { localPath, webAddress } from "./place.ts";
 
 /**
  * What a data set can be read from. A text is a path (in Node, Deno and Bun; "-" is standard input) or an address
@@ -17,10 +19,10 @@ interface Opened {
 }
 
 async function open(source: ReadSource, options: ReadOptions): Promise<Opened> {
-  if (source instanceof URL)
-    return source.protocol === "file:" ? openPath(source, options) : openAddress(source, options);
-  if (typeof source !== "string" || /[\n\r]/.test(source)) return { source, options };
-  return /^https?:\/\//i.test(source) ? openAddress(new URL(source), options) : openPath(source, options);
+  const isPlace = source instanceof URL || (typeof source === "string" && !/[\n\r]/.test(source));
+  if (!isPlace) return { source, options };
+  const address = webAddress(source);
+  return address ? openAddress(address, options) : openPath(source, options);
 }
 
 async function openAddress(address: URL, options: ReadOptions): Promise<Opened> {
@@ -39,13 +41,8 @@ async function openAddress(address: URL, options: ReadOptions): Promise<Opened> 
 
 /** What needs a file system is loaded only here. */
 async function openPath(place: string | URL, options: ReadOptions): Promise<Opened> {
-  const { process } = globalThis as { process?: { versions?: { node?: string } } }; // Deno and Bun have one too
-  if (process?.versions?.node === undefined) {
-    const why = "there is no file system here; give a Blob, bytes or a stream instead of a path";
-    throw new FileError("read", String(place), why, "ENOSYS");
-  }
+  const path = await localPath(place, "read", "give a Blob, bytes or a stream instead of a path");
   const { openInput } = await import("./files.ts");
-  const path = typeof place === "string" ? place : (await import("node:url")).fileURLToPath(place);
   try {
     const { stream, name, size } = await openInput(path);
     return { source: stream, options: { file: name, ...(size !== undefined && { size }), ...options } };
@@ -79,4 +76,16 @@ export function readBatches(source: ReadSource, options: ReadOptions = {}): Batc
     opened.then(({ source: bytes }) => bytes),
     { ...(file !== undefined && { file }), ...options },
   );
+}
+
+/** Data as a person has them at hand: a data set, what `readDataset` gave, or whatever it reads. */
+export type DatasetInput = Dataset | Pick<ReadResult, "dataset"> | ReadSource;
+
+/** The data set that is meant; what is not one yet is read with these options. */
+export async function datasetFrom(input: DatasetInput, options: ReadOptions = {}): Promise<Dataset> {
+  if (typeof input === "object" && input !== null) {
+    if ("dataset" in input) return input.dataset;
+    if ("features" in input && "labels" in input) return input;
+  }
+  return (await readDataset(input, options)).dataset;
 }

@@ -3,8 +3,10 @@
 import type { DeviceChoice } from "../backend/devices.ts";
 import { wholeNumber } from "../core/check.ts";
 import { type CoreOptions, createCore } from "../core/core.ts";
-import type { Dataset, SparseRows } from "../data/dataset.ts";
+import type { SparseRows } from "../data/dataset.ts";
 import { TfidfVectoriser } from "../data/tfidf.ts";
+import { bytesFrom, type FileSource } from "../io/bytes.ts";
+import type { DatasetInput } from "../io/dataset.ts";
 import { allowedLabels } from "../metrics/allowed.ts";
 import { chosenThreshold } from "../metrics/cut.ts";
 import {
@@ -16,12 +18,13 @@ import {
 } from "../metrics/prediction.ts";
 import { modelFromBytes, modelToBytes } from "../model/file.ts";
 import type { TrainedModel } from "../model/model.ts";
-import type { Predictor } from "../model/predictor.ts";
+import type { Predictor, ScoreOptions, Scores } from "../model/predictor.ts";
 import { chooseLabels } from "./choose.ts";
 import { type EvaluateOptions, type Evaluation, evaluate } from "./evaluate.ts";
 import { explainRows } from "./explain.ts";
 import { ModelHost } from "./host.ts";
 import { type ModelInput, modelRows } from "./input.ts";
+import { dataFor } from "./reading.ts";
 
 /** How a model is got ready. */
 export interface LoadOptions extends CoreOptions {
@@ -38,18 +41,29 @@ export interface LoadedModel {
   predict(text: string, options?: ExplainOptions): Promise<Predictions>;
   /** Labels of each text, of each row of features or of each row of a data set, best first. */
   predict(input: ModelInput, options?: ExplainOptions): Promise<Predictions[]>;
-  evaluate(data: Dataset, options?: EvaluateOptions): Promise<Evaluation>;
+  /** Scores of every label [rows,K], and what else is asked for: probabilities, variances. */
+  score(input: ModelInput, want?: ScoreOptions): Promise<Omit<Scores, "firstRow">>;
+  /** Figures on data with known labels: a data set, a path, rows. */
+  evaluate(data: DatasetInput, options?: EvaluateOptions): Promise<Evaluation>;
+  /** The bytes of its file; `saveModel` writes one. */
   save(): Uint8Array<ArrayBuffer>;
   dispose(): void;
   [Symbol.dispose](): void;
 }
 
-/** Gets a model (just trained, or the bytes of a file) ready to predict. Dispose of it when done. */
-export async function loadModel(
-  source: TrainedModel | Uint8Array,
-  options: LoadOptions = {},
-): Promise<LoadedModel> {
-  const model = source instanceof Uint8Array ? modelFromBytes(source) : source;
+/** A model that was just trained, or its file: a path, an address, a Blob, a Response, bytes. */
+export type ModelFile = TrainedModel | FileSource;
+
+/** The model itself. */
+export async function modelFrom(source: ModelFile): Promise<TrainedModel> {
+  if (typeof source === "object" && source !== null && "likelihood" in source) return source;
+  const { bytes, file } = await bytesFrom(source, "the model");
+  return modelFromBytes(bytes, file);
+}
+
+/** Gets a model (just trained, or its file) ready to predict. Dispose of it when done. */
+export async function loadModel(source: ModelFile, options: LoadOptions = {}): Promise<LoadedModel> {
+  const model = await modelFrom(source);
   const core = await createCore(options);
   const host = await ModelHost.open(core, model, options.device).catch((error) => {
     core.dispose();
@@ -92,10 +106,37 @@ export async function loadModel(
       return host.about;
     },
     predict,
-    evaluate: (data, more) => host.use((predictor) => evaluate(predictor, data, more)),
+    score: async (input, want) => {
+      const { features } = modelRows(input, vectoriser, model.columnIds);
+      return await host.use((predictor) => allScores(predictor, features, want));
+    },
+    evaluate: async (input, more) => {
+      const data = await dataFor(model, input);
+      return await host.use((predictor) => evaluate(predictor, data, more));
+    },
     save: () => modelToBytes(model),
     dispose,
     [Symbol.dispose]: dispose,
+  };
+}
+
+/** The scores of all rows in one piece. */
+async function allScores(
+  predictor: Predictor,
+  features: SparseRows,
+  want: ScoreOptions = {},
+): Promise<Omit<Scores, "firstRow">> {
+  const blocks: Scores[] = [];
+  for await (const block of predictor.score(features, want)) blocks.push(block);
+  const whole = (name: "utility" | "probability" | "variance"): Float64Array =>
+    Float64Array.from(blocks.flatMap((block) => Array.from(block[name] ?? [])));
+  const has = (name: "probability" | "variance"): boolean =>
+    blocks.some((block) => block[name] !== undefined);
+  return {
+    rows: features.rows,
+    utility: whole("utility"),
+    ...(has("probability") && { probability: whole("probability") }),
+    ...(has("variance") && { variance: whole("variance") }),
   };
 }
 

@@ -10,7 +10,7 @@ import { trainOnDevices } from "./devices.ts";
 import { estimate } from "./estimate.ts";
 import type { FullTrainOptions } from "./options.ts";
 import { prepare } from "./prepare.ts";
-import type { FullRunOptions, RunOptions } from "./run.ts";
+import type { FullRunOptions } from "./run.ts";
 
 export async function trainLatent(
   core: Core,
@@ -36,7 +36,11 @@ export async function trainLatent(
 }
 
 /** What a checkpoint must agree with: data and options and, where it decides, the validation data. */
-function identityOf(data: Dataset, full: FullTrainOptions, { validation }: RunOptions): CheckpointIdentity {
+function identityOf(
+  data: Dataset,
+  full: FullTrainOptions,
+  { validation }: FullRunOptions,
+): CheckpointIdentity {
   if (full.earlyStopping && validation === undefined)
     throw new ArgumentError("earlyStopping", "found no validation data, expected some to measure on");
   const digest = dataDigest(data);

@@ -3,6 +3,7 @@
 import type { DeviceChoice } from "../backend/devices.ts";
 import type { LearningState } from "../closed/state.ts";
 import type { Dataset } from "../data/dataset.ts";
+import type { DatasetInput } from "../io/dataset.ts";
 import { completeTable, type OptionTable, refuseUnknown } from "../options/table.ts";
 import { trainOptions } from "./options.ts";
 import type { StepValue, TrainProgress } from "./progress.ts";
@@ -35,8 +36,8 @@ export interface RunOptions {
   onStep?: (value: StepValue) => void;
   /** Ends the training with the signal's reason; the last checkpoint stays. */
   signal?: AbortSignal;
-  /** Data to measure on while training. */
-  validation?: Dataset;
+  /** Data to measure on while training: a data set, a path, rows. */
+  validation?: DatasetInput;
   /**
    * Given the state of the training every so often, and when it is cancelled: the pieces of a file, one after another
    * (`writeFile(path, chunks)`).
@@ -57,7 +58,7 @@ type Setting = "device" | "threads" | "relaxed" | "memoryBudget" | "checkpointSe
 type Settings = Pick<RunOptions, Setting>;
 
 /** The same with nothing left open that can be typed. */
-export type FullRunOptions = RunOptions & Required<Settings>;
+export type FullRunOptions = Omit<RunOptions, "validation"> & Required<Settings> & { validation?: Dataset };
 
 const MEGABYTE = 2 ** 20;
 
@@ -112,7 +113,7 @@ const inCode: Record<Exclude<keyof RunOptions, Setting>, true> = {
 };
 
 /** Fills in the defaults; refuses what cannot be, and what is no option of a training at all. */
-export function completeRunOptions(given: RunOptions): FullRunOptions {
+export function completeRunOptions<Given extends RunOptions>(given: Given): Given & Required<Settings> {
   refuseUnknown(given, [trainOptions, runOptions, inCode].flatMap(Object.keys));
   return { ...given, ...completeTable(runOptions, given, {}) };
 }

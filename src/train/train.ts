@@ -10,6 +10,7 @@ import { checkDataset } from "../data/check.ts";
 import { compactColumns, isScattered, mapColumns } from "../data/columns.ts";
 import { type Dataset, labelFrequencies, rowsWithLabels, selectRows } from "../data/dataset.ts";
 import { fitTransform } from "../data/transform.ts";
+import { type DatasetInput, datasetFrom } from "../io/dataset.ts";
 import {
   type ClosedModel,
   type ExactPart,
@@ -19,6 +20,7 @@ import {
   type ModelFrame,
   type TrainedModel,
 } from "../model/model.ts";
+import { dataFor, readingLike } from "../predict/reading.ts";
 import { chosenLikelihood } from "./choose.ts";
 import { canBeExact, trainExact } from "./exact.ts";
 import { calibrateHeldOut, type Split, splitData } from "./heldOut.ts";
@@ -55,26 +57,30 @@ interface Job {
 
 /** Trains a model of latent functions. Points without labels say nothing and are left out. */
 export async function train(
-  dataset: Dataset,
+  input: DatasetInput,
   options: TrainOptions & RunOptions & { likelihood: "bernoulli" },
 ): Promise<LatentModel>;
-/** Trains a model. Points without labels say nothing and are left out. */
-export async function train(dataset: Dataset, options?: TrainOptions & RunOptions): Promise<TrainedModel>;
+/**
+ * Trains a model on a data set, or on a file or rows that are read first: `train("docs.jsonl")`,
+ * `train([{ text: "...", labels: ["..."] }])`. Points without labels say nothing and are left out.
+ */
+export async function train(input: DatasetInput, options?: TrainOptions & RunOptions): Promise<TrainedModel>;
 /** Trains a model. */
 export async function train(
-  dataset: Dataset,
+  input: DatasetInput,
   options: TrainOptions & RunOptions = {},
 ): Promise<TrainedModel> {
   const given = completeRunOptions(options);
+  const dataset = await datasetFrom(input);
   checkDataset(dataset);
   const data = dataToLearn(dataset, options);
   const { rows: points, columns: features } = data.features;
   const sizes = { points, features, labels: data.labels.labels };
   const chosen = chosenLikelihood(options, data);
   const full = completeOptions({ ...options, ...chosen?.options }, sizes);
-  const run = given.validation
-    ? { ...given, validation: mapColumns(given.validation, data.columnIds) }
-    : given;
+  const { validation: measured, ...settings } = given;
+  const validation = measured && mapColumns(await dataFor(readingLike(dataset), measured), data.columnIds);
+  const run: FullRunOptions = { ...settings, ...(validation && { validation }) };
   if (run.onState) checkLearning(data, full);
   checkLengths(data.features, fitTransform(data.features, full.idf, full.normalise));
   const core = await createCore({ threads: run.threads, relaxed: run.relaxed });

@@ -2,8 +2,9 @@
 
 import { describe, expect, test } from "vitest";
 import { compactModel } from "../../src/compact/index.ts";
-import { labelsByName, openCompact } from "../../src/compact/open.ts";
+import { openCompact } from "../../src/compact/open.ts";
 import { evaluateCompact } from "../../src/compact/report.ts";
+import { labelsByName } from "../../src/data/labelnames.ts";
 import { readDataset } from "../../src/data/reader.ts";
 import { TfidfVectoriser } from "../../src/data/tfidf.ts";
 import { load } from "../../src/edge/index.ts";

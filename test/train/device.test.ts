@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { type OpenDevice, openDevice } from "../../src/backend/devices.ts";
 import { WasmBackend } from "../../src/backend/wasm.ts";
 import { type Core, createCore } from "../../src/core/index.ts";
+import type { Dataset } from "../../src/data/dataset.ts";
 import { joined } from "../../src/io/safetensors.ts";
 import { LatentPredictor } from "../../src/model/latentPredictor.ts";
 import type { LatentModel } from "../../src/model/model.ts";
@@ -53,7 +54,11 @@ interface Watched {
 }
 
 /** What train() does, on a device that is open already. */
-async function trained(on: "gpu" | "wasm", options: TrainOptions, given: RunOptions = {}): Promise<Watched> {
+async function trained(
+  on: "gpu" | "wasm",
+  options: TrainOptions,
+  given: Omit<RunOptions, "validation"> & { validation?: Dataset } = {},
+): Promise<Watched> {
   const run = completeRunOptions(given);
   const { core, ...devices } = await shared();
   const device = devices[on];

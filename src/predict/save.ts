@@ -1,0 +1,16 @@
+// A model into a file.
+
+import { localPath } from "../io/place.ts";
+import { modelToBytes } from "../model/file.ts";
+import type { TrainedModel } from "../model/model.ts";
+import type { LoadedModel } from "./load.ts";
+
+/**
+ * Writes a model to a path, in Node, Deno and Bun: whole or not at all. Elsewhere `modelToBytes` gives the bytes of the
+ * file.
+ */
+export async function saveModel(model: TrainedModel | LoadedModel, place: string | URL): Promise<void> {
+  const path = await localPath(place, "write", "modelToBytes(model) gives the bytes of the file");
+  const { writeAtomically } = await import("../io/files.ts");
+  await writeAtomically(path, modelToBytes("predict" in model ? model.model : model));
+}
