@@ -1,6 +1,6 @@
 // mlgpf compact MODEL [--out SMALL]
 
-import { compactable, compactModel } from "../compact/index.ts";
+import { compactModel } from "../compact/index.ts";
 import {
   type CompactOptions,
   completeCompactOptions,
@@ -18,7 +18,7 @@ import {
 } from "../compact/report.ts";
 import { readWhole, writeAtomically } from "../io/files.ts";
 import { modelFromBytes } from "../model/file.ts";
-import type { LatentModel } from "../model/model.ts";
+import type { TrainedModel } from "../model/model.ts";
 import { evaluate } from "../predict/evaluate.ts";
 import type { Command } from "./command.ts";
 import { dataFlags, readData } from "./data.ts";
@@ -75,7 +75,7 @@ async function compact(parsed: Parsed): Promise<void> {
     throw new UsageError("--report: found no data to measure with, expected --data FILE");
   const options = optionsOf(parsed);
   const whole = await readWhole(path);
-  const model = compactable(modelFromBytes(whole, path));
+  const model = modelFromBytes(whole, path);
   completeCompactOptions(model, options);
   const screen = terminal(parsed.on("quiet"));
   const bytes = await compactModel(model, options);
@@ -98,7 +98,7 @@ async function compact(parsed: Parsed): Promise<void> {
 
 /** Figures of the model itself, of the choice, and on request of the other choices. */
 async function measure(
-  model: LatentModel,
+  model: TrainedModel,
   modelBytes: number,
   options: CompactOptions,
   path: string,

@@ -1,111 +1,52 @@
 // Makes a compact model of a trained one: what predicting needs in one small file, for mlgpf/edge.
 
 import { calibratorToPart } from "../calibrate/file.ts";
-import { ArgumentError } from "../core/errors.ts";
 import { COMPACT_FORMAT, type CompactAbout } from "../edge/format.ts";
-import { rowMatrix } from "../edge/matrix.ts";
 import { readCompact } from "../edge/read.ts";
-import { type Tensor, writeSafetensors } from "../io/safetensors.ts";
-import { plainHyper } from "../model/kernels/index.ts";
-import { isClosed, type LatentModel, type TrainedModel } from "../model/model.ts";
-import { type Collapsed, collapse } from "./collapse.ts";
+import { writeSafetensors } from "../io/safetensors.ts";
+import { isClosed, type ModelCommon, type TrainedModel } from "../model/model.ts";
+import { addClosed } from "./closed.ts";
+import { addLatent, type LatentAbout } from "./latent.ts";
 import { countBytes, nameBytes, vocabularyBytes } from "./names.ts";
-import { storeMatrix } from "./numbers.ts";
-import {
-  type CompactOptions,
-  completeCompactOptions,
-  type FullCompactOptions,
-  type NumberType,
-} from "./options.ts";
-import { keptRows, selectRows } from "./rows.ts";
+import { type CompactOptions, completeCompactOptions } from "./options.ts";
+import { Parcel } from "./parcel.ts";
 
 export type { CompactOptions, NumberType, VarianceForm } from "./options.ts";
 
-type Real = Float32Array | Float64Array;
-
-/** Collects the tensors of a file. */
-class Parcel {
-  readonly tensors = new Map<string, Tensor>();
-  readonly bits: Record<string, number> = {};
-
-  matrix(name: string, values: Real, rows: number, columns: number, type: NumberType): void {
-    const { tensor, scale, bits } = storeMatrix(values, rows, columns, type);
-    this.tensors.set(name, tensor);
-    if (scale) this.reals(`${name}.scale`, scale);
-    if (bits !== undefined) this.bits[name] = bits;
-  }
-
-  /** Own variances that make up for what few bits did to the cover: a text of one word stays as it was. */
-  corrected(own: Real, cover: Real, rows: Int32Array | undefined, rank: number): Float64Array {
-    const stored = this.tensors.get("cover") as Tensor;
-    const scale = this.tensors.get("cover.scale")?.data as Float32Array | undefined;
-    const decoded = rowMatrix(stored, rank, scale, this.bits.cover ?? 0);
-    const squareOf = (row: ArrayLike<number>): number =>
-      Array.from(row).reduce((sum, value) => sum + value * value, 0);
-    const corrected = Float64Array.from(
-      own,
-      (value, feature) => value - squareOf(cover.subarray(feature * rank, (feature + 1) * rank)),
-    );
-    for (let row = 0; row < decoded.rows; row++) {
-      const elements = new Float64Array(rank);
-      decoded.add([row], [1], 1, elements);
-      const feature = rows ? (rows[row] as number) : row;
-      corrected[feature] = (corrected[feature] as number) + squareOf(elements);
-    }
-    return corrected;
-  }
-
-  reals(name: string, values: Real): void {
-    this.tensors.set(name, { dtype: "F32", shape: [values.length], data: Float32Array.from(values) });
-  }
-
-  integers(name: string, data: Int32Array): void {
-    this.tensors.set(name, { dtype: "I32", shape: [data.length], data });
-  }
-
-  bytes(name: string, data: Uint8Array): void {
-    this.tensors.set(name, { dtype: "U8", shape: [data.length], data });
-  }
-}
-
-/** The model itself, if it can be made compact. */
-export function compactable(model: TrainedModel): LatentModel {
-  if (!isClosed(model)) return model;
-  throw new ArgumentError("model", "found a Gaussian model, expected one with the bernoulli likelihood");
-}
-
 /** The bytes of a compact model, ready for load() of mlgpf/edge or for a file. */
 export async function compactModel(
-  trained: TrainedModel,
+  model: TrainedModel,
   given: CompactOptions = {},
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const model = compactable(trained);
   const options = completeCompactOptions(model, given);
-  const collapsed = await collapse(model, options);
   const parcel = new Parcel();
   const labels = keptLabels(model, options.allLabels);
-  const rows = keptRows(model, collapsed, options.type);
-  addLatent(parcel, model, collapsed, options, rows);
-  addLabels(parcel, model, labels, collapsed, options);
+  const { labelNames, transform } = model;
+  parcel.bytes("names", nameBytes(labels.map((label) => labelNames?.[label] ?? String(label))));
   addVocabulary(parcel, model);
   const calibrator = addCalibrator(parcel, model, labels);
-  const { columnWeights, normalise } = model.transform;
-  if (columnWeights) parcel.reals("columnWeights", columnWeights);
+  if (transform.columnWeights) parcel.reals("columnWeights", transform.columnWeights);
   if (model.columnIds) parcel.integers("columnIds", model.columnIds);
+  const latent = isClosed(model) ? model.latent : model;
+  const ofLatent = latent && (await addLatent(parcel, latent, labels, options));
+  // Last, in the room that the others leave.
+  const closed = isClosed(model) ? await addClosed(parcel, model, labels, options) : undefined;
+  const { kernel, rows, factors, groups, inducing, rank, hyper } = ofLatent ?? withoutLatent(model);
   const about: CompactAbout = {
-    kernel: model.kernel,
+    kernel,
     features: model.features,
-    rows: rows?.length ?? model.features,
+    rows,
     labels: labels.length,
-    factors: model.factors,
-    groups: collapsed.groups,
-    inducing: parcel.tensors.has("inducing") ? model.inducingPoints : 0,
-    rank: collapsed.rank,
-    hyper: plainHyper(model.hyper),
-    normalise,
+    factors,
+    groups,
+    inducing,
+    rank,
+    hyper,
+    normalise: transform.normalise,
     bits: parcel.bits,
     variance: options.variance,
     ...textRules(model),
+    ...(closed && { closed }),
     ...(model.calibrator && { points: model.summary.points }),
   };
   const version = model.calibrator || model.vectoriser?.version === 2 ? "2" : "1";
@@ -115,81 +56,22 @@ export async function compactModel(
   return bytes;
 }
 
+/** What a file says of latent functions that it has not. */
+function withoutLatent({ features }: ModelCommon): LatentAbout {
+  return { kernel: "linear", rows: features, factors: 0, groups: 1, inducing: 0, rank: 0, hyper: [1, 1, 1] };
+}
+
 /** Labels that training has seen; all of them where it has seen none. */
-export function keptLabels({ labels, labelCounts }: LatentModel, all: boolean): number[] {
+export function keptLabels({ labels, labelCounts }: ModelCommon, all: boolean): number[] {
   const every = Array.from({ length: labels }, (_, label) => label);
   const seen = every.filter((label) => (labelCounts[label] as number) > 0);
   return all || seen.length === 0 ? every : seen;
 }
 
-/** Small matrices are not worth less than half precision. */
-function smallType(type: NumberType): NumberType {
-  return type === "f32" ? "f32" : "f16";
-}
-
-function addLatent(
-  parcel: Parcel,
-  model: LatentModel,
-  { weights, own, cover, root, rank, groups }: Collapsed,
-  { type }: FullCompactOptions,
-  rows: Int32Array | undefined,
-): void {
-  const { features: d, inducingPoints: m, factors: p, inducingInputs } = model;
-  const small = smallType(type);
-  const large = (name: string, values: Real, columns: number): void =>
-    parcel.matrix(name, rows ? selectRows(values, rows, columns) : values, rows?.length ?? d, columns, type);
-  if (rows) {
-    const rowOf = new Int32Array(d).fill(-1);
-    rows.forEach((feature, row) => {
-      rowOf[feature] = row;
-    });
-    parcel.integers("rows", rowOf);
-  }
-  if (weights) large("weights", weights, p);
-  else parcel.matrix("mu", model.mu, m, p, small);
-  if (!weights || root) {
-    large("inducing", inducingInputs, m);
-    const squares = new Float64Array(m);
-    inducingInputs.forEach((value, i) => {
-      squares[i % m] = (squares[i % m] as number) + value * value;
-    });
-    parcel.reals("inducingSquares", squares);
-  }
-  if (cover) large("cover", cover, rank);
-  if (own) parcel.matrix("own", cover ? parcel.corrected(own, cover, rows, rank) : own, d, 1, small);
-  if (root) parcel.matrix("root", root, groups * m, rank, small);
-}
-
-function addLabels(
-  parcel: Parcel,
-  model: LatentModel,
-  labels: number[],
-  { own, root, groups }: Collapsed,
-  { type }: FullCompactOptions,
-): void {
-  const { factors: p, phi, bias, labelNames } = model;
-  const rows = new Float64Array(labels.length * p);
-  const spread = new Float64Array(labels.length);
-  labels.forEach((label, i) => {
-    for (let q = 0; q < p; q++) {
-      const value = phi[label * p + q] as number;
-      rows[i * p + q] = value;
-      spread[i] = (spread[i] as number) + value * value;
-    }
-  });
-  parcel.matrix("phi", rows, labels.length, p, type.startsWith("int") ? "int8" : type);
-  parcel.reals(
-    "bias",
-    Float64Array.from(labels, (label) => bias[label] as number),
-  );
-  if ((own || root) && groups === 1) parcel.reals("spread", spread);
-  parcel.bytes("names", nameBytes(labels.map((label) => labelNames?.[label] ?? String(label))));
-}
-
 /** The calibrator for these labels; returns what the metadata says of it. */
 function addCalibrator(
   parcel: Parcel,
-  { calibrator, labelCounts }: LatentModel,
+  { calibrator, labelCounts }: ModelCommon,
   labels: number[],
 ): Record<string, string> {
   if (!calibrator) return {};
@@ -208,7 +90,7 @@ function addCalibrator(
   return metadata;
 }
 
-function addVocabulary(parcel: Parcel, { vectoriser, featureNames }: LatentModel): void {
+function addVocabulary(parcel: Parcel, { vectoriser, featureNames }: ModelCommon): void {
   const names = vectoriser?.terms ?? featureNames;
   if (names === undefined) return;
   const { bytes, order } = vocabularyBytes(names);
@@ -218,7 +100,7 @@ function addVocabulary(parcel: Parcel, { vectoriser, featureNames }: LatentModel
 }
 
 /** What the vectoriser does to a text. */
-function textRules({ vectoriser }: LatentModel): Pick<CompactAbout, "text"> {
+function textRules({ vectoriser }: ModelCommon): Pick<CompactAbout, "text"> {
   if (!vectoriser) return {};
   const { options, documents } = vectoriser;
   const { wordNgrams = 1, charNgrams, sublinear = true, idf = true, normalise = true } = options;

@@ -3,7 +3,7 @@
 import { ArgumentError } from "../core/errors.ts";
 import { VARIANCE_FORMS } from "../edge/format.ts";
 import { isLinear } from "../model/kernels/index.ts";
-import type { LatentModel } from "../model/model.ts";
+import { isClosed, type TrainedModel } from "../model/model.ts";
 import { groupsOf } from "../model/posteriors/index.ts";
 
 /** Of an element of a matrix; intN is a whole number of N bits with a scale for each row. */
@@ -24,7 +24,10 @@ export type VarianceForm = (typeof VARIANCE_FORMS)[number];
 
 /** What a compact model is made of. */
 export interface CompactOptions {
-  /** Of the large matrices (default int5). The labels' matrix is at least int8. */
+  /**
+   * Of the large matrices (default int5). The labels' matrix is at least int8. Of a Gaussian posterior whole numbers are always
+   * int8, and only the largest weights are kept, as many as make a file of some 10 MB; f16 and f32 keep all in single precision.
+   */
   type?: NumberType;
   /** Default: diagonal for the linear kernel, else exact or, for covariance "perFactor", low-rank. */
   variance?: VarianceForm;
@@ -38,25 +41,36 @@ export type FullCompactOptions = Required<CompactOptions>;
 
 const DEFAULT_RANK = 32;
 
-export function completeCompactOptions(model: LatentModel, given: CompactOptions): FullCompactOptions {
-  const linear = isLinear(model.kernel);
-  const standard = linear ? "diagonal" : groupsOf(model) === 1 ? "exact" : "low-rank";
+export function completeCompactOptions(model: TrainedModel, given: CompactOptions): FullCompactOptions {
+  const latent = isClosed(model) ? model.latent : model;
+  // Scores of a Gaussian model have no variance that probabilities would integrate.
+  if (!latent) return checkedOptions("none", { ...given, variance: "none" }, Number.POSITIVE_INFINITY);
+  const { kernel, inducingPoints } = latent;
+  const linear = isLinear(kernel);
+  if (given.variance === "diagonal" && !linear)
+    throw new ArgumentError(
+      "variance",
+      `found diagonal with the kernel ${kernel}, expected exact, low-rank or none`,
+    );
+  const standard = linear ? "diagonal" : groupsOf(latent) === 1 ? "exact" : "low-rank";
+  return checkedOptions(standard, given, inducingPoints);
+}
+
+function checkedOptions(
+  standard: VarianceForm,
+  given: CompactOptions,
+  largestRank: number,
+): FullCompactOptions {
   const options: FullCompactOptions = {
     type: given.type ?? "int5",
     variance: given.variance ?? standard,
-    rank: Math.min(model.inducingPoints, given.rank ?? DEFAULT_RANK),
+    rank: Math.min(largestRank, given.rank ?? DEFAULT_RANK),
     allLabels: given.allLabels ?? false,
   };
   if (!NUMBER_TYPES.includes(options.type))
     throw new ArgumentError("type", `found ${options.type}, expected ${NUMBER_TYPES.join(", ")}`);
   if (!VARIANCE_FORMS.includes(options.variance))
     throw new ArgumentError("variance", `found ${options.variance}, expected ${VARIANCE_FORMS.join(", ")}`);
-  if (options.variance === "diagonal" && !linear) {
-    throw new ArgumentError(
-      "variance",
-      `found diagonal with the kernel ${model.kernel}, expected exact, low-rank or none`,
-    );
-  }
   if (!Number.isInteger(options.rank) || options.rank < 1)
     throw new ArgumentError("rank", `found ${given.rank}, expected a whole number of at least 1`);
   return options;

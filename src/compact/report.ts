@@ -5,7 +5,7 @@ import type { Dataset } from "../data/dataset.ts";
 import { load, type Tagger } from "../edge/index.ts";
 import { type Evaluation, EvaluationMeter } from "../metrics/evaluation.ts";
 import { isLinear } from "../model/kernels/index.ts";
-import type { LatentModel } from "../model/model.ts";
+import { isClosed, type TrainedModel } from "../model/model.ts";
 import { compactModel, keptLabels } from "./index.ts";
 import { edgeModule } from "./module.ts";
 import { type CompactOptions, completeCompactOptions, NUMBER_TYPES, type NumberType } from "./options.ts";
@@ -37,19 +37,22 @@ export function figuresOf(name: string, bytes: number, { ranking, calibration }:
 }
 
 /** What a choice is called: "int5, diagonal variance". */
-export function choiceName(model: LatentModel, given: CompactOptions): string {
+export function choiceName(model: TrainedModel, given: CompactOptions): string {
   const { type, variance, rank } = completeCompactOptions(model, given);
+  if (isClosed(model) && !model.latent) return type.startsWith("int") ? "int8, largest weights" : "f32";
   return `${type}, ${variance === "low-rank" ? `rank-${rank}` : variance === "none" ? "no" : variance} variance`;
 }
 
 /** The choices worth knowing beside one: other types with its variance, other variances with its type. */
-export function otherChoices(model: LatentModel, given: CompactOptions): CompactOptions[] {
+export function otherChoices(model: TrainedModel, given: CompactOptions): CompactOptions[] {
   const chosen = completeCompactOptions(model, given);
+  const latent = isClosed(model) ? model.latent : model;
+  if (!latent) return [{ ...chosen, type: chosen.type.startsWith("int") ? "f32" : "int8" }];
   const types: NumberType[] = NUMBER_TYPES.filter((type) =>
     ["f32", "f16", "int8", "int6", "int5", "int4"].includes(type),
   );
   const variances = (["exact", "low-rank", "diagonal", "none"] as const).filter(
-    (form) => form !== "diagonal" || isLinear(model.kernel),
+    (form) => form !== "diagonal" || isLinear(latent.kernel),
   );
   return [
     ...types.map((type) => ({ ...chosen, type })),
@@ -62,7 +65,7 @@ const BLOCK = 128;
 
 /** Measures a compact model made with these options; labels it left out have probability 0. */
 export async function evaluateCompact(
-  model: LatentModel,
+  model: TrainedModel,
   options: CompactOptions,
   data: Dataset,
   onProgress: (fraction: number) => void = () => {},
@@ -77,7 +80,7 @@ export async function evaluateCompact(
 function evaluateTagger(
   tagger: Tagger,
   labels: number[],
-  model: LatentModel,
+  model: TrainedModel,
   { features, labels: truth, columnIds }: Dataset,
   onProgress: (fraction: number) => void,
 ): Evaluation {

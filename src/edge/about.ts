@@ -3,8 +3,12 @@
 import { isFieldWeight, type TermRules } from "../data/terms.ts";
 import { FormatError, shownJson } from "../io/errors.ts";
 import { kernelNames } from "../model/kernels/index.ts";
-import { type CompactAbout, VARIANCE_FORMS } from "./format.ts";
+import { type ClosedAbout, type CompactAbout, VARIANCE_FORMS } from "./format.ts";
 
+type Fields = Record<string, unknown>;
+
+/** Hyper-parameters lie below it, and above its inverse. */
+const LARGEST = 1e36;
 /** A size that an array of the file can have; what the file really holds is checked by its tensors' shapes. */
 const MOST = 2 ** 31 - 1;
 
@@ -12,35 +16,43 @@ export function checkAbout(json: string | undefined, file: string): CompactAbout
   const refuse = (name: string, found: unknown, expected: string): never => {
     throw new FormatError(file, `${name} ${shownJson(found)} in its metadata`, expected);
   };
-  let about: Record<string, unknown> = {};
+  let about: Fields = {};
   try {
     about = Object(JSON.parse(json ?? ""));
   } catch {
     refuse("about", json, "JSON");
   }
-  const count = (from: Record<string, unknown>, name: string, least = 1, most = MOST): number => {
+  const count = (from: Fields, name: string, least = 1, most = MOST): number => {
     const value = from[name];
     const right = Number.isInteger(value) && (value as number) >= least && (value as number) <= most;
     return right ? (value as number) : refuse(name, value, `a whole number from ${least} to ${most}`);
   };
-  const truth = (from: Record<string, unknown>, name: string): boolean =>
+  const truth = (from: Fields, name: string): boolean =>
     typeof from[name] === "boolean" ? from[name] : refuse(name, from[name], "true or false");
 
-  const word = <Name extends string>(name: string, words: readonly Name[]): Name =>
-    words.find((each) => each === about[name]) ?? refuse(name, about[name], words.join(" or "));
+  const word = <Name extends string>(from: Fields, name: string, words: readonly Name[]): Name =>
+    words.find((each) => each === from[name]) ?? refuse(name, from[name], words.join(" or "));
 
-  const { hyper, text, bits } = about;
-  const positive =
-    Array.isArray(hyper) &&
-    hyper.length === 3 &&
-    hyper.every((value) => typeof value === "number" && value > 1e-36 && value < 1e36);
-  const factors = count(about, "factors");
+  /** So many numbers, each between these. */
+  const numbers = (from: Fields, name: string, size: number, above: number, expected: string): number[] => {
+    const list = from[name];
+    const right =
+      Array.isArray(list) &&
+      list.length === size &&
+      list.every((value) => typeof value === "number" && value > above && value < LARGEST);
+    return right ? (list as number[]) : refuse(name, list, expected);
+  };
+  const hyperOf = (from: Fields): CompactAbout["hyper"] =>
+    numbers(from, "hyper", 3, 1 / LARGEST, "three positive numbers") as CompactAbout["hyper"];
+
+  const { text, bits, closed } = about;
+  const factors = count(about, "factors", closed === undefined ? 1 : 0);
   const groups = count(about, "groups");
   if (groups !== 1 && groups !== factors) refuse("groups", groups, `1 or ${factors}`);
   const packed: Record<string, number> = {};
   for (const name of Object.keys(Object(bits))) packed[name] = count(Object(bits), name, 2, 8);
   return {
-    kernel: word("kernel", kernelNames),
+    kernel: word(about, "kernel", kernelNames),
     features: count(about, "features"),
     rows: count(about, "rows"),
     labels: count(about, "labels"),
@@ -48,15 +60,26 @@ export function checkAbout(json: string | undefined, file: string): CompactAbout
     groups,
     inducing: count(about, "inducing", 0),
     rank: count(about, "rank", 0),
-    hyper: positive ? (hyper as CompactAbout["hyper"]) : refuse("hyper", hyper, "three positive numbers"),
+    hyper: hyperOf(about),
     normalise: truth(about, "normalise"),
     bits: packed,
-    variance: word("variance", VARIANCE_FORMS),
+    variance: word(about, "variance", VARIANCE_FORMS),
+    ...(closed === undefined ? {} : { closed: closedForm(Object(closed)) }),
     ...(about.points === undefined ? {} : { points: count(about, "points") }),
     ...(text === undefined ? {} : { text: rules(Object(text)) }),
   };
 
-  function rules(of: Record<string, unknown>): TermRules & { documents: number } {
+  function closedForm(of: Fields): ClosedAbout {
+    return {
+      kernel: word(of, "kernel", kernelNames),
+      hyper: hyperOf(of),
+      points: count(of, "points", 0),
+      tangent: numbers(of, "tangent", 2, -LARGEST, "two numbers") as ClosedAbout["tangent"],
+      stack: count(of, "stack", 0),
+    };
+  }
+
+  function rules(of: Fields): TermRules & { documents: number } {
     const wordNgrams = count(of, "wordNgrams", 0, 9);
     const { charNgrams: range } = of;
     const right =

@@ -33,14 +33,12 @@ export function calibratorOf(parts: Parts, scores: readonly string[]): PreparedC
 /** The least and the greatest probability that have a logit in single precision, as in a full model. */
 const [LEAST, MOST] = [1e-30, 1 - 2 ** -24];
 
-/** out = log p - log (1 - p), p of the Bernoulli model. */
-export function utilityScores({ utilities, variance }: Utilities, out: Float64Array): Float64Array {
-  for (let label = 0; label < out.length; label++) {
-    const p = labelProbability(utilities[label] as number, variance(label));
-    const kept = Math.min(MOST, Math.max(LEAST, p));
-    out[label] = deterministicLog(kept) - deterministicLog(1 - kept);
-  }
-  return out;
+/** log p - log (1 - p), p of the Bernoulli model. */
+export function utilityScores({ utilities, variance }: Utilities): Float64Array {
+  return Float64Array.from(utilities, (utility, label) => {
+    const p = Math.min(MOST, Math.max(LEAST, labelProbability(utility, variance(label))));
+    return deterministicLog(p) - deterministicLog(1 - p);
+  });
 }
 
 /** Calibrated logits of all labels of a point, which rank as its probabilities do. */

@@ -14,6 +14,10 @@
 //   order          [D]            feature of each name, where that is not its position
 //   frequency      bytes          number of training texts with each term, as variable-length integers
 //   names          bytes          names of the labels: length, then UTF-8
+//   closed.offset  [K]            scores of a Gaussian posterior (closed.ts): what every text has
+//   closed.weights [D,K] sparse   and what its features add
+//   closed.points  [D,M] sparse   training points, with closed.squares [M] = |z|^2 and closed.dual [M,K], sparse
+//   stack.vectors  [K,P]          E, with stack.weights [P,K] = Bs and stack.mean [K] = mu
 //   labelCounts    [K]            training points of each label, where there is a calibrator
 //   calibrator.*                  as in a full model, for the labels of this one; the metadata "calibrator" has the rest
 //
@@ -21,23 +25,37 @@
 // length of a text and in `own`.
 //
 // A matrix of whole numbers (I8, or U8 with the bits that the metadata states, low bits first, rows of whole bytes) has
-// a tensor `<name>.scale` [rows]: the element is scale times (the number - 2^(bits-1)); I8 is signed already.
+// a tensor `<name>.scale` [rows]: the element is scale times (the number - 2^(bits-1)); I8 is signed already. A sparse matrix
+// is three tensors (sparse.ts): `<name>.gaps` (bytes), `<name>.values` (F32 or I8) and for I8 `<name>.scale` [rows].
 
 import type { TermRules } from "../data/terms.ts";
 import type { KernelName } from "../model/kernels/index.ts";
 
 export const COMPACT_FORMAT = "mlgpf-compact";
-/** A file has the first version that knows all that is in it: calibrated models, and fields of a text, have 2. */
+/** A file has the first version that knows all that is in it: Gaussian and calibrated models, and fields of a text, have 2. */
 export const COMPACT_VERSIONS = ["1", "2"] as const;
 
 export const VARIANCE_FORMS = ["exact", "low-rank", "diagonal", "none"] as const;
+
+/** A Gaussian posterior in closed form. */
+export interface ClosedAbout {
+  kernel: KernelName;
+  /** a, v, l of the kernel */
+  hyper: [number, number, number];
+  /** How many training points there are, 0 where the scores are linear in the features. */
+  points: number;
+  /** t0 and t1 of the covariance's tangent, which is in the weights already; both 0 where it is not. */
+  tangent: [number, number];
+  /** Directions of the stack, 0 where there is none. */
+  stack: number;
+}
 
 /** The metadata "about", as JSON. */
 export interface CompactAbout {
   kernel: KernelName;
   /** R */
   rows: number;
-  /** D, K, P, and G: 1, or P where every factor has a variance of its own */
+  /** D, K, P (0 where there are no latent functions), and G: 1, or P where every factor has a variance of its own */
   features: number;
   labels: number;
   factors: number;
@@ -53,6 +71,8 @@ export interface CompactAbout {
   bits: Record<string, number>;
   /** How texts become features; `documents` is how many texts the frequencies count. */
   text?: TermRules & { documents: number };
+  /** The Gaussian posterior, where there is one. */
+  closed?: ClosedAbout;
   /** N, where there is a calibrator. */
   points?: number;
   /** What the variance is. */

@@ -2,10 +2,9 @@
 // no file system, no fetch of its own.
 
 import { readCompact } from "./read.ts";
+import { Scorer } from "./scorer.ts";
 import { type ModelSource, readSource } from "./source.ts";
 import { Tagger } from "./tagger.ts";
-import { plainLayer } from "./utilities.ts";
-import { wasmLayer } from "./wasm.ts";
 
 export { ArgumentError } from "../core/errors.ts";
 export { FormatError } from "../io/errors.ts";
@@ -27,7 +26,5 @@ export interface LoadOptions {
 /** Gets a compact model (made by `mlgpf compact`) ready to predict. */
 export async function load(source: ModelSource, { wasm, signal, name }: LoadOptions = {}): Promise<Tagger> {
   const model = readCompact(await readSource(source, signal, name), name);
-  return wasm
-    ? new Tagger(model, wasmLayer(model, wasm), "wasm")
-    : new Tagger(model, plainLayer(model), "plain");
+  return new Tagger(model, new Scorer(model, wasm));
 }

@@ -10,7 +10,7 @@ import {
   termWeights,
   unknownWeight,
 } from "../data/terms.ts";
-import type { Row } from "./latent.ts";
+import type { Row } from "./matrix.ts";
 import type { CompactModel } from "./read.ts";
 
 /** Features by number, as they stood in the training data. */

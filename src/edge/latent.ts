@@ -2,14 +2,8 @@
 // bytes. Sums run over features in rising order, in double precision: the same bits everywhere.
 
 import { type ScalarKernel, scalarKernel } from "../model/kernels/index.ts";
-import type { RowMatrix } from "./matrix.ts";
-import type { CompactModel } from "./read.ts";
-
-/** A sparse row, columns rising, as the model wants it: weighted and scaled. */
-export interface Row {
-  readonly columns: ArrayLike<number>;
-  readonly values: ArrayLike<number>;
-}
+import { type Row, type RowMatrix, squareSum } from "./matrix.ts";
+import type { CompactModel, LatentNumbers } from "./read.ts";
 
 /** The latent functions at a point. */
 export interface LatentPoint {
@@ -20,17 +14,17 @@ export interface LatentPoint {
 }
 
 export class Latent {
-  readonly #model: CompactModel;
+  readonly #model: LatentNumbers & Pick<CompactModel, "about" | "rows">;
   readonly #kernel: ScalarKernel;
   /** k(x,Z) [M] and what the variance's matrix gives [r]. */
   readonly #kernelRow: Float64Array;
   readonly #covered: Float64Array;
 
-  constructor(model: CompactModel) {
-    const { about, cover, root } = model;
-    this.#model = model;
+  constructor({ about, rows }: CompactModel, numbers: LatentNumbers) {
+    const { cover, root, inducing } = numbers;
+    this.#model = { about, rows, ...numbers };
     this.#kernel = scalarKernel(about.kernel, about.hyper);
-    this.#kernelRow = new Float64Array(model.inducing ? about.inducing : 0);
+    this.#kernelRow = new Float64Array(inducing ? about.inducing : 0);
     this.#covered = new Float64Array(cover || root ? about.rank : 0);
   }
 
@@ -77,7 +71,7 @@ export class Latent {
   #computeKernelRow(x: Row, squares: number): void {
     const { inducing } = this.#model;
     const out = this.#kernelRow;
-    const { z, squares: zSquares } = inducing as NonNullable<CompactModel["inducing"]>;
+    const { z, squares: zSquares } = inducing as NonNullable<LatentNumbers["inducing"]>;
     this.#rowTimes(x, z, out);
     for (let j = 0; j < out.length; j++)
       out[j] = this.#kernel.covariance(out[j] as number, squares, zSquares[j] as number);
@@ -110,12 +104,6 @@ export class Latent {
 /** Rounding, or numbers of few bits, can take a variance below 0. */
 function notNegative(value: number): number {
   return value > 0 ? value : 0;
-}
-
-function squareSum(values: ArrayLike<number>): number {
-  let sum = 0;
-  for (let i = 0; i < values.length; i++) sum += (values[i] as number) * (values[i] as number);
-  return sum;
 }
 
 /** out = x times the rows of the matrix from `first` on */

@@ -3,6 +3,12 @@
 import type { Tensor } from "../io/safetensors.ts";
 import { fromHalf } from "./half.ts";
 
+/** A sparse row, columns rising, as the model wants it: weighted and scaled. */
+export interface Row {
+  readonly columns: ArrayLike<number>;
+  readonly values: ArrayLike<number>;
+}
+
 export interface RowMatrix {
   readonly rows: number;
   readonly columns: number;
@@ -121,4 +127,11 @@ function rowByRow(addOne: (row: number, factor: number, into: Float64Array) => v
   return (rows, factors, count, into) => {
     for (let e = 0; e < count; e++) addOne(rows[e] as number, factors[e] as number, into);
   };
+}
+
+/** Of the squares. */
+export function squareSum(values: ArrayLike<number>): number {
+  let sum = 0;
+  for (let i = 0; i < values.length; i++) sum += (values[i] as number) * (values[i] as number);
+  return sum;
 }

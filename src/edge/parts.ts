@@ -1,12 +1,13 @@
 // The parts of a compact file, each checked as it is taken: type, shape, and how large its numbers are.
 
 import { FormatError } from "../io/errors.ts";
-import type { Tensor, TensorFile } from "../io/safetensors.ts";
+import { readSafetensors, type Tensor, type TensorFile } from "../io/safetensors.ts";
 import { checkAbout } from "./about.ts";
 import { COMPACT_FORMAT, COMPACT_VERSIONS, type CompactAbout } from "./format.ts";
 import { allHalvesFinite, fromHalf } from "./half.ts";
 import { LARGEST_NUMBER, LARGEST_ROW } from "./limits.ts";
 import { packedBytes, type RowMatrix, rowMatrix } from "./matrix.ts";
+import { sparseMatrix } from "./sparse.ts";
 
 /** What the label layer multiplies with. */
 export interface LabelMatrix {
@@ -19,12 +20,15 @@ export interface LabelMatrix {
 export class Parts {
   readonly #tensors: TensorFile["tensors"];
   readonly #taken = new Set<string>();
+  readonly #bytes: number;
   readonly whole: TensorFile;
   readonly about: CompactAbout;
   readonly file: string;
 
-  constructor(whole: TensorFile, file: string) {
+  constructor(bytes: Uint8Array, file: string) {
+    const whole = readSafetensors(bytes, file);
     const { tensors, metadata } = whole;
+    this.#bytes = bytes.length;
     this.whole = whole;
     this.file = file;
     if (metadata.format !== COMPACT_FORMAT)
@@ -44,6 +48,11 @@ export class Parts {
 
   has(name: string): boolean {
     return this.#tensors.has(name);
+  }
+
+  /** The other sizes are those of a tensor; a rank of packed numbers could be several times its bytes. */
+  fits(rank: number): void {
+    if (rank > this.#bytes) this.refuse(`rank ${rank} in ${this.#bytes} bytes`, "a smaller one");
   }
 
   /** Notes that somebody else has read and checked these. */
@@ -109,6 +118,18 @@ export class Parts {
     if (dtype !== "I8" && !rowsWithin(data as Float32Array | Uint16Array, columns, LARGEST_ROW))
       this.refuse(`a row of ${name} that is too large`, `magnitudes that add up to ${LARGEST_ROW} at most`);
     return { dtype, data: data as LabelMatrix["data"], scale: this.#scale(name, dtype, rows) };
+  }
+
+  /** A matrix most of whose elements are 0. */
+  sparse(name: string, rows: number, columns: number): RowMatrix {
+    const gaps = this.bytes(`${name}.gaps`);
+    const count = this.#tensors.get(`${name}.values`)?.shape[0] ?? 0;
+    const { dtype, data } = this.#tensor(`${name}.values`, ["F32", "I8"], [count]);
+    const scale = this.#scale(name, dtype, rows);
+    const values = data as Float32Array | Int8Array;
+    return sparseMatrix({ gaps, values, scale }, rows, columns, (found, expected) =>
+      this.refuse(`${found} in ${name}`, expected),
+    );
   }
 
   matrix(name: string, rows: number, columns: number): RowMatrix {

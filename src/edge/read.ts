@@ -2,19 +2,18 @@
 // anybody's: whatever is wrong is one FormatError.
 
 import type { PreparedCalibrator } from "../calibrate/forward.ts";
-import { readSafetensors } from "../io/safetensors.ts";
 import { isLinear } from "../model/kernels/index.ts";
 import { ByteReader } from "./bytes.ts";
 import { calibratorOf } from "./calibrated.ts";
+import { type ClosedNumbers, closedOf, scoreNames } from "./closed.ts";
 import type { CompactAbout } from "./format.ts";
 import { LARGEST_SQUARE } from "./limits.ts";
 import type { RowMatrix } from "./matrix.ts";
 import { type LabelMatrix, Parts } from "./parts.ts";
 import { Vocabulary } from "./vocabulary.ts";
 
-export interface CompactModel {
-  readonly about: CompactAbout;
-  readonly bytes: number;
+/** Latent functions, and labels as mixtures of them. */
+export interface LatentNumbers {
   readonly weights: RowMatrix | undefined;
   readonly inducing: { z: RowMatrix; squares: Float32Array } | undefined;
   readonly mu: RowMatrix | undefined;
@@ -24,6 +23,14 @@ export interface CompactModel {
   readonly own: RowMatrix | undefined;
   readonly cover: RowMatrix | undefined;
   readonly root: RowMatrix | undefined;
+}
+
+/** At least one of the two forms is there. */
+export interface CompactModel {
+  readonly about: CompactAbout;
+  readonly bytes: number;
+  readonly latent: LatentNumbers | undefined;
+  readonly closed: ClosedNumbers | undefined;
   /** Without one, probabilities are those of the utilities. */
   readonly calibrator: PreparedCalibrator | undefined;
   readonly rows: Int32Array | undefined;
@@ -38,15 +45,39 @@ export interface CompactModel {
 
 /** The model in these bytes, which must stay as they are while it is used. */
 export function readCompact(bytes: Uint8Array, file = "the model"): CompactModel {
-  const parts = new Parts(readSafetensors(bytes, file), file);
+  const parts = new Parts(bytes, file);
   const { about } = parts;
-  const { features: d, rows: r, labels: k, factors: p, groups, inducing: m, rank } = about;
-  const { linear, own, cover, root, inducing } = formOf(parts);
-  // The other sizes are those of a tensor; a rank that is packed could be several times its bytes.
-  if (rank > bytes.length) parts.refuse(`rank ${rank} in ${bytes.length} bytes`, "a smaller one");
+  const { features: d, rows: r, labels: k } = about;
+  const latent = latentOf(parts);
+  const closed = closedOf(parts);
+  const calibrator = calibratorOf(parts, scoreNames(closed, latent !== undefined));
+  if (closed && !calibrator) parts.refuse("a Gaussian model without a calibrator", "one");
   const model: CompactModel = {
     about,
     bytes: bytes.length,
+    latent,
+    closed,
+    calibrator,
+    rows: rowsOf(parts, d, r),
+    columnWeights: parts.has("columnWeights") ? parts.reals("columnWeights", d) : undefined,
+    columnIds: parts.has("columnIds") ? idsOf(parts, d) : undefined,
+    labelName: labelNames(parts.bytes("names"), k, parts.file),
+    ...vocabularyOf(parts, d),
+  };
+  parts.finish();
+  return model;
+}
+
+function latentOf(parts: Parts): LatentNumbers | undefined {
+  const { features: d, rows: r, labels: k, factors: p, groups, inducing: m, rank } = parts.about;
+  if (p === 0) {
+    if (r !== d || groups !== 1 || m > 0 || rank > 0)
+      parts.refuse("sizes of latent functions without any", "none");
+    return undefined;
+  }
+  const { linear, own, cover, root, inducing } = formOf(parts);
+  parts.fits(rank);
+  return {
     phi: parts.labelMatrix("phi", k, p),
     bias: parts.reals("bias", k),
     weights: linear ? parts.matrix("weights", r, p) : undefined,
@@ -58,19 +89,11 @@ export function readCompact(bytes: Uint8Array, file = "the model"): CompactModel
     cover: cover ? parts.matrix("cover", r, rank) : undefined,
     root: root ? parts.matrix("root", groups * m, rank) : undefined,
     spread: (own || root) && groups === 1 ? spreads(parts, k) : undefined,
-    calibrator: calibratorOf(parts, ["utility"]),
-    rows: rowsOf(parts, d, r),
-    columnWeights: parts.has("columnWeights") ? parts.reals("columnWeights", d) : undefined,
-    columnIds: parts.has("columnIds") ? idsOf(parts, d) : undefined,
-    labelName: labelNames(parts.bytes("names"), k, parts.file),
-    ...vocabularyOf(parts, d),
   };
-  parts.finish();
-  return model;
 }
 
 /**
- * Which matrices this model has. Means go through the features where the kernel is linear, else through the inducing
+ * Which matrices latent functions have. Means go through the features where the kernel is linear, else through the inducing
  * inputs; so does the variance, but one for each factor always goes through inducing inputs. The sizes that the metadata
  * states are 0 just where there is no matrix that has them, so that every size is one of bytes which are there.
  */

@@ -1,6 +1,5 @@
 // A loaded compact model: texts or features in, labels with probabilities out, synchronously.
 
-import { logistic } from "../calibrate/forward.ts";
 import { ArgumentError } from "../core/errors.ts";
 import { allowedLabels, type LabelLists } from "../metrics/allowed.ts";
 import { plainThreshold } from "../metrics/cut.ts";
@@ -11,21 +10,18 @@ import {
   type PredictOptions,
   withKnown,
 } from "../metrics/prediction.ts";
-import { calibratedLogits, utilityScores } from "./calibrated.ts";
-import { fromHalf } from "./half.ts";
 import { type Input, InputReader } from "./input.ts";
-import { Latent, type LatentPoint } from "./latent.ts";
-import { LARGEST_MEAN } from "./limits.ts";
-import { labelProbability } from "./probability.ts";
 import { mostCalibrated, mostProbable, type RankedLabel } from "./ranking.ts";
 import type { CompactModel } from "./read.ts";
-import { GROUP, type LabelLayer } from "./utilities.ts";
+import type { Scored, Scorer } from "./scorer.ts";
+import { GROUP } from "./utilities.ts";
 
 /** What a loaded model is. */
 export interface TaggerInfo {
   kernel: string;
   features: number;
   labels: number;
+  /** 0 where there are no latent functions: a Gaussian model. */
   factors: number;
   /** "exact", "low-rank", "diagonal" or "none" */
   variance: string;
@@ -40,7 +36,7 @@ export interface TaggerInfo {
 
 /** Scores of one input, in arrays that the next one uses again. */
 export interface RawScores {
-  /** Mean utilities [K]. */
+  /** Mean utilities [K]; of a Gaussian model without latent functions, its scores. */
   utilities: Float64Array;
   /** Variance of the utility of a label. */
   variance(label: number): number;
@@ -48,9 +44,7 @@ export interface RawScores {
   probability(label: number): number;
 }
 
-/** Scores of one input with the calibrated logits [K], where the model is calibrated. */
-interface CalibratedScores extends RawScores {
-  logits: Float64Array | undefined;
+interface KnownScores extends Scored {
   /** Part of the input that the model knows. */
   known: number;
 }
@@ -60,10 +54,7 @@ export class Tagger {
   readonly info: TaggerInfo;
   #model: CompactModel | undefined;
   #input: InputReader | undefined;
-  #latent: Latent | undefined;
-  #layer: LabelLayer | undefined;
-  /** Room for a group of inputs, made as it is needed. */
-  #points: LatentPoint[] = [];
+  #scorer: Scorer | undefined;
   /** Names of labels, decoded as they are met. */
   #names: string[] = [];
   /** The lists that were last asked for, and the labels they leave. */
@@ -71,12 +62,11 @@ export class Tagger {
   #allowed: Uint8Array | undefined;
 
   /** Use load(). */
-  constructor(model: CompactModel, layer: LabelLayer, path: "wasm" | "plain") {
+  constructor(model: CompactModel, scorer: Scorer) {
     const { kernel, features, labels, factors, variance, text } = model.about;
     this.#model = model;
     this.#input = new InputReader(model);
-    this.#latent = new Latent(model);
-    this.#layer = layer;
+    this.#scorer = scorer;
     const fromText = text !== undefined;
     const calibrated = model.calibrator !== undefined;
     this.info = {
@@ -88,7 +78,7 @@ export class Tagger {
       calibrated,
       fromText,
       bytes: model.bytes,
-      path,
+      path: scorer.path,
     };
   }
 
@@ -124,7 +114,7 @@ export class Tagger {
     return found;
   }
 
-  #best(scores: CalibratedScores, topK: number, threshold: number): Prediction[] {
+  #best(scores: KnownScores, topK: number, threshold: number): Prediction[] {
     const { about } = this.#alive();
     const { logits } = scores;
     const found = logits
@@ -149,60 +139,18 @@ export class Tagger {
   }
 
   /** Scores of a group of inputs. */
-  #scores(inputs: readonly Input[]): CalibratedScores[] {
-    const model = this.#alive();
-    const latent = this.#latent as Latent;
-    const known: number[] = [];
-    const points = inputs.map((input, i) => {
-      this.#points[i] ??= latent.point();
-      const point = this.#points[i] as LatentPoint;
-      const row = (this.#input as InputReader).row(input);
-      known.push(row.known);
-      latent.compute(row, point);
-      // Single precision goes on with the means; beyond it there is nothing to compute with.
-      if (!point.mean.every((mean) => Math.abs(mean) <= LARGEST_MEAN))
-        throw new ArgumentError("input", "found values too large to compute with, expected smaller ones");
-      return point;
-    });
-    const utilities = (this.#layer as LabelLayer).utilities(points.map(({ mean }) => mean));
-    return points.map(({ variance }, i) => ({
-      ...this.#judged(model, utilities[i] as Float64Array, variance),
-      known: known[i] as number,
-    }));
-  }
-
-  /** Utilities and latent variance of an input, with what probabilities are made of. */
-  #judged(
-    model: CompactModel,
-    utilities: Float64Array,
-    latentVariance: Float64Array,
-  ): Omit<CalibratedScores, "known"> {
-    const { spread, calibrator } = model;
-    const variance = (label: number): number => {
-      if (latentVariance.length === 0) return 0;
-      return spread
-        ? (latentVariance[0] as number) * (spread[label] as number)
-        : ownVariance(model, latentVariance, label);
-    };
-    const logits =
-      calibrator &&
-      calibratedLogits(calibrator, [
-        utilityScores({ utilities, variance }, new Float64Array(utilities.length)),
-      ]);
-    const probability = (label: number): number =>
-      logits
-        ? logistic(logits[label] as number)
-        : labelProbability(utilities[label] as number, variance(label));
-    return { utilities, variance, probability, logits };
+  #scores(inputs: readonly Input[]): KnownScores[] {
+    this.#alive();
+    const rows = inputs.map((input) => (this.#input as InputReader).row(input));
+    const scored = (this.#scorer as Scorer).scores(rows);
+    return scored.map((scores, i) => ({ ...scores, known: (rows[i] as (typeof rows)[number]).known }));
   }
 
   /** Lets go of the model's memory. */
   dispose(): void {
     this.#model = undefined;
     this.#input = undefined;
-    this.#latent = undefined;
-    this.#layer = undefined;
-    this.#points = [];
+    this.#scorer = undefined;
     this.#names = [];
     this.#lists = {};
     this.#allowed = undefined;
@@ -217,17 +165,4 @@ export class Tagger {
       throw new ArgumentError("tagger", "found one that was disposed of, expected a live one");
     return this.#model;
   }
-}
-
-/** sum_p phi_kp^2 s_p, where every factor has a variance of its own. */
-function ownVariance({ phi }: CompactModel, variance: Float64Array, label: number): number {
-  const { dtype, data, scale } = phi;
-  const unit = scale?.[label] ?? 1;
-  let sum = 0;
-  for (let p = 0; p < variance.length; p++) {
-    const stored = data[label * variance.length + p] as number;
-    const value = unit * (dtype === "F16" ? fromHalf(stored) : stored);
-    sum += value * value * (variance[p] as number);
-  }
-  return sum;
 }

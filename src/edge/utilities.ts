@@ -5,8 +5,9 @@
 // the labels' 8, and the sum is exact. Floating point numbers: four running sums in single precision, element i in sum
 // i mod 4, added up as (0 + 2) + (1 + 3).
 
+import type { CompactAbout } from "./format.ts";
 import { fromHalf } from "./half.ts";
-import type { CompactModel } from "./read.ts";
+import type { CompactModel, LatentNumbers } from "./read.ts";
 
 /** Most texts whose labels are scored together: the labels' matrix comes through the cache once for all of them. */
 export const GROUP = 16;
@@ -38,13 +39,13 @@ export function roundMeans(mean: Float64Array, out: Int16Array | Int32Array): nu
   return unit;
 }
 
-export function plainLayer(model: CompactModel): LabelLayer {
-  const one = plainUtilities(model);
+export function plainLayer({ about }: CompactModel, numbers: LatentNumbers): LabelLayer {
+  const one = plainUtilities(about, numbers);
   const out: Float64Array[] = [];
   return {
     utilities(means) {
       means.forEach((mean, i) => {
-        out[i] ??= new Float64Array(model.about.labels);
+        out[i] ??= new Float64Array(about.labels);
         one(mean, out[i] as Float64Array);
       });
       return out;
@@ -52,7 +53,10 @@ export function plainLayer(model: CompactModel): LabelLayer {
   };
 }
 
-function plainUtilities({ phi, bias, about }: CompactModel): (mean: Float64Array, out: Float64Array) => void {
+function plainUtilities(
+  about: CompactAbout,
+  { phi, bias }: LatentNumbers,
+): (mean: Float64Array, out: Float64Array) => void {
   const { labels, factors } = about;
   const { dtype, scale } = phi;
   if (dtype === "I8") {

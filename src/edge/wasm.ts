@@ -1,7 +1,7 @@
 // The label layer in SIMD. The labels' matrix is copied into the module's memory once, its rows padded with zeros to
 // whole vectors; everything else stays where it lies.
 
-import type { CompactModel } from "./read.ts";
+import type { CompactModel, LatentNumbers } from "./read.ts";
 import { GROUP, type LabelLayer, roundMeans } from "./utilities.ts";
 
 /** What assembly/edge/ exports; sizes count elements, addresses bytes. */
@@ -39,7 +39,11 @@ const MEAN_BYTES = { I8: 2, F32: 4, F16: 4 } as const;
 /** Labels that are worked on together. */
 const TILE = 4;
 
-export function wasmLayer({ phi, bias, about }: CompactModel, module: WebAssembly.Module): LabelLayer {
+export function wasmLayer(
+  { about }: CompactModel,
+  { phi, bias }: LatentNumbers,
+  module: WebAssembly.Module,
+): LabelLayer {
   const kernels = new WebAssembly.Instance(module, {}).exports as unknown as EdgeKernels;
   const { labels, factors } = about;
   const { dtype, data, scale } = phi;

@@ -1,10 +1,10 @@
 // Compact models and what was recorded of them: SHA-256 of the file, and of the predictions for 1,000 texts.
 
 import type { CompactOptions } from "../../src/compact/index.ts";
-import type { LatentModel } from "../../src/model/model.ts";
-import { calibrated, textModel } from "./support.ts";
+import type { TrainedModel } from "../../src/model/model.ts";
+import { calibrated, closedModel, textModel } from "./support.ts";
 
-export function sameCases(): Record<string, { model: LatentModel; options: CompactOptions }> {
+export function sameCases(): Record<string, { model: TrainedModel; options: CompactOptions }> {
   return {
     "linear, as by default": { model: textModel(), options: {} },
     "linear, half precision, low rank": {
@@ -16,6 +16,11 @@ export function sameCases(): Record<string, { model: LatentModel; options: Compa
       options: { type: "f32", variance: "exact" },
     },
     "linear, calibrated": { model: calibrated(textModel({ seed: 4 })), options: {} },
+    "Gaussian, every point in the mean": {
+      model: closedModel({ form: "exact", points: 60, stack: 7, seed: 5 }),
+      options: {},
+    },
+    "both likelihoods": { model: closedModel({ form: "both", seed: 6 }), options: {} },
   };
 }
 
@@ -35,5 +40,13 @@ export const edgeDigests: Record<string, [file: string, predictions: string]> = 
   "linear, calibrated": [
     "58394b58d4384beab676b31bd1600e142093b427739697ba132ae93a3b01eb25",
     "1af99973b7af74abb01c564f5265b07f1c706a220a4e4a5b791ce085b96a91b0",
+  ],
+  "Gaussian, every point in the mean": [
+    "bb521b15cfb19c71fb824fa44864729393b12f563b5a42c313b74f807806c7a4",
+    "b7e0deaa6f722001ec3dda56d725a92bd86cacd9a32f5a9507f83d776a9e7c41",
+  ],
+  "both likelihoods": [
+    "b9cb32d70b310244f0f94f3507e271ec6b6023e52f44682a60ba7ffa2d4a8097",
+    "c7fbc366dba1badde46b9abf134326ff8512f40cd084f38865b06ac540857f2c",
   ],
 };

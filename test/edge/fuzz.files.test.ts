@@ -6,15 +6,15 @@ import { describe, expect, test } from "vitest";
 import { compactModel } from "../../src/compact/index.ts";
 import { DataError } from "../../src/data/errors.ts";
 import { readCompact } from "../../src/edge/read.ts";
+import { Scorer } from "../../src/edge/scorer.ts";
 import { Tagger } from "../../src/edge/tagger.ts";
-import { plainLayer } from "../../src/edge/utilities.ts";
 import { FormatError } from "../../src/io/errors.ts";
 import { modelFromBytes, modelToBytes } from "../../src/model/file.ts";
 import type { LatentModel } from "../../src/model/model.ts";
 import { watchAllocations } from "../support/allocations.ts";
 import { generator } from "../support/numbers.ts";
 import { altered } from "./alter.ts";
-import { calibrated, textModel } from "./support.ts";
+import { calibrated, closedModel, textModel } from "./support.ts";
 
 const runs = Number(process.env.MLGPF_FUZZ ?? 20_000);
 const seed = Number(process.env.MLGPF_FUZZ_SEED ?? 1);
@@ -86,13 +86,18 @@ describe(`${runs} altered files`, () => {
         await compactModel(idle, { type: "f32", variance: "none" }),
         await compactModel(named, { type: "f16", variance: "low-rank", rank: 2 }),
         await compactModel(calibrated(linear)),
+        await compactModel(closedModel({ ...sizes, form: "exact", points: 5, stack: 2 })),
+        await compactModel(closedModel({ ...sizes, form: "exact", points: 5, kernel: "linear+matern32" }), {
+          type: "f32",
+        }),
+        await compactModel(closedModel({ ...sizes, form: "both" })),
       ];
       const words = linear.vectoriser?.terms ?? [];
       const byName = Object.fromEntries(words.map((word) => [word, 1]));
       let predicted = 0;
       const read = (bytes: Uint8Array): void => {
         const model = readCompact(bytes, "small");
-        const tagger = new Tagger(model, plainLayer(model), "plain");
+        const tagger = new Tagger(model, new Scorer(model));
         const input = tagger.info.fromText ? words.join(" ") : model.vocabulary ? byName : { 0: 1 };
         for (const { label, probability, sd = 0 } of tagger.predict(input, { topK: 3 })) {
           if (typeof label !== "string" || !(probability >= 0 && probability <= 1) || !(sd >= 0))

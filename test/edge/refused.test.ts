@@ -3,24 +3,30 @@
 import { describe, expect, test } from "vitest";
 import { compactModel } from "../../src/compact/index.ts";
 import { edgeModule } from "../../src/compact/module.ts";
-import type { CompactAbout } from "../../src/edge/format.ts";
+import type { ClosedAbout, CompactAbout } from "../../src/edge/format.ts";
 import { load } from "../../src/edge/index.ts";
 import { LARGEST_NUMBER, LARGEST_ROW } from "../../src/edge/limits.ts";
 import { readSafetensors, type Tensor, writeSafetensors } from "../../src/io/safetensors.ts";
 import type { Prediction } from "../../src/metrics/prediction.ts";
-import { calibrated, textModel } from "./support.ts";
+import { calibrated, closedModel, textModel } from "./support.ts";
 
 const sizes = { features: 20, labels: 7, factors: 3, inducing: 4 };
 const linear = await compactModel(textModel(sizes), { type: "f32" });
 const bare = await compactModel(textModel(sizes), { type: "f32", variance: "none" });
 const lowRank = await compactModel(textModel(sizes), { type: "f32", variance: "low-rank", rank: 2 });
 const honest = await compactModel(calibrated(textModel(sizes)), { type: "f32" });
+const exact = await compactModel(closedModel({ ...sizes, form: "exact", points: 5, stack: 2 }), {
+  type: "f32",
+});
+const near = await compactModel(closedModel({ ...sizes, form: "exact", points: 5 }));
+const both = await compactModel(closedModel({ ...sizes, form: "both" }), { type: "f32" });
 const se = await compactModel(textModel({ ...sizes, kernel: "se" }), { type: "f32" });
 const perFactor = await compactModel(textModel({ ...sizes, groups: "perFactor" }), {
   type: "f32",
   variance: "exact",
 });
 
+type Hyper = CompactAbout["hyper"];
 interface Change {
   about?: Partial<CompactAbout>;
   drop?: string[];
@@ -36,6 +42,9 @@ function changed(bytes: Uint8Array, { about = {}, drop = [], set = {} }: Change)
   const said = { ...(JSON.parse(metadata.about as string) as CompactAbout), ...about };
   return writeSafetensors({ tensors: others, metadata: { ...metadata, about: JSON.stringify(said) } });
 }
+
+const closedAbout = (bytes: Uint8Array): ClosedAbout =>
+  (JSON.parse(readSafetensors(bytes).metadata.about as string) as CompactAbout).closed as ClosedAbout;
 
 /** The calibrated model, its calibrator being of another score. */
 function calibratedBy(score: string): Uint8Array {
@@ -164,6 +173,41 @@ describe("refuses", () => {
       "found a calibrator of other scores, expected one of utility",
     ],
     [
+      "a closed form of no points with points",
+      changed(exact, { about: { closed: { ...closedAbout(exact), points: 0 } } }),
+      "found no tensor closed.weights.gaps, expected one",
+    ],
+    [
+      "as many points as one likes",
+      changed(exact, { about: { closed: { ...closedAbout(exact), points: huge } } }),
+      `found tensor closed.squares of shape [5], expected [${huge}]`,
+    ],
+    [
+      "a stack of any rank",
+      changed(exact, { about: { closed: { ...closedAbout(exact), stack: huge } } }),
+      `found rank ${huge} in`,
+    ],
+    [
+      "a closed form without its scores' calibrator",
+      changed(both, { about: { closed: undefined as never } }),
+      "found a calibrator of other scores, expected one of utility",
+    ],
+    [
+      "neither form",
+      changed(linear, { about: { factors: 0 } }),
+      "found factors 0 in its metadata, expected a whole number from 1",
+    ],
+    [
+      "sizes of latent functions that are not there",
+      changed(exact, { about: { rank: 3 } }),
+      "found sizes of latent functions without any, expected none",
+    ],
+    [
+      "a tangent without weights that hold it",
+      changed(exact, { about: { closed: { ...closedAbout(exact), tangent: [0.3, 0.3] } } }),
+      "found no tensor closed.weights.gaps, expected one",
+    ],
+    [
       "weights beyond all measure",
       changed(linear, { set: filled(linear, "weights", () => 3e38) }),
       `found a number in weights that is not finite or too large, expected numbers up to ${LARGEST_NUMBER}`,
@@ -183,7 +227,7 @@ describe("refuses", () => {
 describe("the largest numbers that are allowed", () => {
   /** +- alternating, so that a sum that overflowed would be NaN. */
   const signed = (value: number) => (i: number) => (i % 3 === 0 ? -value : value);
-  const kernels = { linear, lowRank, se, perFactor, honest };
+  const kernels = { linear, lowRank, se, perFactor, honest, exact, near, both };
 
   for (const [name, bytes] of Object.entries(kernels))
     test(`of ${name} give probabilities for every finite input`, async () => {
@@ -196,7 +240,14 @@ describe("the largest numbers that are allowed", () => {
           Object.assign(set, filled(bytes, tensor, tensor === "spread" ? () => largest : signed(largest)));
         }
         for (const hyper of [1e-35, 1, 1e35]) {
-          const model = changed(bytes, { set, about: { normalise: false, hyper: [hyper, hyper, hyper] } });
+          const closed = closedAbout(bytes) && {
+            ...closedAbout(bytes),
+            hyper: [hyper, hyper, hyper] as Hyper,
+          };
+          const model = changed(bytes, {
+            set,
+            about: { normalise: false, hyper: [hyper, hyper, hyper], ...(closed && { closed }) },
+          });
           for (const tagger of [await load(model), await load(model, { wasm: await edgeModule() })])
             for (const size of [0, 1e-38, 1, 1e10, 3e38]) {
               const input = { indices: [1, 4, 7, 11], values: [size, -size, size, size] };

@@ -1,9 +1,10 @@
 // A text model with made-up parameters, texts to try it on, and the module: the same in every runtime.
 
 import { edgeModule } from "../../src/compact/module.ts";
+import type { SparseRows } from "../../src/data/dataset.ts";
 import { TfidfVectoriser } from "../../src/data/tfidf.ts";
 import { load, type Prediction, type Tagger } from "../../src/edge/index.ts";
-import type { LatentModel } from "../../src/model/model.ts";
+import type { ClosedModel, LatentModel, ModelCommon } from "../../src/model/model.ts";
 import { someCalibrator } from "../calibrate/calibrators.ts";
 import { generator, randomNumbers } from "../support/numbers.ts";
 
@@ -86,8 +87,80 @@ export function calibrated(model: LatentModel, seed = 3): LatentModel {
   return { ...model, calibrator: someCalibrator(model.labels, seed, ["utility"]) };
 }
 
+export interface ClosedModelForm extends TextModelForm {
+  /** "linear": scores linear in the features; "both": that with latent functions beside it. */
+  form: "exact" | "linear" | "both";
+  /** Training points of the exact form. */
+  points?: number;
+  /** Directions of the stack. */
+  stack?: number;
+}
+
+/** A Gaussian model of made-up numbers. */
+export function closedModel(given: ClosedModelForm): ClosedModel {
+  const { form, kernel = "se", points = 30, stack: rank = 0, ...sizes } = given;
+  const latent = textModel(sizes);
+  const { features: d, labels: k, labelCounts, labelNames, vectoriser, transform, summary } = latent;
+  const { seed = 1 } = given;
+  const numbers = (count: number, of: number, scale: number): Float32Array =>
+    Float32Array.from(randomNumbers(count, seed * 100 + of), (value) => scale * value);
+  const columns = Int32Array.from({ length: d }, (_, i) => i).filter((i) => i % 3 > 0);
+  const scores = ["gaussian", ...(rank > 0 ? ["stack"] : []), ...(form === "both" ? ["utility"] : [])];
+  return {
+    likelihood: form === "both" ? "both" : "gaussian",
+    features: d,
+    labels: k,
+    labelCounts,
+    ...(labelNames && { labelNames }),
+    ...(vectoriser && { vectoriser }),
+    transform,
+    summary,
+    labelMean: numbers(k, 11, 0.03).map(Math.abs),
+    closed:
+      form === "exact"
+        ? {
+            form,
+            kernel,
+            hyper: [0.7, 0.9, 1.1],
+            noise: 0.2,
+            rows: unitRows(points, d, seed),
+            dual: numbers(points * k, 12, 0.4),
+          }
+        : { form: "linear", noise: 0.2, columns, weights: numbers(columns.length * k, 13, 0.3) },
+    ...(rank > 0 && {
+      stack: { rank, vectors: numbers(k * rank, 14, 0.5), weights: numbers(rank * k, 15, 0.5) },
+    }),
+    ...(form === "both" && { latent }),
+    calibrator: someCalibrator(k, seed, scores),
+  };
+}
+
+/** Rows of length 1, of all numbers of features. */
+function unitRows(rows: number, columns: number, seed: number): SparseRows {
+  const next = generator(seed + 70);
+  const rowStart = [0];
+  const columnIndex: number[] = [];
+  const values: number[] = [];
+  for (let i = 0; i < rows; i++) {
+    const share = next() * next();
+    const chosen = [...Array(columns).keys()].filter((column) => column === i % columns || next() < share);
+    const raw = chosen.map(() => 0.1 + next());
+    const length = Math.hypot(...raw);
+    columnIndex.push(...chosen);
+    values.push(...raw.map((value) => value / length));
+    rowStart.push(columnIndex.length);
+  }
+  return {
+    rows,
+    columns,
+    rowStart: Int32Array.from(rowStart),
+    columnIndex: Int32Array.from(columnIndex),
+    values: Float32Array.from(values),
+  };
+}
+
 /** Texts of known and unknown words, of many lengths; the first ones are empty, strange or long. */
-export function sampleTexts(model: LatentModel, count: number, seed: number): string[] {
+export function sampleTexts(model: Pick<ModelCommon, "vectoriser">, count: number, seed: number): string[] {
   const next = generator(seed);
   const terms = model.vectoriser?.terms ?? [];
   const strange = ["", " \n", "?!", "unbekannt", "漢字かな交じり文", "\ud800 half a pair", "Ａ full ﬁ width"];

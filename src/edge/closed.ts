@@ -1,0 +1,120 @@
+// The Gaussian posterior at the edge: scores that are linear in the features, or in the covariances with training points, or both.
+//
+//     s(x) = x W + sum_z (k(x,z) - t0 - t1 x.z) a_z + offset        s2 = ((s - mu) E) Bs + mu
+//
+// t0 + t1 x.z is the tangent of the covariance of points that have nothing in common. Far points lie on it: what it says is in W
+// and the offset already, and few training points are left to look at.
+
+import { type ScalarKernel, scalarKernel } from "../model/kernels/index.ts";
+import type { ClosedAbout } from "./format.ts";
+import { LARGEST_SQUARE } from "./limits.ts";
+import { type Row, type RowMatrix, squareSum } from "./matrix.ts";
+import type { Parts } from "./parts.ts";
+
+/** What is left of a covariance beside the tangent, of that of a point with itself, to be worth a look. */
+const NEAR = 5e-4;
+
+export interface ClosedNumbers {
+  readonly about: ClosedAbout;
+  readonly offset: Float32Array;
+  readonly weights: RowMatrix | undefined;
+  readonly points: { z: RowMatrix; squares: Float32Array; dual: RowMatrix } | undefined;
+  readonly stack: { mean: Float32Array; vectors: RowMatrix; weights: RowMatrix } | undefined;
+}
+
+/** The tensors of a closed form; which there are is said by the metadata. */
+export function closedOf(parts: Parts): ClosedNumbers | undefined {
+  const { closed: about, features: d, labels: k } = parts.about;
+  if (about === undefined) return undefined;
+  const { points: m, tangent, stack: p } = about;
+  parts.fits(p);
+  const bent = m > 0;
+  return {
+    about,
+    offset: parts.reals("closed.offset", k),
+    weights: !bent || tangent.some((value) => value !== 0) ? parts.sparse("closed.weights", d, k) : undefined,
+    points: bent
+      ? {
+          z: parts.sparse("closed.points", d, m),
+          squares: parts.reals("closed.squares", m, LARGEST_SQUARE),
+          dual: parts.sparse("closed.dual", m, k),
+        }
+      : undefined,
+    stack:
+      p > 0
+        ? {
+            mean: parts.reals("stack.mean", k),
+            vectors: parts.matrix("stack.vectors", k, p),
+            weights: parts.matrix("stack.weights", p, k),
+          }
+        : undefined,
+  };
+}
+
+/** Names of the scores, as a calibrator has them. */
+export function scoreNames(closed: ClosedNumbers | undefined, latent: boolean): string[] {
+  return [
+    ...(closed ? ["gaussian"] : []),
+    ...(closed?.stack ? ["stack"] : []),
+    ...(latent ? ["utility"] : []),
+  ];
+}
+
+export class ClosedForm {
+  readonly #numbers: ClosedNumbers;
+  readonly #kernel: ScalarKernel;
+  /** x.z of all points; those that are worth a look, and their covariance beside the tangent. */
+  readonly #products: Float64Array;
+  readonly #near: Int32Array;
+  readonly #excess: Float64Array;
+
+  constructor(numbers: ClosedNumbers) {
+    const { kernel, hyper, points } = numbers.about;
+    this.#numbers = numbers;
+    this.#kernel = scalarKernel(kernel, hyper);
+    this.#products = new Float64Array(points);
+    this.#near = new Int32Array(points);
+    this.#excess = new Float64Array(points);
+  }
+
+  /** Scores of all labels, and those of the stack where there is one. */
+  scores(x: Row): Float64Array[] {
+    const { offset, weights, stack } = this.#numbers;
+    const scores = Float64Array.from(offset);
+    weights?.add(x.columns, x.values, x.columns.length, scores);
+    this.#addPoints(x, scores);
+    return stack ? [scores, stacked(scores, stack)] : [scores];
+  }
+
+  #addPoints(x: Row, scores: Float64Array): void {
+    const { about, points } = this.#numbers;
+    if (!points) return;
+    const { z, squares, dual } = points;
+    const [level, slope] = about.tangent;
+    const least = level === 0 && slope === 0 ? 0 : NEAR * this.#kernel.own(1);
+    const products = this.#products.fill(0);
+    z.add(x.columns, x.values, x.columns.length, products);
+    const square = squareSum(x.values);
+    let count = 0;
+    for (let i = 0; i < products.length; i++) {
+      const product = products[i] as number;
+      const covariance = this.#kernel.covariance(product, square, squares[i] as number);
+      const excess = covariance - level - slope * product;
+      if (!(Math.abs(excess) > least)) continue;
+      this.#near[count] = i;
+      this.#excess[count++] = excess;
+    }
+    dual.add(this.#near, this.#excess, count, scores);
+  }
+}
+
+/** s2 = ((s - mu) E) Bs + mu */
+function stacked(scores: Float64Array, stack: NonNullable<ClosedNumbers["stack"]>): Float64Array {
+  const { mean, vectors, weights } = stack;
+  const centred = scores.map((score, label) => score - (mean[label] as number));
+  const projected = new Float64Array(vectors.columns);
+  vectors.add([...centred.keys()], centred, centred.length, projected);
+  const out = Float64Array.from(mean);
+  weights.add([...projected.keys()], projected, projected.length, out);
+  return out;
+}

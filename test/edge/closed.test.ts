@@ -1,0 +1,100 @@
+// Gaussian models at the edge against the full model.
+
+import { describe, expect, test } from "vitest";
+import { compactModel } from "../../src/compact/index.ts";
+import { load } from "../../src/edge/index.ts";
+import { readSafetensors } from "../../src/io/safetensors.ts";
+import { modelFromBytes, modelToBytes } from "../../src/model/file.ts";
+import { loadModel } from "../../src/predict/load.ts";
+import { bothPaths, type ClosedModelForm, closedModel, sampleTexts, written } from "./support.ts";
+
+const sizes = { features: 80, labels: 25, factors: 6, inducing: 8 };
+const forms: Record<string, ClosedModelForm> = {
+  "every point in the mean": { ...sizes, form: "exact" },
+  "every point, with a stack": { ...sizes, form: "exact", stack: 4 },
+  "every point, Matern": { ...sizes, form: "exact", kernel: "matern32" },
+  "every point, linear and stationary": { ...sizes, form: "exact", kernel: "linear+se" },
+  "every point, linear": { ...sizes, form: "exact", kernel: "linear" },
+  "linear in the features": { ...sizes, form: "linear" },
+  "linear with a stack": { ...sizes, form: "linear", stack: 3 },
+  "both likelihoods": { ...sizes, form: "both" },
+};
+const texts = sampleTexts(closedModel({ ...sizes, form: "linear" }), 60, 9);
+
+/** The greatest difference between probabilities of the full model and at the edge, over all labels. */
+async function difference(form: ClosedModelForm, type: "f32" | "int8"): Promise<number> {
+  const model = closedModel(form);
+  using whole = await loadModel(model, { threads: 1 });
+  const tagger = await load(await compactModel(model, { type, variance: "exact" }));
+  const wanted = await whole.predict(texts, { topK: 25 });
+  let greatest = 0;
+  texts.forEach((text, i) => {
+    const found = tagger.predict(text, { topK: 25 });
+    const byLabel = new Map(found.map(({ label, probability }) => [label, probability]));
+    for (const { label, probability } of wanted[i] ?? [])
+      greatest = Math.max(greatest, Math.abs((byLabel.get(String(label)) as number) - probability));
+  });
+  return greatest;
+}
+
+describe("a Gaussian model at the edge gives the full model's probabilities", () => {
+  for (const [name, form] of Object.entries(forms)) {
+    test(`${name}, in single precision`, async () => {
+      expect(await difference(form, "f32")).toBeLessThan(2e-5);
+    });
+    test(`${name}, in whole numbers`, async () => {
+      expect(await difference(form, "int8")).toBeLessThan(0.02);
+    });
+  }
+});
+
+describe("a Gaussian model made compact", () => {
+  test("is one after a model file as well", async () => {
+    const model = closedModel({ ...sizes, form: "exact", stack: 4 });
+    const again = modelFromBytes(modelToBytes(model), "model");
+    expect(await compactModel(again)).toEqual(await compactModel(model));
+  });
+
+  test("leaves out labels without a training point", async () => {
+    const model = closedModel({ ...sizes, form: "exact" });
+    const labelCounts = model.labelCounts.map((count, label) => (label % 5 === 2 ? 0 : count));
+    const tagger = await load(await compactModel({ ...model, labelCounts }, { type: "f32" }));
+    const all = await load(await compactModel(model, { type: "f32" }));
+    const kept = [...labelCounts.keys()].filter((label) => label % 5 !== 2);
+    expect(tagger.labels).toEqual(kept.map((label) => model.labelNames?.[label]));
+    for (const text of texts) {
+      const [some, every] = [tagger.score(text).utilities, all.score(text).utilities];
+      expect([...some]).toEqual(kept.map((label) => every[label]));
+    }
+  });
+
+  test("keeps only as many weights as there is room for, the largest ones", async () => {
+    // 25 labels of 80 features are small; 20,000 features with 400 labels are not.
+    const form = { form: "linear", features: 20_000, labels: 400, factors: 2, inducing: 2 } as const;
+    const model = closedModel(form);
+    const bytes = await compactModel(model);
+    expect(bytes.length).toBeLessThan(10e6);
+    expect(bytes.length).toBeGreaterThan(8e6);
+    const { tensors } = readSafetensors(bytes);
+    const kept = tensors.get("closed.weights.values")?.data.length as number;
+    if (model.closed.form !== "linear") throw new Error("expected a linear form");
+    const sorted = model.closed.weights.map(Math.abs).sort();
+    const cut = sorted[sorted.length - kept] as number;
+    const scale = tensors.get("closed.weights.scale")?.data as Float32Array;
+    const values = tensors.get("closed.weights.values")?.data as Int8Array;
+    expect(values.every((value) => value !== 0)).toBe(true);
+    // The least of what was kept, but for rounding, is not below the cut.
+    const coarsest = scale.reduce((most, value) => Math.max(most, value), 0);
+    const smallest = values.reduce((least, value) => Math.min(least, Math.abs(value)), 127);
+    expect(smallest * coarsest).toBeGreaterThan(cut - coarsest);
+  });
+
+  test("says what it is and predicts the same on both paths", async () => {
+    const bytes = await compactModel(closedModel({ ...sizes, form: "both" }));
+    const [plain, wasm] = await bothPaths(bytes);
+    expect(written(wasm.predictMany(texts))).toBe(written(plain.predictMany(texts)));
+    expect(plain.info).toMatchObject({ calibrated: true, factors: 6, labels: 25 });
+    const alone = await load(await compactModel(closedModel({ ...sizes, form: "exact" })));
+    expect(alone.info).toMatchObject({ calibrated: true, factors: 0, variance: "none" });
+  });
+});

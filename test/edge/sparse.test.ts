@@ -1,0 +1,97 @@
+// Matrices of which only some elements are kept: written and read against a double loop, and bytes that are no matrix.
+
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { leastKept, SparseWriter } from "../../src/compact/sparse.ts";
+import { sparseMatrix } from "../../src/edge/sparse.ts";
+
+const refuse = (found: string, expected: string): never => {
+  throw new Error(`found ${found}, expected ${expected}`);
+};
+
+/** Columns a long way apart as well as close together. */
+const rowOf = fc
+  .array(
+    fc.tuple(fc.constantFrom(1, 2, 253, 254, 255, 508, 509, 1000), fc.integer({ min: -127, max: 127 })),
+    {
+      maxLength: 6,
+    },
+  )
+  .map((steps) => {
+    let column = -1;
+    return steps.map(([gap, value]) => {
+      column += gap;
+      return { column, value };
+    });
+  });
+
+describe("a sparse matrix", () => {
+  for (const whole of [true, false])
+    test(`adds up as its elements do, ${whole ? "in whole numbers" : "in single precision"}`, () => {
+      fc.assert(
+        fc.property(fc.array(rowOf, { minLength: 1, maxLength: 8 }), (rows) => {
+          const columns = 1 + Math.max(0, ...rows.flat().map(({ column }) => column));
+          const writer = new SparseWriter(whole);
+          for (const row of rows)
+            writer.row(
+              row.map(({ column }) => column),
+              row.map(({ value }) => value / 8),
+            );
+          const { gaps, values, scale } = writer.finish();
+          const matrix = sparseMatrix({ gaps, values, scale }, rows.length, columns, refuse);
+          const wanted = new Float64Array(columns);
+          let slack = 1e-6;
+          rows.forEach((row, i) => {
+            const greatest = Math.max(0, ...row.map(({ value }) => Math.abs(value / 8)));
+            if (whole) slack += (0.51 * (i + 1) * greatest) / 127;
+            for (const { column, value } of row)
+              wanted[column] = (wanted[column] as number) + ((i + 1) * value) / 8;
+          });
+          const found = new Float64Array(columns);
+          const which = rows.map((_, i) => i);
+          matrix.add(
+            which,
+            which.map((i) => i + 1),
+            rows.length,
+            found,
+          );
+          for (let j = 0; j < columns; j++)
+            expect(Math.abs((found[j] as number) - (wanted[j] as number))).toBeLessThan(slack);
+        }),
+      );
+    });
+
+  const read = (gaps: number[], values: number[], rows = 1, columns = 300): unknown =>
+    sparseMatrix(
+      { gaps: Uint8Array.from(gaps), values: Int8Array.from(values), scale: undefined },
+      rows,
+      columns,
+      refuse,
+    );
+  test.each([
+    ["a row that does not end", () => read([3], [1]), "a row that does not end"],
+    ["a row too many", () => read([3, 0, 0], [1]), "1 bytes behind the last row"],
+    ["more rows than bytes", () => read([0], [], 2), "1 bytes for 2 rows"],
+    ["a column beyond the last", () => read([255, 47, 0], [1]), "column 300, expected columns up to 299"],
+    ["too few numbers", () => read([1, 1, 0], [1]), "1 numbers for 2 columns"],
+    ["too many numbers", () => read([1, 0], [1, 2]), "2 numbers for 1 columns"],
+  ])("refuses %s", (_, work, message) => {
+    expect(work).toThrow(message);
+  });
+});
+
+test("so many of the largest magnitudes are kept, or a few less", () => {
+  const number = fc.float({ noNaN: true, noDefaultInfinity: true, min: -4, max: 4 });
+  fc.assert(
+    fc.property(fc.array(number, { maxLength: 200 }), fc.integer({ min: 0, max: 200 }), (list, most) => {
+      const values = Float32Array.from(list);
+      const least = leastKept(values, most);
+      const kept = list.filter((value) => Math.abs(value) >= least).length;
+      if (list.length <= most) expect(least).toBe(0);
+      else expect(kept).toBeLessThanOrEqual(most);
+      // One part in 256 below, there are more than may stay.
+      if (list.length > most && least > 1e-30)
+        expect(list.filter((value) => Math.abs(value) >= least * (1 - 1 / 128)).length).toBeGreaterThan(most);
+    }),
+  );
+});
