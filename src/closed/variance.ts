@@ -7,13 +7,14 @@
 
 import type { Core } from "../core/core.ts";
 import { csr } from "../core/csr.ts";
-import { addDiagonal, fill } from "../core/dense.ts";
+import { addDiagonal, fill, rowSums } from "../core/dense.ts";
 import { solveTriangular } from "../core/factor.ts";
 import { factorInPlace } from "../core/inverse.ts";
 import { Postings, sparseProducts } from "../core/kernelrows.ts";
 import { type Matrix, matrix, Scope, scoped } from "../core/matrix.ts";
 import type { WorkOptions } from "../core/progress.ts";
 import { type SparseRows, selectFeatures } from "../data/dataset.ts";
+import { type FeatureTransform, wholeSquares } from "../data/transform.ts";
 import type { ExactPart } from "../model/model.ts";
 import { kernelMatrix } from "./exact.ts";
 import { Kernel } from "./kernel.ts";
@@ -23,20 +24,29 @@ import { spreadOver } from "./subset.ts";
 /** Points that are looked at; L is made in a fraction of a second. */
 const MOST_POINTS = 2000;
 
-/** What is known at points: b of each, one a row. */
+/** What is known at points that are weighted and scaled. */
 export interface KnownPart {
   /** M, how many points it comes from. */
   readonly size: number;
-  /** b [n,M] of rows that are weighted and scaled. */
+  /** b [n,M], one a row. */
   of(rows: SparseRows): Float32Array;
+  /** v / (k(x,x) + lam) [n]: the part of the variance of what could be observed that is not known, from 0 to below 1. */
+  unknown(rows: SparseRows): Float64Array;
   free(): void;
 }
 
-export async function knownPart(core: Core, part: ExactPart, work: WorkOptions = {}): Promise<KnownPart> {
+export async function knownPart(
+  core: Core,
+  part: ExactPart,
+  transform: FeatureTransform,
+  work: WorkOptions = {},
+): Promise<KnownPart> {
   const chosen = selectFeatures(part.rows, spreadOver(part.rows.rows, MOST_POINTS));
   const scope = new Scope();
   try {
-    const points = scope.keep(new Points(scope.keep(csr(core, chosen, "f32"))));
+    const placed = (rows: SparseRows, room: Scope): Points =>
+      room.keep(new Points(room.keep(csr(core, rows, "f32")), wholeSquares(rows, transform)));
+    const points = placed(chosen, scope);
     const index = scope.keep(new Postings(points.x));
     const [linearVariance, variance, lengthScale] = part.hyper;
     const choice = { name: part.kernel, linearVariance, variance, lengthScale };
@@ -45,15 +55,23 @@ export async function knownPart(core: Core, part: ExactPart, work: WorkOptions =
     await kernelMatrix(points, index, kernel, factor, work);
     addDiagonal(factor, fill(scope.keep(matrix(core, 1, points.rows, "f32")), part.noise));
     await factorInPlace(factor, work);
+    const knownAt = (given: Points, room: Scope): Matrix => {
+      const make = (): Matrix => room.keep(matrix(core, given.rows, points.rows, "f32"));
+      const products = sparseProducts(given.x, index, make(), { from: 0, to: given.rows });
+      const k = kernel.map(products, given.squares, points.squares, make());
+      return solveTriangular(factor, k, { side: "right", transpose: true });
+    };
     return {
       size: points.rows,
-      of: (rows) =>
-        scoped((inner) => {
-          const given = inner.keep(new Points(inner.keep(csr(core, rows, "f32"))));
-          const room = (): Matrix => inner.keep(matrix(core, rows.rows, points.rows, "f32"));
-          const products = sparseProducts(given.x, index, room(), { from: 0, to: rows.rows });
-          const k = kernel.map(products, given.squares, points.squares, room());
-          return solveTriangular(factor, k, { side: "right", transpose: true }).toArray() as Float32Array;
+      of: (rows) => scoped((room) => knownAt(placed(rows, room), room).toArray() as Float32Array),
+      unknown: (rows) =>
+        scoped((room) => {
+          const given = placed(rows, room);
+          const known = knownAt(given, room);
+          const sums = rowSums(known, room.keep(matrix(core, 1, rows.rows, "f32")), known).view();
+          return kernel
+            .self(given.squares.view())
+            .map((own, i) => Math.max(0, own - (sums[i] as number)) / (own + part.noise));
         }),
       free: () => scope.free(),
     };

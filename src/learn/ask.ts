@@ -10,7 +10,7 @@ import { knownPart } from "../closed/variance.ts";
 import { createCore } from "../core/core.ts";
 import { mapColumns } from "../data/columns.ts";
 import { type Dataset, type SparseRows, selectFeatures } from "../data/dataset.ts";
-import { transformedRows } from "../data/transform.ts";
+import { transformedRows, wholeSquares } from "../data/transform.ts";
 import type { Prediction } from "../metrics/prediction.ts";
 import { scalarKernel } from "../model/kernels/index.ts";
 import { type ClosedModel, isClosed, type TrainedModel } from "../model/model.ts";
@@ -107,11 +107,13 @@ async function unknownOf(model: TrainedModel, rows: SparseRows, options: AskOpti
   const known = exact ? await knownOf(model as ClosedModel, rows, options) : undefined;
   const size = known === undefined ? 0 : known.length / Math.max(1, rows.rows);
   const kernel = exact ? scalarKernel(exact.kernel, exact.hyper) : scalarKernel("linear", [1, 1, 1]);
-  const squares = Float64Array.from({ length: rows.rows }, (_, i) =>
-    rows.values
-      .subarray(rows.rowStart[i], rows.rowStart[i + 1])
-      .reduce((sum, value) => sum + value * value, 0),
-  );
+  const squares =
+    wholeSquares(rows, model.transform) ??
+    Float32Array.from({ length: rows.rows }, (_, i) =>
+      rows.values
+        .subarray(rows.rowStart[i], rows.rowStart[i + 1])
+        .reduce((sum, value) => sum + value * value, 0),
+    );
   const partOf = (i: number, j: number): number => {
     let sum = 0;
     for (let m = 0; m < size; m++)
@@ -121,7 +123,7 @@ async function unknownOf(model: TrainedModel, rows: SparseRows, options: AskOpti
   return {
     rows: rows.rows,
     noise: exact?.noise ?? (isClosed(model) ? model.closed.noise : 1),
-    variances: squares.map((square, i) => Math.max(0, kernel.own(square) - partOf(i, i))),
+    variances: Float64Array.from(squares, (square, i) => Math.max(0, kernel.own(square) - partOf(i, i))),
     covariances(place) {
       const own = spreadOut(rows, place);
       const square = squares[place] as number;
@@ -139,7 +141,7 @@ async function knownOf(model: ClosedModel, rows: SparseRows, options: AskOptions
   const core = await createCore(threads === undefined ? {} : { threads });
   try {
     if (model.closed.form !== "exact") return new Float32Array(0);
-    const part = await knownPart(core, model.closed, work);
+    const part = await knownPart(core, model.closed, model.transform, work);
     return part.of(rows);
   } finally {
     core.dispose();

@@ -94,7 +94,7 @@ export class LatentPredictor implements Predictor {
   async #details(
     batch: Batch,
     labelIndex: Int32Array,
-  ): Promise<Required<NonNullable<BestLabels["details"]>>> {
+  ): Promise<Required<Omit<NonNullable<BestLabels["details"]>, "sd">>> {
     const backend = this.#backend;
     const { likelihood, scale } = this.#labels;
     const { phi, bias } = this.#numbers.tensors;

@@ -41,8 +41,11 @@ export interface BestLabels {
   labels: Int32Array;
   /** What they are ranked by. */
   values: RealArray;
-  /** Utility, its variance (where there is one) and probability of each label, where asked for. */
-  details?: { utility: RealArray; variance?: RealArray; probability: RealArray };
+  /**
+   * Utility, its variance (where there is one) and probability of each label, where asked for; of models in closed form the
+   * standard deviation of the probability (where there is one).
+   */
+  details?: { utility: RealArray; variance?: RealArray; probability: RealArray; sd?: RealArray };
 }
 
 /** Scores points, block by block. */

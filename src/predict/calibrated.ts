@@ -2,14 +2,20 @@
 
 import { calibrateBlock } from "../calibrate/block.ts";
 import type { Calibrator } from "../calibrate/calibrator.ts";
-import { logistic, type PreparedCalibrator, prepareCalibrator } from "../calibrate/forward.ts";
+import {
+  calibratedDeviation,
+  calibratePoint,
+  logistic,
+  type PreparedCalibrator,
+  prepareCalibrator,
+} from "../calibrate/forward.ts";
 import type { Core } from "../core/core.ts";
 import { type Matrix, matrix, type RealArray } from "../core/matrix.ts";
 import { topK } from "../core/select.ts";
 import type { SparseRows } from "../data/dataset.ts";
 import type { ModelFrame } from "../model/model.ts";
 import type { BestLabels, BestOptions, Predictor, ScoreOptions, Scores } from "../model/predictor.ts";
-import type { ScoreSource } from "./scores.ts";
+import type { ScoredBlock, ScoreSource } from "./scores.ts";
 
 export class CalibratedPredictor implements Predictor {
   readonly frame: ModelFrame;
@@ -41,7 +47,7 @@ export class CalibratedPredictor implements Predictor {
     { rank = "probability", details = false }: BestOptions = {},
   ): AsyncGenerator<BestLabels> {
     const { labels: k } = this.frame;
-    for await (const { firstRow, rows, scores } of this.#source.blocks(features)) {
+    for await (const { firstRow, rows, scores, deviation } of this.#source.blocks(features, details)) {
       const first = scores[0] as Matrix;
       // Logits rank as probabilities do, and do not tie where these are all but 1.
       const found = this.#calibrated(scores, true, (logits) => {
@@ -53,8 +59,40 @@ export class CalibratedPredictor implements Predictor {
         return { labels, utility, probability };
       });
       const { labels, ...known } = found;
-      yield { firstRow, rows, labels, values: known[rank], ...(details ? { details: known } : {}) };
+      const sd = deviation && this.#deviations(scores, labels, depth, deviation);
+      yield {
+        firstRow,
+        rows,
+        labels,
+        values: known[rank],
+        ...(details && { details: { ...known, ...(sd && { sd }) } }),
+      };
     }
+  }
+
+  /** Standard deviations of the probabilities of some labels of each row, whose scores move together. */
+  #deviations(
+    scores: readonly Matrix[],
+    labels: Int32Array,
+    depth: number,
+    deviation: NonNullable<ScoredBlock["deviation"]>,
+  ): Float64Array {
+    const { labels: k } = this.frame;
+    const views = scores.map((all) => all.view());
+    const out = new Float64Array(labels.length);
+    for (let from = 0; from < labels.length; from += depth) {
+      const row = from / depth;
+      const own = views.map((all) => all.subarray(row * k, (row + 1) * k));
+      const point = calibratePoint(this.#prepared, own);
+      for (let at = from; at < from + depth; at++) {
+        const label = labels[at] as number;
+        const spread = deviation(row, label);
+        // What the Bernoulli model says does not move with the Gaussian score.
+        const spreads = this.#source.names.map((name) => (name === "utility" ? 0 : spread));
+        out[at] = calibratedDeviation(this.#prepared, point, label, spreads);
+      }
+    }
+    return out;
   }
 
   /** What `use` makes of the probabilities, or logits, of a block. */

@@ -159,11 +159,12 @@ export async function predictRows(
   const { labelNames } = predictor.frame;
   const rows: RankedPrediction[][] = [];
   for await (const best of predictor.best(features, depth, { details: true })) {
-    const { probability, utility, variance } = best.details as NonNullable<typeof best.details>;
+    const { probability, utility, variance, sd } = best.details as NonNullable<typeof best.details>;
     const found = Array.from(best.labels, (id, at) => ({
       label: labelNames?.[id] ?? String(id),
       probability: probability[at] as number,
       ...(variance ? { sd: Math.sqrt(Math.max(0, variance[at] as number)) } : {}),
+      ...(sd ? { sd: sd[at] as number } : {}),
       score: utility[at] as number,
       id,
     }));

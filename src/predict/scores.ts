@@ -3,6 +3,7 @@
 // which integrates the variance).
 
 import { type ClosedScorer, closedScorer } from "../closed/scorer.ts";
+import { type KnownPart, knownPart } from "../closed/variance.ts";
 import type { Core } from "../core/core.ts";
 import { combine, map } from "../core/dense.ts";
 import { type Matrix, matrix, matrixFrom, Scope } from "../core/matrix.ts";
@@ -20,6 +21,8 @@ export interface ScoredBlock {
   rows: number;
   /** One matrix [rows,K] for each name, used again for the next block. */
   scores: Matrix[];
+  /** Standard deviation of the Gaussian score of a label of each row, where asked for and where the form has it. */
+  deviation?: (row: number, label: number) => number;
 }
 
 /** Names of the scores of a model with these parts, in the order they are given. */
@@ -37,6 +40,9 @@ export class ScoreSource {
   /** The longest row that it can be given. */
   readonly #reach: number;
   readonly #latent: LatentPredictor | undefined;
+  readonly #numbers: ClosedNumbers | undefined;
+  /** Made when it is first asked for. */
+  #known: KnownPart | undefined;
 
   constructor(
     core: Core,
@@ -50,10 +56,11 @@ export class ScoreSource {
     this.#closed = closed && closedScorer(core, closed, frame.transform);
     this.#reach = closed ? closedReach(closed) : Number.POSITIVE_INFINITY;
     this.#latent = latent;
+    this.#numbers = closed;
   }
 
   /** All points, a block at a time. */
-  async *blocks(features: SparseRows): AsyncGenerator<ScoredBlock> {
+  async *blocks(features: SparseRows, deviations = false): AsyncGenerator<ScoredBlock> {
     const { labels: k, transform } = this.frame;
     const scope = new Scope();
     try {
@@ -70,11 +77,32 @@ export class ScoreSource {
           if (this.names.includes("stack")) this.#closed.stacked(scores[0] as Matrix, scores[1] as Matrix);
         }
         if (this.#latent) await this.#utilities(slicedRows(features, first, rows), scores.at(-1) as Matrix);
-        yield { firstRow: first, rows, scores };
+        const deviation = deviations ? await this.#deviation(features, first, rows) : undefined;
+        yield { firstRow: first, rows, scores, ...(deviation && { deviation }) };
       }
     } finally {
       scope.free();
     }
+  }
+
+  /**
+   * A label that is there with frequency mu has the variance mu (1 - mu) before anything is known of a point; the part of
+   * it that is still not known is the variance of its score.
+   */
+  async #deviation(
+    features: SparseRows,
+    first: number,
+    rows: number,
+  ): Promise<ScoredBlock["deviation"] | undefined> {
+    const { closed, labelMean } = this.#numbers ?? {};
+    if (closed?.form !== "exact" || labelMean === undefined) return undefined;
+    const { transform } = this.frame;
+    this.#known ??= await knownPart(this.#core, closed, transform);
+    const unknown = this.#known.unknown(transformedRows(features, transform, first, rows));
+    return (row, label) => {
+      const mean = labelMean[label] as number;
+      return Math.sqrt(mean * (1 - mean) * (unknown[row] as number));
+    };
   }
 
   /** out = log p - log (1 - p), p of the Bernoulli model. */
@@ -88,6 +116,7 @@ export class ScoreSource {
 
   free(): void {
     this.#closed?.free();
+    this.#known?.free();
   }
 }
 

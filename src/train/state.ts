@@ -17,7 +17,14 @@ export function planOf(model: ClosedModel): StatePlan {
       ? { form: closed.form, kernel: closed.kernel, hyper: closed.hyper, noise: closed.noise }
       : { form: closed.form, noise: closed.noise };
   const identity = planIdentity([
-    JSON.stringify([about, features, transform.normalise, featureNames ?? null, vectoriser ?? null]),
+    JSON.stringify([
+      about,
+      features,
+      transform.normalise,
+      transform.whole ?? false,
+      featureNames ?? null,
+      vectoriser ?? null,
+    ]),
     transform.columnWeights ?? "",
     columnIds ?? "",
     closed.form === "linear" ? closed.columns : "",
