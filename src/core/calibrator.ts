@@ -6,7 +6,7 @@ import type { Core, Precision } from "./core.ts";
 import { ArgumentError } from "./errors.ts";
 import { type Integers, integers, type Matrix, matrix, matrixFrom, Scope, scoped } from "./matrix.ts";
 import { type ScoreTerm, TERM_SHAPES } from "./scoreterms.ts";
-import { alike, hasShape } from "./shapes.ts";
+import { alike, areStarts, hasShape } from "./shapes.ts";
 
 export type { ScoreTerm, TermShape } from "./scoreterms.ts";
 
@@ -140,8 +140,9 @@ export class ScorePairs {
     const { scores, labelStart, signedWeight } = given;
     checkTerms(terms, scores.length);
     this.core = core;
-    this.labels = labelStart.length - 1;
+    this.labels = wholeNumber("labelStart", labelStart.length - 1, 0);
     this.pairs = labelStart[this.labels] as number;
+    areStarts("labelStart", labelStart, this.labels, this.pairs);
     this.width = terms.length + 1;
     this.columns =
       this.width * wholeNumber("labelGates", labelGates, 1) * wholeNumber("pointGates", pointGates, 1);

@@ -106,6 +106,11 @@ export class Core {
     this.relaxed = parts.relaxed;
   }
 
+  /** Whether it was disposed of: then there is nothing in its memory any more. */
+  get disposed(): boolean {
+    return this.#disposed;
+  }
+
   /** Kept so that dispose can end it. */
   adopt(worker: WorkerHandle): void {
     this.#workers.push(worker);

@@ -2,7 +2,7 @@
 
 import { ArgumentError } from "./errors.ts";
 import type { Matrix } from "./matrix.ts";
-import { alike, hasShape, isVector } from "./shapes.ts";
+import { alike, hasShape, isContiguous, isVector } from "./shapes.ts";
 import { type CovarianceTerms, stationaryNames, termsCode } from "./stationary.ts";
 
 /** k(x, z) = a x.z + v g(|x - z|^2 / l^2), of the terms that there are. */
@@ -70,6 +70,7 @@ export function covarianceGradient(
   hasShape("d", d, products.rows, products.columns);
   hasShape("stationaryPart", stationaryPart, products.rows, products.columns);
   hasShape("sums", sums, products.rows, 3);
+  isContiguous("sums", sums);
   d.core.kernels[d.precision].covarianceGradient(
     kind,
     d.rows,

@@ -6,7 +6,7 @@ import { fill } from "./dense.ts";
 import { ArgumentError, NotFiniteError } from "./errors.ts";
 import { Integers, integers, type Matrix, matrix, matrixFrom, scoped } from "./matrix.ts";
 import { type Entries, entriesTimes, entriesTransposeTimes } from "./pattern.ts";
-import { alike, apart, hasShape, isVector } from "./shapes.ts";
+import { alike, apart, areStarts, hasShape, isOf, isVector } from "./shapes.ts";
 
 /** Entries of row i are columnIndex and values from rowStart[i] to rowStart[i + 1]. */
 export interface CsrArrays {
@@ -28,7 +28,9 @@ export class Csr {
   readonly column: Integers;
   readonly value: Matrix;
 
-  constructor(core: Core, precision: Precision, arrays: CsrArrays) {
+  /** Entries of a row may come in any order; repeated ones are added up. */
+  constructor(core: Core, precision: Precision, given: CsrArrays) {
+    const arrays = checkArrays(given) ? given : putInOrder(given);
     this.core = core;
     this.precision = precision;
     this.rows = arrays.rows;
@@ -50,21 +52,24 @@ export class Csr {
   }
 }
 
+/** The values of a sparse matrix; refuses what is none, or was freed. */
+export function valuesOf(argument: string, x: Csr): Matrix {
+  if (!(x instanceof Csr))
+    throw new ArgumentError(argument, "found something else, expected a sparse matrix");
+  isOf(x.core, { [argument]: x.start, [`${argument}.column`]: x.column });
+  return x.value;
+}
+
 /** Checks the arrays and says whether every row is in order without repeats. */
 function checkArrays({ rows, columns, rowStart, columnIndex, values }: CsrArrays): boolean {
   wholeNumber("rows", rows, 0);
   wholeNumber("columns", columns, 0);
-  sameSize("rowStart", "elements", rowStart.length, rows + 1);
   sameSize("values", "elements", values.length, columnIndex.length);
-  if (rowStart[0] !== 0)
-    throw new ArgumentError("rowStart", `found ${String(rowStart[0])} at its start, expected 0`);
-  sameSize("rowStart", "entries at its end", rowStart[rows] as number, columnIndex.length);
+  areStarts("rowStart", rowStart, rows, columnIndex.length);
   let inOrder = true;
   for (let i = 0; i < rows; i++) {
     const begin = rowStart[i] as number;
     const end = rowStart[i + 1] as number;
-    if (!(begin <= end))
-      throw new ArgumentError("rowStart", `found ${end} after ${begin} in row ${i}, expected it not to fall`);
     let previous = -1;
     for (let e = begin; e < end; e++) {
       const column = columnIndex[e] as number;
@@ -105,12 +110,13 @@ function putInOrder({ rows, columns, rowStart, columnIndex, values }: CsrArrays)
 
 /** A new sparse matrix. Entries of a row may come in any order; repeated ones are added up. */
 export function csr(core: Core, arrays: CsrArrays, precision: Precision = "f32"): Csr {
-  return new Csr(core, precision, checkArrays(arrays) ? arrays : putInOrder(arrays));
+  return new Csr(core, precision, arrays);
 }
 
 function checkProduct(x: Csr, b: Matrix, out: Matrix, chosen: Integers | undefined): void {
-  alike({ x: x.value, b, out });
+  alike({ x: valuesOf("x", x), b, out });
   apart("out", out, { b });
+  isOf(x.core, { rows: chosen });
   if (chosen) for (const row of chosen.view()) wholeNumber("rows", row, 0, x.rows - 1);
 }
 
@@ -190,7 +196,7 @@ export function gramTimes(x: Csr, b: Matrix, out: Matrix, options: PartOptions =
 
 /** out = X' X, dense, for all rows of X or for some. */
 export function gram(x: Csr, out: Matrix, options: PartOptions = {}): Matrix {
-  alike({ x: x.value, out });
+  alike({ x: valuesOf("x", x), out });
   hasShape("out", out, x.columns, x.columns);
   const { entries, rows } = entriesOf(x, options);
   if (!options.accumulate) fill(out, 0);
@@ -208,7 +214,7 @@ export function gram(x: Csr, out: Matrix, options: PartOptions = {}): Matrix {
 
 /** out_i = squared length of row i. */
 export function rowSquares(x: Csr, out: Matrix): Matrix {
-  alike({ x: x.value, out });
+  alike({ x: valuesOf("x", x), out });
   isVector("out", out, x.rows);
   x.core.kernels[x.precision].sparseRowSquares(x.rows, x.start.address, x.value.address, out.address);
   return out;
@@ -216,7 +222,7 @@ export function rowSquares(x: Csr, out: Matrix): Matrix {
 
 /** Row i of X times factors[i], in place. */
 export function scaleRows(x: Csr, factors: Matrix): Csr {
-  alike({ x: x.value, factors });
+  alike({ x: valuesOf("x", x), factors });
   isVector("factors", factors, x.rows);
   x.core.kernels[x.precision].sparseScaleRows(x.rows, x.start.address, x.value.address, factors.address);
   return x;
@@ -224,7 +230,7 @@ export function scaleRows(x: Csr, factors: Matrix): Csr {
 
 /** Column j of X times factors[j], in place. */
 export function scaleColumns(x: Csr, factors: Matrix): Csr {
-  alike({ x: x.value, factors });
+  alike({ x: valuesOf("x", x), factors });
   isVector("factors", factors, x.columns);
   x.core.kernels[x.precision].sparseScaleColumns(
     x.nonzeros,
@@ -244,6 +250,7 @@ export interface ColumnStatistics {
 
 /** Sums of the columns, and in how many rows each is not zero. */
 export function columnStatistics(x: Csr): ColumnStatistics {
+  valuesOf("x", x);
   return scoped((scope) => {
     const sums = scope.keep(matrix(x.core, 1, x.columns, "f64"));
     const frequencies = scope.keep(new Integers(x.core, x.columns));

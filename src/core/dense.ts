@@ -3,7 +3,7 @@
 import { finiteNumber, oneOf, sameSize, wholeNumber } from "./check.ts";
 import { ArgumentError } from "./errors.ts";
 import type { Integers, Matrix } from "./matrix.ts";
-import { alike, apart, hasShape, isSquare, isVector } from "./shapes.ts";
+import { alike, apart, hasShape, isOf, isSquare, isVector } from "./shapes.ts";
 
 /** Of a product: what is transposed, and the factors alpha, beta and w. */
 export interface GemmOptions {
@@ -190,6 +190,7 @@ export function map(op: MapName, x: Matrix, out: Matrix): Matrix {
 /** Every element of out becomes the value. */
 export function fill(out: Matrix, value: number): Matrix {
   finiteNumber("value", value);
+  alike({ out });
   out.core.kernels[out.precision].fill(out.rows, out.columns, value, out.address, out.stride);
   return out;
 }
@@ -205,9 +206,10 @@ export function transpose(x: Matrix, out: Matrix): Matrix {
 
 /** out = x in out's precision. */
 export function convert(x: Matrix, out: Matrix): Matrix {
+  alike({ x });
+  alike({ out });
+  isOf(x.core, { out });
   hasShape("out", out, x.rows, x.columns);
-  if (x.core !== out.core)
-    throw new ArgumentError("out", "found a matrix of another core, expected the same core");
   const { kernels } = x.core;
   if (x.precision === out.precision) return scale(1, x, out);
   const kernel = x.precision === "f32" ? kernels.toDouble : kernels.toSingle;
@@ -273,6 +275,7 @@ export function addDiagonal(x: Matrix, values: Matrix): Matrix {
 /** out_i = the rows[i]-th row of x. */
 export function gatherRows(x: Matrix, rows: Integers, out: Matrix): Matrix {
   alike({ x, out });
+  isOf(x.core, { rows });
   hasShape("out", out, rows.length, x.columns);
   apart("out", out, { x });
   for (const row of rows.view()) wholeNumber("rows", row, 0, x.rows - 1);

@@ -3,7 +3,7 @@
 import { wholeNumber } from "./check.ts";
 import { ArgumentError } from "./errors.ts";
 import { type Matrix, matrix, scoped } from "./matrix.ts";
-import { allFinite, isSquare } from "./shapes.ts";
+import { alike, allFinite, isSquare } from "./shapes.ts";
 
 /** Eigenvalues and eigenvectors of a symmetric matrix. */
 export interface Eigen {
@@ -15,6 +15,7 @@ export interface Eigen {
 
 /** A = V' diag(values) V from the lower triangle of A, which is used up; vectors of the `wanted` greatest values only. */
 export function eigenSymmetric(a: Matrix, wanted: number = a.rows): Eigen {
+  alike({ a });
   const n = isSquare("a", a);
   if (a.precision !== "f64") throw new ArgumentError("a", `found ${a.precision}, expected f64`);
   wholeNumber("wanted", wanted, 0, n);

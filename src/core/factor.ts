@@ -1,9 +1,9 @@
 // Factorisations of symmetric positive definite matrices, and solves with their factors. A stack is `count` matrices
 // of one size, one below the other.
 
-import { sameSize, wholeNumber } from "./check.ts";
+import { oneOf, sameSize, wholeNumber } from "./check.ts";
 import { integers, type Matrix, matrix, scoped } from "./matrix.ts";
-import { alike, allFinite, hasShape, isSquare, isStack, isVector } from "./shapes.ts";
+import { alike, allFinite, apart, hasShape, isSquare, isStack, isVector } from "./shapes.ts";
 
 /** Status of a matrix that was factored. Any other status is the index of the first pivot that was not positive. */
 export const FACTORED = -1;
@@ -14,6 +14,7 @@ export const FACTORED = -1;
  */
 export function cholesky(a: Matrix, count = 1): Int32Array {
   wholeNumber("count", count, 0);
+  alike({ a });
   const n = isStack("a", a, count);
   for (let i = 0; i < count; i++) allFinite("a", a.rowRange(i * n, (i + 1) * n), "lower");
   return scoped((scope) => {
@@ -34,7 +35,10 @@ export interface SolveOptions {
 /** Solves T X = B or X T = B, with T or its transpose, in place of B. T's other triangle is not read. */
 export function solveTriangular(t: Matrix, b: Matrix, options: SolveOptions = {}): Matrix {
   const { side = "left", triangle = "lower", transpose = false } = options;
+  oneOf("side", side, ["left", "right"]);
+  oneOf("triangle", triangle, ["lower", "upper"]);
   alike({ t, b });
+  apart("b", b, { t });
   const n = isSquare("t", t);
   sameSize("b", side === "left" ? "rows" : "columns", side === "left" ? b.rows : b.columns, n);
   // From the right it is the transposed problem, T' X' = B'.

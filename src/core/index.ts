@@ -5,7 +5,24 @@ export { Arena } from "./arena.ts";
 export * from "./calibrator.ts";
 export { Core, type CoreOptions, createCore, hasRelaxedSimd, type Precision } from "./core.ts";
 export { type CovarianceInputs, covariance, covarianceGradient } from "./covariance.ts";
-export * from "./csr.ts";
+export {
+  type ColumnStatistics,
+  Csr,
+  type CsrArrays,
+  columnStatistics,
+  csr,
+  gram,
+  gramTimes,
+  type PartOptions,
+  type RowRange,
+  rowRange,
+  rowSquares,
+  type SparseOptions,
+  scaleColumns,
+  scaleRows,
+  sparseTimes,
+  sparseTransposeTimes,
+} from "./csr.ts";
 export * from "./dense.ts";
 export * from "./eigen.ts";
 export * from "./errors.ts";

@@ -11,7 +11,7 @@ import { ArgumentError } from "./errors.ts";
 import { cholesky, FACTORED, inverseFromFactor, solveTriangular } from "./factor.ts";
 import { type Matrix, matrix, Scope, scoped } from "./matrix.ts";
 import { pause, type WorkOptions } from "./progress.ts";
-import { allFinite, isSquare } from "./shapes.ts";
+import { alike, allFinite, isSquare } from "./shapes.ts";
 
 /** Rows of a block: the depth that the product kernel takes at once. */
 const BLOCK = 256;
@@ -30,6 +30,7 @@ export function inverseBytes(n: number, precision: "f32" | "f64"): number {
 
 /** L L' = A in place of A's lower triangle, as cholesky() does it, giving way to signals. */
 export async function factorInPlace(a: Matrix, options: WorkOptions = {}): Promise<Matrix> {
+  alike({ a });
   const n = isSquare("a", a);
   allFinite("a", a, "lower");
   for (let k = 0; k < n; k += BLOCK) {
@@ -57,6 +58,7 @@ function factorPivot(pivot: Matrix, row: number): void {
 
 /** A becomes inverse(A), both triangles, from its lower triangle. */
 export async function inverseInPlace(a: Matrix, options: WorkOptions = {}): Promise<Matrix> {
+  alike({ a });
   const n = isSquare("a", a);
   allFinite("a", a, "lower");
   const { core, precision } = a;
@@ -141,6 +143,7 @@ export async function lowerInverseColumns(
   work: (columns: Matrix, from: number) => void,
   options: WorkOptions = {},
 ): Promise<void> {
+  alike({ l });
   const n = isSquare("l", l);
   const { core, precision } = l;
   for (let from = 0; from < n; from += COLUMNS_AT_ONCE) {

@@ -3,7 +3,8 @@
 
 import { sameSize } from "./check.ts";
 import type { Core, Precision } from "./core.ts";
-import { type Csr, type RowRange, rowRange } from "./csr.ts";
+import { type Csr, type RowRange, rowRange, valuesOf } from "./csr.ts";
+import { ArgumentError } from "./errors.ts";
 import { type Integers, integers, type Matrix, matrix, matrixFrom, Scope } from "./matrix.ts";
 import { alike, hasShape } from "./shapes.ts";
 
@@ -27,6 +28,7 @@ export class Postings {
   readonly #scope = new Scope();
 
   constructor(z: Csr) {
+    valuesOf("z", z);
     const { core, precision, rows, columns } = z;
     this.core = core;
     this.precision = precision;
@@ -103,7 +105,8 @@ export function sparseProducts(
   options: SparseProductsOptions = {},
 ): Matrix {
   const { from, to } = rowRange(x.rows, options);
-  alike({ x: x.value, z: z.value, out });
+  if (!(z instanceof Postings)) throw new ArgumentError("z", "found something else, expected Postings");
+  alike({ x: valuesOf("x", x), z: z.value, out });
   sameSize("z", "columns", z.columns, x.columns);
   hasShape("out", out, to - from, z.rows);
   x.core.kernels[x.precision].sparseProducts(

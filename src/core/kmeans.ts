@@ -1,12 +1,13 @@
 // k-means on dense or sparse rows: k-means++ start, then Lloyd's sweeps or mini-batches.
 
 import { finiteNumber, oneOf, wholeNumber } from "./check.ts";
-import { Csr, rowSquares, sparseTimes } from "./csr.ts";
+import { Csr, rowSquares, sparseTimes, valuesOf } from "./csr.ts";
 import { fill, gatherRows, gemm, rowSums, scale, transpose } from "./dense.ts";
 import { ArgumentError } from "./errors.ts";
 import { type Integers, integers, type Matrix, matrix, type RealArray, Scope } from "./matrix.ts";
 import { pause, type WorkOptions } from "./progress.ts";
 import { permutation, uniformNumbers } from "./random.ts";
+import { alike } from "./shapes.ts";
 
 /** How clusters are looked for. */
 export interface KmeansOptions extends WorkOptions {
@@ -40,6 +41,7 @@ const CHUNK = 1024;
 
 /** Clusters the rows of a matrix around centres, which begin as k-means++ puts them. */
 export async function kmeans(rows: Matrix | Csr, options: KmeansOptions): Promise<Kmeans> {
+  alike({ rows: rows instanceof Csr ? valuesOf("rows", rows) : rows });
   const clusters = wholeNumber("clusters", options.clusters, 1);
   if (clusters > rows.rows) {
     throw new ArgumentError("clusters", `found ${clusters}, expected no more than the ${rows.rows} rows`);

@@ -1,7 +1,7 @@
 // Matrices in the memory of a core: row-major, single or double precision, freed by whoever made them.
 
-import { sameSize, wholeNumber } from "./check.ts";
-import type { Core, Precision } from "./core.ts";
+import { oneOf, sameSize, wholeNumber } from "./check.ts";
+import { Core, type Precision } from "./core.ts";
 import { ArgumentError } from "./errors.ts";
 
 /** Elements of a matrix outside the core's memory. */
@@ -22,10 +22,20 @@ class Storage {
   readonly address: number;
   released = false;
   constructor(core: Core, bytes: number, what: string) {
+    if (!(core instanceof Core))
+      throw new ArgumentError("core", "found something else, expected a core that createCore() made");
+    if (core.disposed) throw new ArgumentError("core", "found one that was disposed of, expected a live one");
     this.core = core;
     this.address = core.arena.allocate(bytes, what);
     // Whole allocation, padding included: what is read beyond the last element is zero in every runtime.
     new Uint8Array(core.memory.buffer, this.address, bytes).fill(0);
+  }
+
+  /** Refuses memory that is not there any more. */
+  checkLive(argument: string): void {
+    if (this.released) throw new ArgumentError(argument, "found one that was freed, expected a live one");
+    if (this.core.disposed)
+      throw new ArgumentError(argument, "found one of a core that was disposed of, expected a live one");
   }
 }
 
@@ -65,8 +75,7 @@ export class Matrix {
 
   /** Byte address of the first element. */
   get address(): number {
-    if (this.#storage.released)
-      throw new ArgumentError("matrix", "found one that was freed, expected a live one");
+    this.#storage.checkLive("matrix");
     return this.#storage.address + this.#offset;
   }
 
@@ -93,7 +102,8 @@ export class Matrix {
   reshape(rows: number, columns: number): Matrix {
     if (!this.contiguous)
       throw new ArgumentError("matrix", "found rows with gaps between them, expected a contiguous matrix");
-    sameSize("rows x columns", "elements", rows * columns, this.rows * this.columns);
+    const elements = wholeNumber("rows", rows, 0) * wholeNumber("columns", columns, 0);
+    sameSize("rows x columns", "elements", elements, this.rows * this.columns);
     return new Matrix(this.#storage, this.precision, rows, columns, columns, this.#offset, false);
   }
 
@@ -170,7 +180,7 @@ export class Matrix {
 export function matrix(core: Core, rows: number, columns: number, precision: Precision = "f32"): Matrix {
   wholeNumber("rows", rows, 0);
   wholeNumber("columns", columns, 0);
-  const bytes = rows * columns * BYTES[precision];
+  const bytes = rows * columns * BYTES[oneOf("precision", precision, ["f32", "f64"])];
   const storage = new Storage(core, bytes, `a ${rows} x ${columns} matrix of ${precision}`);
   return new Matrix(storage, precision, rows, columns, columns, 0, true);
 }
@@ -207,8 +217,7 @@ export class Integers {
   }
 
   get address(): number {
-    if (this.#storage.released)
-      throw new ArgumentError("integers", "found some that were freed, expected live ones");
+    this.#storage.checkLive("integers");
     return this.#storage.address;
   }
 

@@ -1,9 +1,10 @@
 // Places in a rows x columns matrix where there is something, and products with values at those places.
 
-import { sameSize, wholeNumber } from "./check.ts";
+import { wholeNumber } from "./check.ts";
 import type { Core } from "./core.ts";
+import { ArgumentError } from "./errors.ts";
 import { type Integers, integers, type Matrix } from "./matrix.ts";
-import { alike, hasShape, isVector } from "./shapes.ts";
+import { alike, apart, areStarts, hasShape, isOf, isVector } from "./shapes.ts";
 
 /** Which columns count in each row: entries rowStart[i] to rowStart[i + 1] of labelIndex. */
 export interface Lists {
@@ -20,10 +21,10 @@ export class Pattern {
   readonly column: Integers;
 
   constructor(core: Core, columns: number, { rowStart, labelIndex }: Lists) {
-    this.rows = rowStart.length - 1;
+    this.rows = wholeNumber("rowStart", rowStart.length - 1, 0);
     this.columns = wholeNumber("columns", columns, 0);
     this.entries = labelIndex.length;
-    sameSize("rowStart", "entries at its end", rowStart.at(-1) ?? 0, this.entries);
+    areStarts("rowStart", rowStart, this.rows, this.entries);
     for (const label of labelIndex) wholeNumber("labelIndex", label, 0, columns - 1);
     this.start = integers(core, rowStart);
     this.column = integers(core, labelIndex);
@@ -35,9 +36,18 @@ export class Pattern {
   }
 }
 
+/** Refuses what is no pattern, or one of another core. */
+export function isPattern(argument: string, value: Pattern, core: Core): void {
+  if (!(value instanceof Pattern))
+    throw new ArgumentError(argument, "found something else, expected a pattern");
+  isOf(core, { [argument]: value.start, [`${argument}.column`]: value.column });
+}
+
 /** out_e = a_i . b_k for each entry e = (i, k). */
 export function sampledProducts(pattern: Pattern, a: Matrix, b: Matrix, out: Matrix): Matrix {
   alike({ a, b, out });
+  isPattern("pattern", pattern, a.core);
+  apart("out", out, { a, b });
   hasShape("a", a, pattern.rows, a.columns);
   hasShape("b", b, pattern.columns, a.columns);
   isVector("out", out, pattern.entries);
@@ -113,6 +123,8 @@ export function entriesTransposeTimes(
 /** out = V B, V having the values at the entries. */
 export function patternTimes(pattern: Pattern, values: Matrix, b: Matrix, out: Matrix): Matrix {
   alike({ values, b, out });
+  isPattern("pattern", pattern, b.core);
+  apart("out", out, { values, b });
   isVector("values", values, pattern.entries);
   hasShape("b", b, pattern.columns, b.columns);
   hasShape("out", out, pattern.rows, b.columns);
@@ -122,6 +134,8 @@ export function patternTimes(pattern: Pattern, values: Matrix, b: Matrix, out: M
 /** out += V' B, V having the values at the entries. */
 export function patternTransposeTimes(pattern: Pattern, values: Matrix, b: Matrix, out: Matrix): Matrix {
   alike({ values, b, out });
+  isPattern("pattern", pattern, b.core);
+  apart("out", out, { values, b });
   isVector("values", values, pattern.entries);
   hasShape("b", b, pattern.rows, b.columns);
   hasShape("out", out, pattern.columns, b.columns);

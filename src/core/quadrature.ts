@@ -1,11 +1,11 @@
 // Expected log-likelihood of labels under Gaussian utilities, with its derivatives, and predictive probabilities.
 
-import { wholeNumber } from "./check.ts";
+import { finiteNumber, wholeNumber } from "./check.ts";
 import type { Core, Precision } from "./core.ts";
 import { ArgumentError } from "./errors.ts";
-import { integers, type Matrix, matrix, scoped } from "./matrix.ts";
+import { integers, Matrix, matrix, scoped } from "./matrix.ts";
 import type { Lists } from "./pattern.ts";
-import { alike, hasShape, isVector } from "./shapes.ts";
+import { alike, areStarts, hasShape, isContiguous, isVector } from "./shapes.ts";
 
 /**
  * How E over N(mean, variance) is taken. "closed" is the default: a mixture of normal distribution functions that is
@@ -49,18 +49,27 @@ export interface LikelihoodArguments {
 }
 
 const contiguous = (named: Record<string, Matrix>): void => {
-  for (const [name, value] of Object.entries(named)) {
-    if (!value.contiguous)
-      throw new ArgumentError(name, "found rows with gaps between them, expected a contiguous matrix");
-  }
+  for (const [name, value] of Object.entries(named)) isContiguous(name, value);
 };
+
+/** The rule is of the same core and precision as the matrices. */
+function checkRule(quadrature: Quadrature | undefined, mean: Matrix): void {
+  if (quadrature === undefined) return;
+  if (!(quadrature instanceof Quadrature))
+    throw new ArgumentError("quadrature", "found something else, expected a Quadrature");
+  alike({ mean, quadrature: quadrature.nodes, "quadrature.weights": quadrature.weights });
+}
 
 /** Value and both derivatives in one pass; the derivatives are those of the value computed. */
 export function expectedLogLikelihood(given: LikelihoodArguments): void {
   const { mean, variance, positives, scale = 1, quadrature, rowValue, dMean, dVariance } = given;
   const { core, precision, rows, columns } = mean;
-  const spread = "ofRow" in variance ? variance : { ofRow: undefined, ofLabel: variance };
+  const spread = variance instanceof Matrix ? { ofRow: undefined, ofLabel: variance } : variance;
+  if (!(spread.ofLabel instanceof Matrix))
+    throw new ArgumentError("variance", "found something else, expected a matrix, or ofRow and ofLabel");
   alike({ mean, rowValue, dMean, dVariance, variance: spread.ofLabel, "variance.ofRow": spread.ofRow });
+  checkRule(quadrature, mean);
+  finiteNumber("scale", scale);
   if (spread.ofRow) {
     isVector("variance.ofRow", spread.ofRow, rows);
     isVector("variance.ofLabel", spread.ofLabel, columns);
@@ -93,12 +102,7 @@ export function expectedLogLikelihood(given: LikelihoodArguments): void {
 }
 
 function checkLists({ rowStart, labelIndex }: Lists, rows: number, columns: number): void {
-  if (rowStart.length !== rows + 1 || rowStart[0] !== 0 || rowStart[rows] !== labelIndex.length) {
-    throw new ArgumentError(
-      "positives",
-      `found lists for ${rowStart.length - 1} rows, expected ${rows} with an end at ${labelIndex.length}`,
-    );
-  }
+  areStarts("positives", rowStart, rows, labelIndex.length);
   for (const label of labelIndex) wholeNumber("positives", label, 0, columns - 1);
 }
 
@@ -120,7 +124,10 @@ export interface ListedLikelihoodArguments {
 /** The same for listed labels, each with a weight. */
 export function listedLogLikelihood(given: ListedLikelihoodArguments): void {
   const { mean, variance, signedWeight, value, dMean, dVariance, ...rest } = given;
+  alike({ mean, variance, signedWeight, value, dMean, dVariance });
   const entries = mean.columns;
+  for (const [name, each] of Object.entries({ mean, variance, signedWeight, value, dMean, dVariance }))
+    hasShape(name, each, 1, entries);
   const weights = signedWeight.view();
   const rowStart = new Int32Array(entries + 1);
   for (let e = 0; e < entries; e++)
@@ -151,6 +158,7 @@ export function predictiveProbability(
   quadrature?: Quadrature,
 ): Matrix {
   alike({ mean, variance, out });
+  checkRule(quadrature, mean);
   hasShape("variance", variance, mean.rows, mean.columns);
   hasShape("out", out, mean.rows, mean.columns);
   contiguous({ mean, variance, out });

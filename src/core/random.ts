@@ -2,8 +2,8 @@
 
 import { wholeNumber } from "./check.ts";
 import type { Core } from "./core.ts";
-import { ArgumentError } from "./errors.ts";
 import { integers, type Matrix, matrix, scoped } from "./matrix.ts";
+import { alike, isContiguous } from "./shapes.ts";
 
 /** Which sequence of random numbers. */
 export interface RandomKey {
@@ -20,8 +20,8 @@ function words({ seed, stream }: RandomKey): [low: number, high: number, stream:
 }
 
 function fillWith(kernel: "uniform" | "normal", out: Matrix, key: RandomKey): Matrix {
-  if (!out.contiguous)
-    throw new ArgumentError("out", "found rows with gaps between them, expected a contiguous matrix");
+  alike({ out });
+  isContiguous("out", out);
   out.core.kernels[out.precision][kernel](...words(key), out.rows * out.columns, out.address);
   return out;
 }

@@ -4,10 +4,10 @@
 
 import { ADAM, type AdamOptions, type AdamState, correctedStep } from "./adam.ts";
 import { wholeNumber } from "./check.ts";
-import type { Csr } from "./csr.ts";
+import { type Csr, valuesOf } from "./csr.ts";
 import { ArgumentError } from "./errors.ts";
 import { type Integers, integers, type Matrix, matrix } from "./matrix.ts";
-import { alike, hasShape } from "./shapes.ts";
+import { alike, hasShape, isOf } from "./shapes.ts";
 
 /** How a training's steps go, counted from 0. */
 export interface RowSchedule {
@@ -40,6 +40,8 @@ export class RowSteps {
   readonly #taken: Integers;
   #lists: BatchLists | undefined;
   #features = 0;
+  /** Points of the batch. */
+  #points = 0;
   /** Where a feature stands in the list, valid if `#seen` is the batch's number. */
   readonly #place: Int32Array;
   readonly #seen: Int32Array;
@@ -50,7 +52,7 @@ export class RowSteps {
   constructor(x: Csr, weights: Matrix, state: AdamState, inverse: Matrix, schedule: RowSchedule) {
     const { core } = x;
     wholeNumber("columns", weights.columns, 0, MOST_COLUMNS);
-    alike({ x: x.value, weights, first: state.first, second: state.second, inverse });
+    alike({ x: valuesOf("x", x), weights, first: state.first, second: state.second, inverse });
     hasShape("inverse", inverse, 1, 1);
     for (const [name, value] of Object.entries({ weights, ...state })) {
       hasShape(name, value, x.columns, weights.columns);
@@ -76,14 +78,20 @@ export class RowSteps {
   /** Takes the batch of a step: its features' weights become what they are before that step. */
   enter(rows: Integers, step: number): void {
     wholeNumber("step", step, 0, this.#schedule.rows - 1);
+    isOf(this.#x.core, { rows });
     this.#list(rows);
+    this.#points = rows.length;
     const { feature } = this.#lists as BatchLists;
     this.#catchUp(this.#features, feature.address, step);
   }
 
   /** The step of the batch that was entered, with G [B,P]. */
   step(g: Matrix, step: number): void {
-    const { feature, start, point, entry } = this.#lists as BatchLists;
+    wholeNumber("step", step, 0, this.#schedule.rows - 1);
+    alike({ weights: this.#weights, g });
+    hasShape("g", g, this.#points, this.#weights.columns);
+    if (this.#lists === undefined) throw new ArgumentError("step", "found no batch, expected enter() before");
+    const { feature, start, point, entry } = this.#lists;
     const { core, precision } = this.#weights;
     core.kernels[precision].adamListed(
       ...this.#common(this.#features, feature.address, step + 1),
@@ -99,13 +107,14 @@ export class RowSteps {
 
   /** All weights and moments become what they are after so many steps. */
   settle(steps: number): void {
+    wholeNumber("steps", steps, 0, this.#schedule.rows);
     if (this.#behind) this.#catchUp(this.#weights.rows, 0, steps);
     this.#behind = false;
   }
 
   /** The weights and moments were set to what they are after so many steps. */
   restart(steps: number): void {
-    this.#taken.view().fill(steps);
+    this.#taken.view().fill(wholeNumber("steps", steps, 0, this.#schedule.rows));
     this.#behind = false;
   }
 

@@ -2,6 +2,7 @@
 
 import { wholeNumber } from "./check.ts";
 import { integers, type Matrix, matrix, type RealArray, scoped } from "./matrix.ts";
+import { alike } from "./shapes.ts";
 
 /** The greatest of each row, row after row. */
 export interface TopK {
@@ -12,6 +13,7 @@ export interface TopK {
 
 /** The k greatest of each row, k at most the number of columns. NaN counts as the least. */
 export function topK(scores: Matrix, k: number): TopK {
+  alike({ scores });
   wholeNumber("k", k, 0, scores.columns);
   const { core, precision, rows, columns } = scores;
   return scoped((scope) => {

@@ -1,18 +1,20 @@
 // Checks that matrices fit together, before any memory is touched.
 
-import { sameSize } from "./check.ts";
+import { sameSize, wholeNumber } from "./check.ts";
+import type { Core } from "./core.ts";
 import { ArgumentError, NotFiniteError } from "./errors.ts";
-import type { Matrix } from "./matrix.ts";
+import { Integers, Matrix } from "./matrix.ts";
 
 /** Arguments by name: all alive, of one core and one precision. */
 export function alike(named: Record<string, Matrix | undefined>): void {
   let first: Matrix | undefined;
   for (const [argument, value] of Object.entries(named)) {
     if (value === undefined) continue;
+    if (!(value instanceof Matrix))
+      throw new ArgumentError(argument, "found something else, expected a matrix");
     void value.address;
     first ??= value;
-    if (value.core !== first.core)
-      throw new ArgumentError(argument, "found a matrix of another core, expected the same core");
+    isOf(first.core, { [argument]: value });
     if (value.precision !== first.precision) {
       throw new ArgumentError(
         argument,
@@ -20,6 +22,36 @@ export function alike(named: Record<string, Matrix | undefined>): void {
       );
     }
   }
+}
+
+/** Arguments by name: matrices or whole numbers, alive, in the memory of this core. */
+export function isOf(core: Core, named: Record<string, Matrix | Integers | undefined>): void {
+  for (const [argument, value] of Object.entries(named)) {
+    if (value === undefined) continue;
+    if (!(value instanceof Matrix || value instanceof Integers))
+      throw new ArgumentError(argument, "found something else, expected whole numbers in a core");
+    void value.address;
+    if (value.core !== core)
+      throw new ArgumentError(argument, "found memory of another core, expected the same core");
+  }
+}
+
+/** Rows one after another, without gaps. */
+export function isContiguous(argument: string, value: Matrix): void {
+  if (!value.contiguous)
+    throw new ArgumentError(argument, "found rows with gaps between them, expected a contiguous matrix");
+}
+
+/** Starts of so many lists, one after another: from 0 to `entries`, never falling. */
+export function areStarts(argument: string, starts: ArrayLike<number>, lists: number, entries: number): void {
+  sameSize(argument, "elements", starts.length, lists + 1);
+  let before = 0;
+  for (let i = 0; i <= lists; i++) {
+    const start = wholeNumber(argument, starts[i] as number, before);
+    if (i === 0 && start !== 0) throw new ArgumentError(argument, `found ${start} at its start, expected 0`);
+    before = start;
+  }
+  sameSize(argument, "entries at its end", before, entries);
 }
 
 export function hasShape(argument: string, value: Matrix, rows: number, columns: number): void {
