@@ -36,6 +36,15 @@ export { evaluate } from "./predict/measure.ts";
 export { saveModel } from "./predict/save.ts";
 export { type ReportOptions, report } from "./report/report.ts";
 export type { EarlyStopping, TrainOptions } from "./train/options.ts";
+export {
+  makePlan,
+  mergeParts,
+  type PartOptions,
+  planFromText,
+  type Shard,
+  type TrainingPlan,
+  trainPart,
+} from "./train/plan.ts";
 export type {
   NoteProgress,
   PreparationProgress,

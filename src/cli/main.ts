@@ -15,6 +15,7 @@ import { evalCommand } from "./eval.ts";
 import { flagHelp, parseFlags, UsageError } from "./flags.ts";
 import { inspectCommand } from "./inspect.ts";
 import { learnCommand } from "./learn.ts";
+import { mergeCommand, planCommand } from "./parts.ts";
 import { predictCommand } from "./predict.ts";
 import { selfcheckCommand } from "./selfcheck.ts";
 import { serveCommand } from "./serve.ts";
@@ -30,6 +31,8 @@ const commands: Command[] = [
   calibrateCommand,
   compactCommand,
   serveCommand,
+  planCommand,
+  mergeCommand,
   inspectCommand,
   selfcheckCommand,
 ];

@@ -26,6 +26,8 @@ import {
 import { listFlags, readLists } from "./lists.ts";
 import { type AnyModel, openAnyModel, withAnyHost } from "./models.ts";
 import { type Answer, formatOf, type PredictionFormat } from "./predictions.ts";
+import { shardFlag, shardOf } from "./shard.ts";
+import { shardedRows } from "./shardedrows.ts";
 import { terminal } from "./terminal.ts";
 
 const predictFlags: Flags = {
@@ -44,6 +46,7 @@ const predictFlags: Flags = {
     from: 1,
     help: "say why: the N words that speak most for each label, and the N that speak most against it",
   },
+  shard: shardFlag("every N-th row only, from the I-th on; auto: as Slurm, Kubernetes or AWS Batch says"),
   device: deviceFlag("wasm"),
   threads: threadsFlag,
   quiet: quietFlag,
@@ -58,6 +61,7 @@ async function predict(parsed: Parsed): Promise<void> {
   const keep = parsed.all("keep");
   const format = formatOf(out, keep, parsed.number("explain") !== undefined);
   if (out !== undefined) await checkWritable(out);
+  const shard = shardOf(parsed.text("shard") ?? "1/1");
   const lists = await readLists(parsed);
   const model = await openAnyModel(path, file);
   const choice = {
@@ -69,7 +73,10 @@ async function predict(parsed: Parsed): Promise<void> {
     const { stream, name } = await openInput(file);
     const options = { ...readOptions(parsed), ...fromModel(model), ...(keep.length > 0 ? { keep } : {}) };
     const batches = readBatches(stream, { file: name, requireLabels: false, ...options });
-    const lines = written(format, answers(batches, host, model, choice, parsed.number("explain")));
+    const lines = written(
+      format,
+      answers(shardedRows(batches, shard), host, model, choice, parsed.number("explain")),
+    );
     if (out === undefined) await print(lines);
     else await writeAtomically(out, encoded(lines));
     sayNotes(name, batches, screen);

@@ -21,8 +21,10 @@ import { holdOut, type Validation, validationOf } from "./holdout.ts";
 import { isModel, withPredictor } from "./models.ts";
 import { asTyped, flagsOf, optionsGiven } from "./options.ts";
 import { writeSomewhere } from "./outputs.ts";
+import { trainPlanned } from "./parts.ts";
 import { closingLine } from "./progress.ts";
 import { machine, writeReport } from "./report.ts";
+import { shardFlag } from "./shard.ts";
 import { openStepLog } from "./steplog.ts";
 import { sizeText, type Terminal, terminal } from "./terminal.ts";
 import { type Options, trainWatched } from "./watched.ts";
@@ -45,6 +47,12 @@ const flags: Flags = {
     value: "FILE",
     help: "write what mlgpf learn goes on from; without --likelihood it is auto",
   },
+  plan: {
+    kind: "text",
+    value: "PLAN",
+    help: "make one part of a training in closed form that mlgpf plan planned; MODEL is then a part",
+  },
+  shard: shardFlag("with --plan: which part, of how many; auto: as Slurm, Kubernetes or AWS Batch says"),
   log: { kind: "text", value: "FILE", help: "write the bound of every step (CSV)" },
   ...flagsOf(trainOptions),
   ...flagsOf(runOptions),
@@ -110,6 +118,10 @@ const checkpointOf = (out: string): string => `${out}.checkpoint`;
 
 async function trainFile(parsed: Parsed): Promise<void> {
   const { file, outputs } = await asked(parsed);
+  const plan = parsed.text("plan");
+  if (plan !== undefined) return await trainPlanned(parsed, plan, file);
+  if (parsed.text("shard") !== undefined)
+    throw new UsageError("--shard: found no --plan, expected one made by mlgpf plan");
   const options = await optionsOf(parsed);
   const valid = parsed.text("valid");
   const wanted = valid === undefined ? undefined : validationOf(valid);

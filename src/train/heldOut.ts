@@ -29,13 +29,18 @@ export interface Split {
 
 /** The two parts, or undefined where there are too few points to hold any back. */
 export function splitData(data: Dataset): Split | undefined {
-  const { rows } = data.features;
+  const rows = heldOutRows(data.features.rows);
+  return rows && { fitted: selectRows(data, rows.kept), heldOut: selectRows(data, rows.held) };
+}
+
+/** Which of so many points are held back, and which are not; undefined where there are too few. */
+export function heldOutRows(rows: number): { held: number[]; kept: number[] } | undefined {
   if (rows < SHARE * FEWEST) return undefined;
   const limit = (2 ** 32 * Math.min(MOST, rows / SHARE)) / rows;
   const held: number[] = [];
   const kept: number[] = [];
   for (let row = 0; row < rows; row++) (hashInteger(row, SALT) < limit ? held : kept).push(row);
-  return { fitted: selectRows(data, kept), heldOut: selectRows(data, held) };
+  return { held, kept };
 }
 
 /** The parts of a model that give scores, and what they know of features and labels. */

@@ -19,6 +19,7 @@ import {
   type ModelCommon,
   type ModelFrame,
   type TrainedModel,
+  type TrainingSummary,
 } from "../model/model.ts";
 import { dataFor, readingLike } from "../predict/reading.ts";
 import { chosenLikelihood } from "./choose.ts";
@@ -211,7 +212,7 @@ const sayHeldOut = ({ note }: Job, { features }: Dataset): void =>
   note(`${features.rows} points are held out to make the probabilities honest`);
 
 /** What a closed model knows of its features and labels. */
-function frameFor(data: Dataset, full: FullTrainOptions, points: number): ModelFrame {
+export function frameFor(data: Dataset, full: FullTrainOptions, points: number): ModelFrame {
   return {
     features: data.features.columns,
     labels: data.labels.labels,
@@ -231,7 +232,8 @@ function commonFor(data: Dataset, { points: _, ...frame }: ModelFrame): Omit<Mod
   };
 }
 
-function summaryFor(full: FullTrainOptions, points: number, dropped: number) {
+/** The summary's account of the options. */
+export function summaryFor(full: FullTrainOptions, points: number, dropped: number): TrainingSummary {
   const options = { ...full, basis: typeof full.basis === "string" ? full.basis : "given" };
   return { options, points, droppedPoints: dropped };
 }
