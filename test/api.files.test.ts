@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   evaluate,
   loadModel,
@@ -28,114 +28,127 @@ const options = {
   threads: 1,
 } as const;
 
-let folder = "";
-const path = (name: string): string => join(folder, name);
-let model: TrainedModel;
+let trained: Promise<TrainedModel> | undefined;
 
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "mlgpf-api-"));
-  writeFileSync(path("docs.jsonl"), rows.map((row) => JSON.stringify(row)).join("\n"));
-  model = await train(rows, options);
-});
-afterAll(() => rmSync(folder, { recursive: true }));
+/** Runs the body with a model of the rows, in a folder with their file. */
+async function withModel(
+  body: (model: TrainedModel, path: (name: string) => string) => Promise<void>,
+): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "mlgpf-api-"));
+  try {
+    writeFileSync(join(folder, "docs.jsonl"), rows.map((row) => JSON.stringify(row)).join("\n"));
+    trained ??= train(rows, options);
+    await body(await trained, (name) => join(folder, name));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
 
 describe("train", () => {
-  test("takes rows, a path, a data set and what readDataset gave: the same model", async () => {
-    const read = await readDataset(rows);
-    for (const data of [path("docs.jsonl"), pathToFileURL(path("docs.jsonl")), read, read.dataset])
-      expect(await train(data, options)).toEqual(model);
-  });
+  test("takes rows, a path, a data set and what readDataset gave: the same model", () =>
+    withModel(async (model, path) => {
+      const read = await readDataset(rows);
+      for (const data of [path("docs.jsonl"), pathToFileURL(path("docs.jsonl")), read, read.dataset])
+        expect(await train(data, options)).toEqual(model);
+    }));
 
-  test("reads validation data with the vocabulary of the training data", async () => {
-    const { summary } = await train(rows, { ...options, validation: path("docs.jsonl") });
-    const again = await train(rows, { ...options, validation: (await readDataset(rows)).dataset });
-    expect(summary.validation?.["P@1"]).toBeGreaterThan(0);
-    expect(again.summary.validation).toEqual(summary.validation);
-  });
+  test("reads validation data with the vocabulary of the training data", () =>
+    withModel(async (_, path) => {
+      const { summary } = await train(rows, { ...options, validation: path("docs.jsonl") });
+      const again = await train(rows, { ...options, validation: (await readDataset(rows)).dataset });
+      expect(summary.validation?.["P@1"]).toBeGreaterThan(0);
+      expect(again.summary.validation).toEqual(summary.validation);
+    }));
 });
 
 describe("saveModel and loadModel", () => {
-  test("by path, by URL, and from bytes, a Blob and a Response", async () => {
-    await saveModel(model, path("tagger.safetensors"));
-    const bytes = readFileSync(path("tagger.safetensors"));
-    for (const source of [
-      path("tagger.safetensors"),
-      pathToFileURL(path("tagger.safetensors")),
-      new Uint8Array(bytes),
-      new Uint8Array(bytes).buffer,
-      new Blob([bytes]),
-      new Response(bytes),
-    ]) {
-      const tagger = await loadModel(source, { threads: 1 });
-      expect(tagger.model).toEqual(model);
-      expect((await tagger.predict("a wild cat"))[0]?.label).toMatch(/cat|animal/);
-      await saveModel(tagger, pathToFileURL(path("again.safetensors")));
-      expect(readFileSync(path("again.safetensors")).equals(bytes)).toBe(true);
-      tagger.dispose();
-    }
-  });
+  test("by path, by URL, and from bytes, a Blob and a Response", () =>
+    withModel(async (model, path) => {
+      await saveModel(model, path("tagger.safetensors"));
+      const bytes = readFileSync(path("tagger.safetensors"));
+      for (const source of [
+        path("tagger.safetensors"),
+        pathToFileURL(path("tagger.safetensors")),
+        new Uint8Array(bytes),
+        new Uint8Array(bytes).buffer,
+        new Blob([bytes]),
+        new Response(bytes),
+      ]) {
+        const tagger = await loadModel(source, { threads: 1 });
+        expect(tagger.model).toEqual(model);
+        expect((await tagger.predict("a wild cat"))[0]?.label).toMatch(/cat|animal/);
+        await saveModel(tagger, pathToFileURL(path("again.safetensors")));
+        expect(readFileSync(path("again.safetensors")).equals(bytes)).toBe(true);
+        tagger.dispose();
+      }
+    }));
 
-  test("say what is wrong in a sentence", async () => {
-    await expect(loadModel(path("none"))).rejects.toThrow("none: ");
-    await expect(loadModel(path("docs.jsonl"))).rejects.toThrow(`${path("docs.jsonl")}: found`);
-    await expect(loadModel(new Response("", { status: 404 }))).rejects.toThrow("status 404");
-    await expect(loadModel(7 as never)).rejects.toThrow("the model: found number, expected a path");
-    await expect(saveModel(model, path("none/tagger"))).rejects.toThrow("there is no such folder");
-  });
+  test("say what is wrong in a sentence", () =>
+    withModel(async (model, path) => {
+      await expect(loadModel(path("none"))).rejects.toThrow("none: ");
+      await expect(loadModel(path("docs.jsonl"))).rejects.toThrow(`${path("docs.jsonl")}: found`);
+      await expect(loadModel(new Response("", { status: 404 }))).rejects.toThrow("status 404");
+      await expect(loadModel(7 as never)).rejects.toThrow("the model: found number, expected a path");
+      await expect(saveModel(model, path("none/tagger"))).rejects.toThrow("there is no such folder");
+    }));
 });
 
 describe("evaluate and report", () => {
-  test("take a model or its file, and a path, rows or a data set read for the model", async () => {
-    await saveModel(model, path("tagger.safetensors"));
-    const expected = await evaluate(model, rows);
-    expect(expected.ranking.metrics["P@1"]).toBeGreaterThan(50);
-    const loaded = await loadModel(model, { threads: 1 });
-    for (const each of [loaded, path("tagger.safetensors")])
-      for (const data of [rows, path("docs.jsonl"), await readDataset(rows)])
-        expect(await evaluate(each, data)).toEqual(expected);
-    loaded.dispose();
-    const html = await report(model, path("docs.jsonl"), { title: "Cats and dogs" });
-    expect(html).toContain("Cats and dogs");
-    expect(html).toMatch(/^<!doctype html>/i);
-  });
+  test("take a model or its file, and a path, rows or a data set read for the model", () =>
+    withModel(async (model, path) => {
+      await saveModel(model, path("tagger.safetensors"));
+      const expected = await evaluate(model, rows);
+      expect(expected.ranking.metrics["P@1"]).toBeGreaterThan(50);
+      const loaded = await loadModel(model, { threads: 1 });
+      for (const each of [loaded, path("tagger.safetensors")])
+        for (const data of [rows, path("docs.jsonl"), await readDataset(rows)])
+          expect(await evaluate(each, data)).toEqual(expected);
+      loaded.dispose();
+      const html = await report(model, path("docs.jsonl"), { title: "Cats and dogs" });
+      expect(html).toContain("Cats and dogs");
+      expect(html).toMatch(/^<!doctype html>/i);
+    }));
 
-  test("labels go by their names, whatever their order", async () => {
-    const turned = [...rows]
-      .reverse()
-      .map(({ text, labels }) => ({ text, labels: [...labels, "new"].reverse() }));
-    const { vectoriser } = (await readDataset(rows)).dataset;
-    const { dataset } = await readDataset(turned, { ...(vectoriser && { vectoriser }) });
-    expect(dataset.labelNames?.[0]).toBe("new");
-    expect(await evaluate(model, dataset)).toEqual(await evaluate(model, turned));
-  });
+  test("labels go by their names, whatever their order", () =>
+    withModel(async (model) => {
+      const turned = [...rows]
+        .reverse()
+        .map(({ text, labels }) => ({ text, labels: [...labels, "new"].reverse() }));
+      const { vectoriser } = (await readDataset(rows)).dataset;
+      const { dataset } = await readDataset(turned, { ...(vectoriser && { vectoriser }) });
+      expect(dataset.labelNames?.[0]).toBe("new");
+      expect(await evaluate(model, dataset)).toEqual(await evaluate(model, turned));
+    }));
 
-  test("data with a vocabulary of their own are refused in a sentence", async () => {
-    const { dataset } = await readDataset(rows.map((row) => ({ ...row, text: `${row.text} and more` })));
-    await expect(evaluate(model, dataset)).rejects.toThrow(
-      "data: found data with a vocabulary of their own, expected those of the model",
-    );
-  });
+  test("data with a vocabulary of their own are refused in a sentence", () =>
+    withModel(async (model) => {
+      const { dataset } = await readDataset(rows.map((row) => ({ ...row, text: `${row.text} and more` })));
+      await expect(evaluate(model, dataset)).rejects.toThrow(
+        "data: found data with a vocabulary of their own, expected those of the model",
+      );
+    }));
 });
 
-test("score gives all scores, probabilities and variances as arrays", async () => {
-  const tagger = await loadModel(model, { threads: 1 });
-  const texts = Array.from({ length: 300 }, (_, i) => rows[i % rows.length]?.text as string);
-  const {
-    rows: count,
-    probability = [],
-    variance = [],
-    utility,
-  } = await tagger.score(texts, {
-    probability: true,
-    variance: true,
-  });
-  expect([count, utility.length, probability.length, variance.length]).toEqual([300, 900, 900, 900]);
-  const labels = await tagger.predict(texts, { topK: 3 });
-  for (const [row, found] of labels.entries())
-    for (const { id = 0, score = 0, probability: said, sd = 0 } of found) {
-      expect(probability[row * 3 + id]).toBeCloseTo(said, 5);
-      expect(utility[row * 3 + id]).toBeCloseTo(score, 4);
-      expect(variance[row * 3 + id]).toBeCloseTo(sd * sd, 4);
-    }
-  tagger.dispose();
-});
+test("score gives all scores, probabilities and variances as arrays", () =>
+  withModel(async (model) => {
+    const tagger = await loadModel(model, { threads: 1 });
+    const texts = Array.from({ length: 300 }, (_, i) => rows[i % rows.length]?.text as string);
+    const {
+      rows: count,
+      probability = [],
+      variance = [],
+      utility,
+    } = await tagger.score(texts, {
+      probability: true,
+      variance: true,
+    });
+    expect([count, utility.length, probability.length, variance.length]).toEqual([300, 900, 900, 900]);
+    const labels = await tagger.predict(texts, { topK: 3 });
+    for (const [row, found] of labels.entries())
+      for (const { id = 0, score = 0, probability: said, sd = 0 } of found) {
+        expect(probability[row * 3 + id]).toBeCloseTo(said, 5);
+        expect(utility[row * 3 + id]).toBeCloseTo(score, 4);
+        expect(variance[row * 3 + id]).toBeCloseTo(sd * sd, 4);
+      }
+    tagger.dispose();
+  }));

@@ -21,7 +21,7 @@ export const subjects: Record<string, string[]> = {
 };
 
 /** Texts about one or two subjects. */
-function documents(): string {
+export function documents(): string {
   const names = Object.keys(subjects);
   const lines: string[] = [];
   for (let i = 0; i < 160; i++) {

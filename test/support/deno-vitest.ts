@@ -18,11 +18,37 @@ declare const Deno: {
 
 const path: string[] = [];
 
-export function describe(name: string, body: () => void): void {
+function group(name: string, body: () => void): void {
   path.push(name);
   body();
   path.pop();
 }
+
+/** A name for each case: `%s` and the like stand for its values, `$key` for what an object has there. */
+function nameOf(name: string, values: readonly unknown[]): string {
+  const [first] = values;
+  let next = 0;
+  return name
+    .replaceAll(/%[so]/g, () => inShort(values[next++]))
+    .replaceAll(/\$(\w+)/g, (_, key: string) => inShort((first as Record<string, unknown>)[key]));
+}
+
+const inShort = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
+
+/** The same body for each of some cases; a list is its arguments. */
+const forEachCase =
+  (register: (name: string, body: () => void | Promise<void>) => void) =>
+  (cases: readonly unknown[]) =>
+  (name: string, body: (...values: unknown[]) => void | Promise<void>): void => {
+    for (const each of cases) {
+      const values = Array.isArray(each) ? each : [each];
+      register(nameOf(name, values), () => body(...values));
+    }
+  };
+
+export const describe: typeof group & { each: ReturnType<typeof forEachCase> } = Object.assign(group, {
+  each: forEachCase(group as (name: string, body: () => void | Promise<void>) => void),
+});
 
 type Body = () => void | Promise<void>;
 
@@ -33,8 +59,10 @@ function register(name: string, fn: Body, ignore: boolean): void {
 
 export const test: ((name: string, fn: Body) => void) & {
   skipIf(skip: boolean): (name: string, fn: Body) => void;
+  each: ReturnType<typeof forEachCase>;
 } = Object.assign((name: string, fn: Body) => register(name, fn, false), {
   skipIf: (skip: boolean) => (name: string, fn: Body) => register(name, fn, skip),
+  each: forEachCase((name, fn) => register(name, fn, false)),
 });
 
 export const expect: (value: unknown, message?: string) => Chai.Assertion = chai.expect;
