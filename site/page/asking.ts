@@ -1,6 +1,7 @@
 // The asking part of the page: a text goes to the worker that predicts as it is typed, labels come back as bars.
 
-import type { Answer, ModelInfo, PredictorReply, PredictorRequest } from "../worker/messages.ts";
+import type { LearningState } from "../../src/closed/state.ts";
+import type { Answer, Change, ModelInfo, PredictorReply, PredictorRequest } from "../worker/messages.ts";
 import { byId, make, say } from "./dom.ts";
 import { percent, several } from "./words.ts";
 
@@ -18,6 +19,10 @@ export class Asking {
   readonly #answers = byId("answers", HTMLElement);
   readonly #worker: Worker;
   readonly #onRefused: (message: string) => void;
+  readonly #onLearned: (bytes: Uint8Array<ArrayBuffer>) => void;
+  readonly #correct = byId("correct", HTMLFormElement);
+  readonly #rightLabels = byId("right-labels", HTMLInputElement);
+  readonly #learned = byId("learned", HTMLElement);
   #model: ModelInfo | undefined;
   /** Questions are numbered; only the newest one's answer is shown, and one is on its way at a time. */
   #asked = 0;
@@ -25,18 +30,40 @@ export class Asking {
   #changed = false;
   #resting: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(onRefused: (message: string) => void) {
+  constructor(onRefused: (message: string) => void, onLearned: (bytes: Uint8Array<ArrayBuffer>) => void) {
     this.#onRefused = onRefused;
+    this.#onLearned = onLearned;
     this.#worker = new Worker(new URL("./predict.js", import.meta.url), { type: "module" });
     this.#worker.onmessage = ({ data }: MessageEvent<PredictorReply>) => this.#hear(data);
     this.#worker.onerror = (event) =>
       onRefused(event.message || "the worker that predicts could not be started");
-    this.#text.addEventListener("input", () => this.#ask());
+    this.#text.addEventListener("input", () => {
+      say(this.#learned, "");
+      this.#ask();
+    });
+    this.#correct.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.#learn();
+    });
   }
 
-  load(file: string, source: Blob): void {
+  load(file: string, source: Blob, state?: LearningState): void {
     say(byId("model", HTMLElement), `Opening ${file}`);
-    this.#send({ kind: "load", file, source });
+    this.#send({ kind: "load", file, source, state });
+  }
+
+  /** The typed text with its right labels goes into the model. */
+  #learn(): void {
+    const labels = [...new Set(this.#rightLabels.value.split(",").map((label) => label.trim()))].filter(
+      Boolean,
+    );
+    const text = this.#text.value.trim();
+    if (text === "" || labels.length === 0) {
+      say(this.#learned, "Type a text above and its right labels here.");
+      return;
+    }
+    say(this.#learned, "Learning");
+    this.#send({ kind: "learn", text, labels });
   }
 
   #send(request: PredictorRequest): void {
@@ -54,14 +81,20 @@ export class Asking {
 
   #hear(reply: PredictorReply): void {
     if (reply.kind === "loaded") this.#welcome(reply.info);
-    else if (reply.kind === "refused") {
+    else if (reply.kind === "learned") {
+      this.#onLearned(reply.bytes);
+      this.#welcome(reply.info);
+      say(this.#learned, `Learned. ${reply.changes.map(inWords).join(", ")}.`);
+    } else if (reply.kind === "refused") {
       this.#onRefused(reply.message);
       this.#introduce();
     } else {
       this.#waiting = false;
       if (this.#changed) this.#ask();
-      if (reply.kind === "failed") this.#onRefused(reply.message);
-      else this.#show(reply.answers, reply.known, reply.unknown);
+      if (reply.kind === "failed") {
+        say(this.#learned, "");
+        this.#onRefused(reply.message);
+      } else this.#show(reply.answers, reply.known, reply.unknown);
     }
   }
 
@@ -69,6 +102,7 @@ export class Asking {
     // Where the text in the box cannot be read by this model, an example takes its place.
     if ((this.#model?.input ?? "text") !== info.input) this.#text.value = info.example;
     this.#model = info;
+    this.#correct.hidden = !info.learns;
     say(byId("text-label", HTMLElement), LABELS[info.input]);
     this.#introduce();
     this.#ask();
@@ -104,6 +138,10 @@ export class Asking {
   }
 }
 
+/** physics: 12.1 % before, 64.0 % now */
+const inWords = ({ label, before, after }: Change): string =>
+  `${label}: ${percent(before)} before, ${percent(after)} now`;
+
 /** A label: its name and probability, a bar with a band, the words that speak for it. */
 function item({ label, probability, low, high, words }: Answer): HTMLLIElement {
   const bar = make("div", "bar");
@@ -114,7 +152,7 @@ function item({ label, probability, low, high, words }: Answer): HTMLLIElement {
   const track = make("div", "track", bar, band);
   track.setAttribute("aria-hidden", "true");
   const chance = make("span", "chance", `${percent(probability)} `);
-  chance.append(make("span", "range", `(${percent(low)} to ${percent(high)})`));
+  if (low < high) chance.append(make("span", "range", `(${percent(low)} to ${percent(high)})`));
   const head = make("div", "head", make("span", "name", label), chance);
   const reasons = words.map(({ word }) => word).join(", ");
   return make(

@@ -7,8 +7,11 @@ import { describeMachine } from "./machine.ts";
 import { readSettings } from "./settings.ts";
 import { Training } from "./training.ts";
 
-const training = new Training(({ name, model }) => asking.load(name, model));
-const asking = new Asking((message) => training.complain(message));
+const training = new Training(({ name, model }, state) => asking.load(name, model, state));
+const asking = new Asking(
+  (message) => training.complain(message),
+  (bytes) => training.replaceModel(bytes),
+);
 
 function train(source: "sample" | File): void {
   try {

@@ -1,5 +1,6 @@
 // The options form, read.
 
+import type { LikelihoodChoice } from "../../src/train/options.ts";
 import type { DeviceChoice, TrainSettings } from "../worker/messages.ts";
 import { byId } from "./dom.ts";
 
@@ -21,6 +22,7 @@ const given = <T>(name: string, value: T | undefined | ""): Record<string, T> =>
 export function readSettings(): TrainSettings {
   return {
     device: byId("device", HTMLSelectElement).value as DeviceChoice,
+    likelihood: byId("likelihood", HTMLSelectElement).value as LikelihoodChoice,
     heldOut: (typedNumber("held-out") ?? 0) / 100,
     lenient: byId("lenient", HTMLInputElement).checked,
     ...given("epochs", typedNumber("epochs")),

@@ -1,5 +1,6 @@
 // The training part of the page: buttons, status, figures and plots around the worker that trains.
 
+import type { LearningState } from "../../src/closed/state.ts";
 import type { StepProgress, TrainProgress } from "../../src/train/progress.ts";
 import type { DataSummary, TrainerReply, TrainerRequest, TrainSettings } from "../worker/messages.ts";
 import { Curves } from "./curves.ts";
@@ -29,7 +30,7 @@ export class Training {
   readonly #pause = byId("pause", HTMLButtonElement);
   readonly #stop = byId("stop", HTMLButtonElement);
   readonly #save = byId("save", HTMLButtonElement);
-  readonly #onTrained: (file: TrainedFile) => void;
+  readonly #onTrained: (file: TrainedFile, state: LearningState | undefined) => void;
   #state: State = "idle";
   #worker: Worker | undefined;
   #curves: Curves | undefined;
@@ -41,11 +42,11 @@ export class Training {
   #last: StepProgress | undefined;
   #trained: TrainedFile | undefined;
 
-  constructor(onTrained: (file: TrainedFile) => void) {
+  constructor(onTrained: (file: TrainedFile, state: LearningState | undefined) => void) {
     this.#onTrained = onTrained;
     this.#pause.addEventListener("click", () => {
       if (this.#state === "paused") this.#resume();
-      else if (this.#state === "running") this.#hold();
+      else if (this.#state === "running" && this.#last !== undefined) this.#hold();
     });
     this.#save.addEventListener("click", () => this.#trained && download(this.#trained));
     this.#stop.addEventListener("click", () => this.#end("Stopped."));
@@ -88,7 +89,8 @@ export class Training {
     if (wasWorking && !works) this.#worked += performance.now() - this.#since;
     this.#state = state;
     disable(this.#sample, state !== "idle");
-    disable(this.#pause, state !== "running" && state !== "paused");
+    // Only a training in steps can be paused.
+    disable(this.#pause, state !== "paused" && !(state === "running" && this.#last !== undefined));
     // A button that goes away hands the focus on.
     if (state === "idle" && [this.#pause, this.#stop].some((button) => button === document.activeElement))
       this.#sample.focus();
@@ -117,7 +119,7 @@ export class Training {
     else if (reply.kind === "paused") {
       this.#enter("paused");
       say(this.#status, "Paused. Resume goes on as if nothing had happened.");
-    } else if (reply.kind === "trained") this.#finish(reply.bytes);
+    } else if (reply.kind === "trained") this.#finish(reply);
     else this.#fail(reply.message);
   }
 
@@ -156,6 +158,7 @@ export class Training {
   #reportStep(progress: StepProgress): void {
     if (this.#state === "running") say(this.#status, "Training");
     this.#last = progress;
+    if (this.#state === "running") disable(this.#pause, false);
     this.#progress.value = progress.step / progress.steps;
     this.#curves ??= new Curves(byId("curves", HTMLElement), this.#points, progress.steps);
     this.#curves.add(progress);
@@ -191,17 +194,21 @@ export class Training {
     say(this.#status, "Getting ready to go on");
   }
 
-  #finish(bytes: Uint8Array<ArrayBuffer>): void {
-    const precision = this.#last?.validation?.["P@1"];
+  #finish({ bytes, state, precision }: Extract<TrainerReply, { kind: "trained" }>): void {
     const right =
       precision === undefined
         ? ""
         : ` The label named first is right for ${precision.toFixed(1)} % of held-out points.`;
     this.#end("");
     say(this.#status, `Trained in ${duration(this.#worked / 1000)}.${right}`);
-    this.#trained = { name: `${this.#name}.safetensors`, model: new Blob([bytes]) };
     this.#save.hidden = false;
-    this.#onTrained(this.#trained);
+    this.#onTrained(this.replaceModel(bytes), state);
+  }
+
+  /** What is saved from now on. */
+  replaceModel(bytes: Uint8Array<ArrayBuffer>): TrainedFile {
+    this.#trained = { name: `${this.#name}.safetensors`, model: new Blob([bytes]) };
+    return this.#trained;
   }
 
   #fail(message: string): void {

@@ -1,6 +1,8 @@
 // What the page and its two workers say to each other. One worker trains, the other predicts, so that an answer
 // never waits for a training step.
 
+import type { LearningState } from "../../src/closed/state.ts";
+import type { LikelihoodChoice } from "../../src/train/options.ts";
 import type { TrainProgress } from "../../src/train/progress.ts";
 
 export type DeviceChoice = "auto" | "wasm" | "webgpu";
@@ -8,6 +10,7 @@ export type DeviceChoice = "auto" | "wasm" | "webgpu";
 /** What a visitor may choose about a training; what is left out is chosen by the size of the data. */
 export interface TrainSettings {
   device: DeviceChoice;
+  likelihood: LikelihoodChoice;
   epochs?: number;
   factors?: number;
   seed?: number;
@@ -43,11 +46,18 @@ export type TrainerReply =
   | { kind: "data"; summary: DataSummary }
   | { kind: "progress"; progress: TrainProgress }
   | { kind: "paused" }
-  | { kind: "trained"; bytes: Uint8Array<ArrayBuffer> }
+  | {
+      kind: "trained";
+      bytes: Uint8Array<ArrayBuffer>;
+      state: LearningState | undefined;
+      /** P@1 on what was held out. */
+      precision: number | undefined;
+    }
   | { kind: "failed"; message: string };
 
 export type PredictorRequest =
-  | { kind: "load"; file: string; source: Blob }
+  | { kind: "load"; file: string; source: Blob; state?: LearningState | undefined }
+  | { kind: "learn"; text: string; labels: readonly string[] }
   | { kind: "predict"; number: number; text: string };
 
 export interface ModelInfo {
@@ -60,6 +70,8 @@ export interface ModelInfo {
   points: number;
   features: number;
   labels: number;
+  /** It can go on learning from texts that are corrected. */
+  learns: boolean;
 }
 
 /** A word and what it adds to the utility of a label. */
@@ -77,9 +89,18 @@ export interface Answer {
   words: readonly WordShare[];
 }
 
+/** The probability of a label before and after learning. */
+export interface Change {
+  label: string;
+  before: number;
+  after: number;
+}
+
 export type PredictorReply =
   | { kind: "loaded"; info: ModelInfo }
   | { kind: "refused"; message: string }
+  /** The model with one more text: what it was sure of before and is now, label by label. */
+  | { kind: "learned"; info: ModelInfo; bytes: Uint8Array<ArrayBuffer>; changes: readonly Change[] }
   | {
       kind: "predicted";
       number: number;

@@ -1,6 +1,7 @@
 // The worker that reads data and trains. Stopping is ending the worker; pausing is cancelling with a checkpoint, from
 // which the training goes on to the same bytes.
 
+import type { LearningState } from "../../src/closed/state.ts";
 import { type Dataset, readDataset, selectRows, splitRows } from "../../src/data/index.ts";
 import { joined } from "../../src/io/safetensors.ts";
 import { modelToBytes } from "../../src/model/file.ts";
@@ -19,6 +20,8 @@ const SAMPLE = "sample.jsonl.gz";
 const SAMPLE_EPOCHS = 20;
 /** With fewer points there is nothing to measure on. */
 const LEAST_HELD = 5;
+/** With more points, what learning needs is too much to hold beside the model in a page. */
+const MOST_TO_LEARN = 30_000;
 /** Seconds between checkpoints of which none is wanted but that of a pause: longer than any training. */
 const NEVER = 1e9;
 
@@ -76,7 +79,9 @@ async function read(source: "sample" | File, settings: TrainSettings): Promise<T
 
 /** Trains from the start or from the checkpoint, to the end or to the next pause. */
 async function run({ training, validation, settings }: Task): Promise<void> {
-  const { device, epochs, factors, seed } = settings;
+  const { device, likelihood, epochs, factors, seed } = settings;
+  let state: LearningState | undefined;
+  const learns = likelihood !== "bernoulli" && training.vectoriser && training.features.rows <= MOST_TO_LEARN;
   running = new AbortController();
   const { signal } = running;
   const how: RunOptions = {
@@ -89,15 +94,25 @@ async function run({ training, validation, settings }: Task): Promise<void> {
     onProgress: (progress) => scope.postMessage({ kind: "progress", progress }),
     ...(validation ? { validation } : {}),
     ...(checkpoint ? { resume: checkpoint } : {}),
+    ...(learns
+      ? {
+          onState: (made: LearningState) => {
+            state = made;
+          },
+        }
+      : {}),
   };
   const what = {
+    likelihood,
     ...(epochs === undefined ? {} : { epochs }),
     ...(factors === undefined ? {} : { factors }),
     ...(seed === undefined ? {} : { seed }),
   };
   try {
-    const bytes = modelToBytes(await train(training, { ...what, ...how }));
-    scope.postMessage({ kind: "trained", bytes }, [bytes.buffer]);
+    const model = await train(training, { ...what, ...how });
+    const bytes = modelToBytes(model);
+    const precision = model.summary.validation?.["P@1"];
+    scope.postMessage({ kind: "trained", bytes, state, precision }, [bytes.buffer]);
   } catch (error) {
     if (!signal.aborted || error !== signal.reason) throw error;
     scope.postMessage({ kind: "paused" });

@@ -46,7 +46,8 @@ export function showProgress(terminal: Terminal): (progress: TrainProgress) => v
 
 /** The figures that close a training. */
 export function closingLine({ summary, labels }: TrainedModel, seconds: number, measuredOn: string): string {
-  const { points, validation } = summary;
+  const { points, validation, leftOut } = summary;
   const size = `${duration(seconds)}, ${points} points, ${labels} labels`;
-  return validation ? `${size}; on ${measuredOn}: ${figuresLine(validation)}` : size;
+  if (validation) return `${size}; on ${measuredOn}: ${figuresLine(validation)}`;
+  return leftOut ? `${size}; on points left out: ${figuresLine(leftOut)}` : size;
 }

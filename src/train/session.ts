@@ -4,7 +4,6 @@ import type { OpenDevice } from "../backend/devices.ts";
 import type { Dataset } from "../data/dataset.ts";
 import { LatentPredictor } from "../model/latentPredictor.ts";
 import type { LatentModel } from "../model/model.ts";
-import { evaluate } from "../predict/evaluate.ts";
 import type { TrainingState } from "./checkpoint.ts";
 import { BEST, EarlyStopping } from "./early.ts";
 import { liveNumbers, modelOf } from "./outcome.ts";
@@ -12,6 +11,7 @@ import type { Prepared } from "./prepare.ts";
 import { inducingStart, startParameters } from "./start.ts";
 import { Trainer, type TrainingData } from "./trainer.ts";
 import { freeData, uploadData } from "./upload.ts";
+import { validationFigures } from "./validated.ts";
 
 /**
  * Steps between two copies of the state. The device may be behind by so many once or twice, and no more are lost with it.
@@ -113,11 +113,9 @@ export class Session {
       await liveNumbers(device.backend, trainer, this.#prepared),
     );
     const calibration = early !== undefined || last;
-    const found = await evaluate(predictor, data, { calibration });
+    const figures = await validationFigures(predictor, data, calibration);
     predictor.free();
     device.check();
-    const figures = { ...found.ranking.metrics };
-    if (found.calibration) figures.logLoss = found.calibration.logLoss;
     await early?.consider({ step, raised, value, figures }, () => trainer.readParameters(BEST));
     return figures;
   }

@@ -41,6 +41,7 @@ import {
   noted,
   withIds,
 } from "./state.ts";
+import { withValidation } from "./validated.ts";
 
 export type { RunOptions } from "./run.ts";
 
@@ -80,7 +81,8 @@ export async function train(
   const chosen = chosenLikelihood(options, data);
   const full = completeOptions({ ...options, ...chosen?.options }, sizes);
   const { validation: measured, ...settings } = given;
-  const validation = measured && mapColumns(await dataFor(readingLike(dataset), measured), data.columnIds);
+  const held = measured && (await dataFor(readingLike(dataset), measured));
+  const validation = held && mapColumns(held, data.columnIds);
   const run: FullRunOptions = { ...settings, ...(validation && { validation }) };
   if (run.onState) checkLearning(data, full);
   checkLengths(data.features, fitTransform(data.features, full.idf, full.normalise));
@@ -94,7 +96,8 @@ export async function train(
       onProgress: (progress) => run.onProgress?.(progress as TrainProgress),
     };
     const job = { core, data, dropped: dataset.features.rows - points, full, run, work, note };
-    return await trainJob(job);
+    const model = await trainJob(job);
+    return held && model.calibrator ? await withValidation(core, model, held) : model;
   } finally {
     core.dispose();
   }

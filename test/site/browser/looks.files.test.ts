@@ -6,7 +6,7 @@ import { createRequire } from "node:module";
 import type { AxeResults } from "axe-core";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { chooseFile, openSite, type Site, smallTexts, statusIs } from "./support.ts";
+import { chooseFile, inSteps, openSite, type Site, smallTexts, statusIs } from "./support.ts";
 
 const SHOTS = "results/site";
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -46,6 +46,7 @@ const cut = (page: Page): Promise<string[]> =>
 /** Trains on the sample, or on a few lines where what is trained does not matter. */
 async function trainAndAsk(page: Page, source: "sample" | "lines" = "sample"): Promise<void> {
   await page.locator("summary").click();
+  await inSteps(page);
   await page.fill("#epochs", "8");
   await page.locator("summary").click();
   if (source === "sample") await page.click("#train-sample");
@@ -103,6 +104,7 @@ describe("the page", () => {
       order.push(await focused());
     }
     expect(order).toEqual(["train-sample", "file", "SUMMARY", "text", "A"]);
+    await inSteps(page);
     await page.focus("#train-sample");
     await page.keyboard.press("Enter");
     await statusIs(page, /^Training/);

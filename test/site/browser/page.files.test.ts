@@ -8,8 +8,18 @@ import { MOST_CODE } from "../../../site/tools/build.ts";
 import { readDataset, selectRows, splitRows } from "../../../src/data/index.ts";
 import { modelFromBytes, modelToBytes } from "../../../src/model/file.ts";
 import { loadModel } from "../../../src/predict/load.ts";
+import type { TrainOptions } from "../../../src/train/options.ts";
 import { train } from "../../../src/train/train.ts";
-import { ask, chooseFile, openSite, type Site, savedModel, smallTexts, statusIs } from "./support.ts";
+import {
+  ask,
+  chooseFile,
+  inSteps,
+  openSite,
+  type Site,
+  savedModel,
+  smallTexts,
+  statusIs,
+} from "./support.ts";
 
 let site: Site;
 beforeAll(async () => {
@@ -23,19 +33,22 @@ afterAll(async () => {
 async function trainedInNode(
   file: string,
   data: string | Uint8Array,
-  epochs?: number,
-  factors?: number,
+  options: TrainOptions = {},
 ): Promise<Uint8Array> {
   const { dataset } = await readDataset(data, { file });
   const { kept, held } = splitRows(dataset.features.rows, 0.1);
   const model = await train(selectRows(dataset, kept), {
     seed: 0,
+    likelihood: "auto",
     validation: selectRows(dataset, held),
-    ...(epochs === undefined ? {} : { epochs }),
-    ...(factors === undefined ? {} : { factors }),
+    ...(options.likelihood === "bernoulli" ? {} : { onState: () => {} }),
+    ...options,
   });
   return modelToBytes(model);
 }
+
+/** What `inSteps` chooses, in code. */
+const steps = { likelihood: "bernoulli" } as const;
 
 /** The bound at its first and last step, as the plot is read out. */
 async function boundEnds(page: Page): Promise<[number, number]> {
@@ -62,6 +75,7 @@ describe("training on the sample", () => {
     const { page, errors, requests } = await site.open();
     const early = requests.filter((url) => /\.(wasm|gz)$/.test(url));
     expect(early).toEqual([]);
+    await inSteps(page);
     await page.click("#train-sample");
     expect(await statusIs(page, /^Trained/)).toMatch(/right for \d\d\.\d % of held-out points/);
     const [first, last] = await boundEnds(page);
@@ -73,7 +87,9 @@ describe("training on the sample", () => {
     const { name, bytes } = await savedModel(page);
     expect(name).toBe("sample.safetensors");
     const sample = readFileSync(join(site.folder, "sample.jsonl.gz"));
-    expect(Buffer.compare(bytes, await trainedInNode("sample.jsonl.gz", sample, 20))).toBe(0);
+    expect(
+      Buffer.compare(bytes, await trainedInNode("sample.jsonl.gz", sample, { ...steps, epochs: 20 })),
+    ).toBe(0);
 
     using model = await loadModel(modelFromBytes(bytes), { threads: 1 });
     for (const text of [
@@ -97,6 +113,7 @@ describe("training on the sample", () => {
 
   test("goes on after a pause to the same model, and can be stopped", async () => {
     const { page, errors } = await site.open();
+    await inSteps(page);
     await page.locator("summary").click();
     await page.fill("#epochs", "8");
     await page.click("#train-sample");
@@ -124,7 +141,9 @@ describe("training on the sample", () => {
     expect(Math.min(...shown)).toBeGreaterThan(Number.parseInt(stepAtPause ?? "", 10));
     const { bytes } = await savedModel(page);
     const sample = readFileSync(join(site.folder, "sample.jsonl.gz"));
-    expect(Buffer.compare(bytes, await trainedInNode("sample.jsonl.gz", sample, 8))).toBe(0);
+    expect(
+      Buffer.compare(bytes, await trainedInNode("sample.jsonl.gz", sample, { ...steps, epochs: 8 })),
+    ).toBe(0);
 
     await page.click("#train-sample");
     await statusIs(page, /^Training/);
@@ -141,6 +160,7 @@ describe("training on WebGPU", () => {
     const { page, errors } = await site.open();
     const data = smallTexts(60);
     await page.locator("summary").click();
+    await inSteps(page);
     await page.selectOption("#device", "webgpu");
     await page.fill("#epochs", "30");
     await page.fill("#factors", "4");
@@ -151,14 +171,38 @@ describe("training on WebGPU", () => {
     expect(last).toBeGreaterThan(first);
     const text = "a wolf that lives in the forest";
     const shown = await ask(page, text);
-    using model = await loadModel(modelFromBytes(await trainedInNode("zoo.jsonl", data, 30, 4)), {
-      threads: 1,
-    });
+    const bytes = await trainedInNode("zoo.jsonl", data, { ...steps, epochs: 30, factors: 4 });
+    using model = await loadModel(modelFromBytes(bytes), { threads: 1 });
     const [expected = []] = await model.predict([text], { topK: 6 });
     for (const { label, probability } of expected) {
       const chance = Number.parseFloat(shown.find((answer) => answer.label === label)?.chance ?? "");
       expect(Math.abs(chance - 100 * probability)).toBeLessThan(1);
     }
+    expect(errors).toEqual([]);
+  });
+});
+
+describe("a text that is corrected", () => {
+  test("is learned, changes the answer and the saved model", async () => {
+    const { page, errors } = await site.open();
+    await chooseFile(page, "zoo.jsonl", smallTexts(200));
+    expect(await statusIs(page, /^Trained/)).toMatch(/right for \d+\.\d % of held-out points/);
+    const text = "a horse that sleeps in the garden";
+    const before = await ask(page, text);
+    expect(before.some(({ label }) => label === "sleeper")).toBe(false);
+    const { bytes } = await savedModel(page);
+    await page.click("#learn");
+    expect(await page.textContent("#learned")).toContain("its right labels");
+    await page.fill("#right-labels", "animal, sleeper");
+    await page.click("#learn");
+    await page.waitForFunction(() => /^Learned/.test(document.getElementById("learned")?.textContent ?? ""));
+    expect(await page.textContent("#learned")).toMatch(
+      /^Learned\. animal: .+ before, .+ now, sleeper: 0\.00 % before, [\d.]+ % now\.$/,
+    );
+    await page.waitForFunction(() => document.getElementById("answers")?.textContent?.includes("sleeper"));
+    const next = modelFromBytes((await savedModel(page)).bytes);
+    expect(next.labelNames).toContain("sleeper");
+    expect(next.summary.points).toBe(modelFromBytes(bytes).summary.points + 1);
     expect(errors).toEqual([]);
   });
 });
@@ -217,7 +261,7 @@ describe("files of one's own", () => {
 
   test("a saved model is opened, a damaged one is refused and the old one stays", async () => {
     const { page } = await site.open();
-    const bytes = await trainedInNode("zoo.jsonl", smallTexts(60), 20);
+    const bytes = await trainedInNode("zoo.jsonl", smallTexts(60));
     await chooseFile(page, "zoo.safetensors", bytes);
     await page.waitForSelector("#answers li");
     expect(await page.textContent("#model")).toMatch(

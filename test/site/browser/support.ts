@@ -74,6 +74,13 @@ export async function statusIs(page: Page, pattern: RegExp): Promise<string> {
   return status as string;
 }
 
+/** The paper's model, which is learned in steps. */
+export async function inSteps(page: Page): Promise<void> {
+  await page.evaluate(() => {
+    (document.getElementById("likelihood") as HTMLSelectElement).value = "bernoulli";
+  });
+}
+
 /** Chooses a file as a visitor does. */
 export async function chooseFile(page: Page, name: string, content: string | Uint8Array): Promise<void> {
   await page.setInputFiles("#file", {
