@@ -6,6 +6,7 @@ import { coreBench } from "./core.ts";
 import { edgeBench } from "./edge.ts";
 import { gpuBench } from "./gpu.ts";
 import type { BenchOptions } from "./harness.ts";
+import { killsBench } from "./kills.ts";
 import { serveBench } from "./serve.ts";
 import { stepBench } from "./step.ts";
 import { attackBench } from "./trust/attack.ts";
@@ -20,6 +21,7 @@ const suites: Record<string, (options: BenchOptions) => Promise<void>> = {
   gpu: gpuBench,
   serve: serveBench,
   attack: attackBench,
+  kills: killsBench,
   year: yearBench,
 };
 

@@ -37,7 +37,6 @@ export class Learner {
   #model: ClosedModel;
   #documents: Documents;
   #journal: number | undefined;
-  #broken = false;
 
   private constructor(core: Core, form: LearningForm, model: ClosedModel, state: LearningState) {
     this.#core = core;
@@ -90,7 +89,6 @@ export class Learner {
 
   /** Learns and forgets. What is refused changes nothing. */
   async learn({ documents, forget = [] }: LearnRequest, work: WorkOptions = {}): Promise<Lessons> {
-    if (this.#broken) fail("a learner that failed in the middle of its work", "a new one");
     const { labels: known } = this.#model;
     const arrivals = documents && arrivalsFor(this.#model, documents);
     const coming = arrivals && documentsOf(arrivals, this.#form.rows(arrivals.features));
@@ -112,9 +110,7 @@ export class Learner {
         : { features: change.in.features, labels: change.in.labels },
       labelNames: arrivals?.labelNames,
     };
-    this.#broken = true;
     const model = await this.#form.learn(lesson, work);
-    this.#broken = false;
     const lessons = {
       learned: change.in.ids.length,
       corrected: change.corrected,

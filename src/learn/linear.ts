@@ -24,13 +24,18 @@ export function linearForm(core: Core, start: LinearModel, from: LearningState):
     throw new LearningError("found a state without a solution, expected one that was written with a model");
   const learning: Learning = { ...restored, learned: restored.learned };
   let model = start;
+  let broken = false;
   return {
     rows: (features) => linearRows(features, start, start.closed.columns),
     state: (now, documents) => linearState(now, learning, documents),
     identity: (now, documents) => stateIdentity({ ...captureState(planOf(now), learning.totals), documents }),
     async learn({ change, unseen, labelNames }, work) {
       const honest = await calibrateOn(core, model, unseen, work);
+      if (broken)
+        throw new LearningError("found a solution that failed in the middle of learning, expected a new one");
+      broken = true;
       await learnChange(learning.learned, { linear: true }, change, work);
+      broken = false;
       const learned = learnedModel(model, learning);
       const { latent } = model;
       model = {
