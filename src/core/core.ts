@@ -3,6 +3,7 @@
 import type { CommonKernels, PrecisionKernels } from "../generated/kernels.ts";
 import { Arena } from "./arena.ts";
 import { wholeNumber } from "./check.ts";
+import { OutOfMemoryError } from "./errors.ts";
 import { hardwareThreads, mayBlock, noThreadsReason, startWorker, type WorkerHandle } from "./threads.ts";
 
 /** Single or double. */
@@ -170,10 +171,19 @@ async function createPlain(
   const compiled =
     options.module ??
     (await WebAssembly.compile(decodeBase64((await (relaxed ? variants.relaxed : variants.plain)()).base64)));
-  const instance = await WebAssembly.instantiate(compiled, {});
+  const instance = await WebAssembly.instantiate(compiled, {}).catch(inWords);
   const exports = instance.exports as Exports;
   const { arena } = layOut(exports, exports.memory, 1, maximumMemory);
   return new Core({ exports, memory: exports.memory, arena, threads: 1, threadsReason, relaxed });
+}
+
+/** An engine that gets no memory says so in words of its own. */
+function inWords(error: unknown): never {
+  if (!(error instanceof RangeError)) throw error;
+  throw new OutOfMemoryError(
+    PAGE,
+    "found no memory for a core, expected some: lift the limit on virtual memory (ulimit -v), of which WebAssembly reserves 12 GB",
+  );
 }
 
 async function createThreaded(

@@ -392,6 +392,8 @@ export const trainOptions: OptionTable<TrainOptions, FullTrainOptions, DataSizes
   floor: {
     kind: "number",
     above: 0,
+    // A sigma begins at 1.
+    to: 0.5,
     default: 1e-6,
     meaning: "least value of every sigma",
     advice: "Raise it if the training reports a C that is not positive definite",

@@ -1,5 +1,6 @@
 // Training from the command line: where its model goes, what is so after Ctrl-C, what it says.
 
+import { spawn } from "node:child_process";
 import {
   existsSync,
   mkdirSync,
@@ -281,6 +282,28 @@ describe("a checkpoint", () => {
       expect(err).toContain(
         `there is no checkpoint ${path("model.checkpoint")}: starting from the beginning`,
       );
+    });
+  });
+});
+
+describe.skipIf(process.platform !== "linux" || "Deno" in globalThis)("a limit on memory", () => {
+  test("is met in one sentence", async () => {
+    await inFolder(async (path) => {
+      writeFileSync(path("data.txt"), xcText(data));
+      const command = [
+        process.execPath,
+        "dist/cli.js",
+        "train",
+        path("data.txt"),
+        "--out",
+        path("model"),
+        ...small,
+      ];
+      const child = spawn("bash", ["-c", 'ulimit -v 6000000; exec "$@"', "bash", ...command, "--quiet"]);
+      const limited = await outcome(child);
+      expect(limited.code).toBe(1);
+      expectSentence(limited);
+      expect(limited.err).toContain("found no memory for a core, expected some: lift the limit");
     });
   });
 });

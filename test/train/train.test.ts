@@ -396,6 +396,7 @@ describe("the options", () => {
     ["learningRate", { learningRate: Number.POSITIVE_INFINITY }, "found Infinity, expected a finite number"],
     ["klWeight", { klWeight: Number.NaN }, "found NaN, expected a finite number"],
     ["floor", { floor: 0 }, "found 0, expected a number above 0"],
+    ["floor", { floor: 1 }, "found 1, expected a number above 0 and at most 0.5"],
     ["quadrature", { quadrature: 0 }, "found 0, expected closed or a whole number from 1 to 256"],
     ["precision", { precision: "f16" }, "found f16, expected f32 or f64"],
     ["seed", { seed: -1 }, "found -1, expected a whole number from 0"],
