@@ -83,7 +83,7 @@ export interface WordShare {
 export interface Answer {
   label: string;
   probability: number;
-  /** The probability one standard deviation of the utility below and above its mean. */
+  /** The probability one standard deviation lower and higher; the same twice where there is none. */
   low: number;
   high: number;
   words: readonly WordShare[];

@@ -95,6 +95,18 @@ async function probabilities(model: LoadedModel, text: string): Promise<Map<stri
 const weightiest = (shares: readonly WordShare[]): WordShare[] =>
   shares.filter(({ share }) => share > 0 && share >= (shares[0] as WordShare).share / 5);
 
+/** What the model does not know, where it says so: one standard deviation less and more. */
+function bandOf(
+  model: TrainedModel,
+  { probability, score, sd }: { probability: number; score: number; sd: number | undefined },
+): Pick<Answer, "low" | "high"> {
+  if (sd !== undefined && isClosed(model))
+    return { low: Math.max(0, probability - sd), high: Math.min(1, probability + sd) };
+  if (sd !== undefined && model.calibrator === undefined)
+    return { low: sigmoid(score - sd), high: sigmoid(score + sd) };
+  return { low: probability, high: probability };
+}
+
 async function predict(number: number, text: string): Promise<void> {
   if (!loaded) return;
   const { model, reader } = loaded;
@@ -103,8 +115,7 @@ async function predict(number: number, text: string): Promise<void> {
   const answerOf = ({ label, probability, score = 0, sd, reasons = [] }: Prediction): Answer => ({
     label: model.model.labelNames ? label : `label ${label}`,
     probability,
-    low: sd === undefined ? probability : sigmoid(score - sd),
-    high: sd === undefined ? probability : sigmoid(score + sd),
+    ...bandOf(model.model, { probability, score, sd }),
     words: weightiest(reasons),
   });
   const answers = labels.map(answerOf);
