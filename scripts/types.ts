@@ -2,7 +2,7 @@
 
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 
 const FOLDER = "dist/types";
 
@@ -10,6 +10,18 @@ const FOLDER = "dist/types";
 const WASM = `// A compiled module: mlgpf/edge.wasm for load() of mlgpf/edge, mlgpf/core.wasm for createCore() of mlgpf/core.
 declare const module: WebAssembly.Module;
 export default module;
+`;
+
+/** Names of the runtimes that TypeScript knows only with its library "dom"; where it knows them these add nothing. */
+const GLOBALS = `interface GPUDevice {}
+interface SymbolConstructor {
+  readonly dispose: unique symbol;
+}
+declare namespace WebAssembly {
+  interface Instance {}
+  interface Memory {}
+  interface Module {}
+}
 `;
 
 /** Files of src/ whose declarations are entries of the package, as package.json's exports name them. */
@@ -54,6 +66,13 @@ export function buildTypes(): void {
   if (status !== 0) process.exit(1);
   writeFileSync(join(FOLDER, "wasm.d.ts"), WASM);
   const kept = new Set<string>();
-  for (const entry of declarationEntries()) reach(entry, kept);
+  const globals = join(FOLDER, "globals.d.ts");
+  writeFileSync(globals, GLOBALS);
+  kept.add(globals);
+  for (const entry of declarationEntries()) {
+    reach(entry, kept);
+    const path = `${relative(dirname(entry), FOLDER) || "."}/globals.d.ts`;
+    writeFileSync(entry, `/// <reference path="${path}" />\n${readFileSync(entry, "utf8")}`);
+  }
   prune(FOLDER, kept);
 }

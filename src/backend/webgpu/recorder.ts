@@ -52,7 +52,7 @@ export class Recorder {
   readonly #readers: Storage[] = [];
   readonly #words = new Uint32Array(SLOT / 4);
   readonly #reals: Float32Array = new Float32Array(this.#words.buffer);
-  readonly #onError: (event: GPUUncapturedErrorEvent) => void;
+  readonly #onError: (event: Event) => void;
   #encoder: GPUCommandEncoder | undefined;
   #pass: GPUComputePassEncoder | undefined;
   #commands = 0;
@@ -68,7 +68,8 @@ export class Recorder {
     });
     this.#parameters = this.#memory.createSpecial(SLOT * SLOTS, "parameters of shaders", "parameters");
     this.#nothing = this.#memory.createSpecial(ALIGNMENT, "an empty operand", "storage");
-    this.#onError = ({ error }) => {
+    this.#onError = (event) => {
+      const { error } = event as GPUUncapturedErrorEvent;
       this.#error ??= new Error(`GPU: found ${error.message}`);
     };
     device.addEventListener("uncapturederror", this.#onError);
