@@ -1,7 +1,15 @@
 // One page of Markdown for an entry of the package.
 
 import { basename } from "node:path";
-import { commentOf, type Declaration, fileOf, type Member, type Source, topComment } from "./source.ts";
+import {
+  commentOf,
+  type Declaration,
+  fileOf,
+  type Member,
+  type Source,
+  tagsOf,
+  topComment,
+} from "./source.ts";
 import { callableOf, TypeWriter } from "./types.ts";
 
 export interface Entry {
@@ -156,6 +164,7 @@ export class Page {
       parts.push(code(this.#signature(each, types)));
       const comment = commentOf(each);
       if (comment !== "") parts.push(`${comment}\n`);
+      parts.push(...tagsOf(each));
       if (each.kind === "interface" || each.kind === "class") parts.push(...this.#members(each, types));
     }
     return parts;

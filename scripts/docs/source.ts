@@ -34,8 +34,17 @@ export interface Callable {
   typeParams?: TypeParameter[];
 }
 
+/** What stands behind an @ in a comment. */
+interface Tag {
+  kind: string;
+  name?: string;
+  doc?: string;
+  value?: string;
+  tsType?: { repr: string };
+}
+
 interface Comment {
-  jsDoc?: { doc?: string; tags?: { value?: string }[] };
+  jsDoc?: { doc?: string; tags?: Tag[] };
   location: { filename: string; line: number; byteIndex: number };
 }
 
@@ -141,6 +150,19 @@ export const fileOf = ({ location }: Comment): string => pathOf(location.filenam
 export function commentOf({ jsDoc }: Comment): string {
   const standard = jsDoc?.tags?.map(({ value }) => /^@default (.*)/.exec(value ?? "")?.[1]).find(Boolean);
   return [jsDoc?.doc?.trim(), standard && `Default: ${standard}.`].filter(Boolean).join(" ");
+}
+
+/** What a comment says of parameters and errors, and its examples. */
+export function tagsOf({ jsDoc }: Comment): string[] {
+  const tags = (kind: string): Tag[] => jsDoc?.tags?.filter((tag) => tag.kind === kind) ?? [];
+  const lines = [
+    ...tags("param").map(({ name, doc }) => `- \`${name}\`: ${doc}`),
+    ...tags("throws").map(({ tsType, doc }) => `- throws \`${tsType?.repr}\`: ${doc}`),
+  ];
+  return [
+    ...(lines.length > 0 ? [`${lines.join("\n")}\n`] : []),
+    ...tags("example").map(({ doc }) => `${doc}\n`),
+  ];
 }
 
 /** The comment at the top of a file. */

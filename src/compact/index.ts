@@ -13,7 +13,17 @@ import { Parcel } from "./parcel.ts";
 
 export type { CompactOptions, NumberType, VarianceForm } from "./options.ts";
 
-/** The bytes of a compact model, ready for load() of mlgpf/edge or for a file. */
+/**
+ * The bytes of a compact model, ready for load() of mlgpf/edge or for a file.
+ *
+ * @param model Any trained model.
+ * @param given How large it may be, and in which numbers.
+ * @throws {ArgumentError} An option that cannot be, with its name.
+ * @example
+ * ```ts
+ * await writeFile("tagger.bin", await compactModel(model));
+ * ```
+ */
 export async function compactModel(
   model: TrainedModel,
   given: CompactOptions = {},

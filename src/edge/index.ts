@@ -23,7 +23,18 @@ export interface LoadOptions {
   name?: string;
 }
 
-/** Gets a compact model (made by `mlgpf compact`) ready to predict. */
+/**
+ * Gets a compact model (made by `mlgpf compact`) ready to predict.
+ *
+ * @param source Its bytes, a Blob, a Response or a stream, or what gives one of these.
+ * @param options The WASM that makes it faster, and a signal that stops the loading.
+ * @throws {FormatError} What is no compact model, or a damaged one.
+ * @example
+ * ```ts
+ * const tagger = await load(fetch("tagger.bin"));
+ * const labels = tagger.predict("a small yellow bird", { topK: 3 });
+ * ```
+ */
 export async function load(source: ModelSource, { wasm, signal, name }: LoadOptions = {}): Promise<Tagger> {
   const model = readCompact(await readSource(source, signal, name), name);
   return new Tagger(model, new Scorer(model, wasm));

@@ -57,6 +57,15 @@ async function openPath(place: string | URL, options: ReadOptions): Promise<Open
 /**
  * Reads a whole data set from a path, an address, bytes, or rows such as `{ text: "...", labels: ["..."] }`. Refuses
  * a broken file with a `DataError`, or skips and counts broken rows when `lenient`.
+ *
+ * @param source Where the rows are; text or bytes are told apart by what they hold.
+ * @param options The format, the columns or keys of texts and labels, and what to do with broken rows.
+ * @throws {DataError} A broken row, with file and line.
+ * @throws {FileError} A file that cannot be read.
+ * @example
+ * ```ts
+ * const { dataset, notes } = await readDataset("docs.csv", { text: "abstract", labels: "subjects" });
+ * ```
  */
 export async function readDataset(source: ReadSource, options: ReadOptions = {}): Promise<ReadResult> {
   const opened = await open(source, options);

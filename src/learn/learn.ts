@@ -14,6 +14,17 @@ export interface Learned extends Lessons {
 /**
  * Learns documents: new ones, and by their ids new versions of known ones, with labels that may be new. The scores are those
  * of a training on all documents at once with the same vocabulary. What was given is not changed.
+ *
+ * @param model A model in closed form that was trained with `onState`.
+ * @param state What `onState` was given, or the last learning gave.
+ * @param documents New documents, read with the model's vocabulary.
+ * @param options Threads, progress, and a signal that stops it.
+ * @throws {LearningError} A state of another model, documents without labels: nothing has changed then.
+ * @example
+ * ```ts
+ * const { dataset } = await readDataset("new.jsonl", { vectoriser: TfidfVectoriser.fromJSON(model.vectoriser) });
+ * ({ model, state } = await learn(model, state, dataset));
+ * ```
  */
 export async function learn(
   model: TrainedModel,
@@ -24,7 +35,15 @@ export async function learn(
   return await learnOnce(model, state, { documents }, options);
 }
 
-/** Forgets documents that were learned or trained on, by their ids: the scores are those without them. */
+/**
+ * Forgets documents that were learned or trained on, by their ids: the scores are those without them.
+ *
+ * @param model A model in closed form that was trained with `onState`.
+ * @param state What `onState` was given, or the last learning gave.
+ * @param ids Those of the documents.
+ * @param options Threads, progress, and a signal that stops it.
+ * @throws {LearningError} An id that was never learned, a state of another model: nothing has changed then.
+ */
 export async function forget(
   model: TrainedModel,
   state: LearningState,

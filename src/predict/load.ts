@@ -61,7 +61,20 @@ export async function modelFrom(source: ModelFile): Promise<TrainedModel> {
   return modelFromBytes(bytes, file);
 }
 
-/** Gets a model (just trained, or its file) ready to predict. Dispose of it when done. */
+/**
+ * Gets a model (just trained, or its file) ready to predict. Dispose of it when done.
+ *
+ * @param source The model, a path, an address, a Blob, a Response or bytes.
+ * @param options Threads, and the device that computes.
+ * @throws {FormatError} A file that is no model, or a damaged one.
+ * @throws {FileError} A file that cannot be read.
+ * @example
+ * ```ts
+ * const model = await loadModel("tagger.safetensors");
+ * for (const { label, probability } of await model.predict("a small yellow bird")) console.log(label, probability);
+ * model.dispose();
+ * ```
+ */
 export async function loadModel(source: ModelFile, options: LoadOptions = {}): Promise<LoadedModel> {
   const model = await modelFrom(source);
   const core = await createCore(options);

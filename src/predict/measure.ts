@@ -7,6 +7,15 @@ import { type LoadedModel, loadModel, type ModelFile } from "./load.ts";
 /**
  * Measures a model (loaded or not) on data with known labels: P@k, nDCG@k and what the options ask for. Data that are
  * not read yet (a path, rows) are read as the model needs them.
+ *
+ * @param model The model, loaded or not.
+ * @param data Rows with their labels, none of them from the training.
+ * @param options What to measure beside the rankings: `calibration`, a `threshold`, labels by frequency.
+ * @throws {DataError} Rows that cannot be read, with file and line.
+ * @example
+ * ```ts
+ * const { ranking, calibration } = await evaluate("tagger.safetensors", "test.jsonl", { calibration: true });
+ * ```
  */
 export async function evaluate(
   model: LoadedModel | ModelFile,

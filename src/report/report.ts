@@ -18,6 +18,15 @@ export interface ReportOptions {
 /**
  * The report of a model as one HTML text: how good its rankings are on data with known labels, how honest its
  * probabilities, where to cut, which labels are done best and worst. What makes it is loaded only here.
+ *
+ * @param model The model, loaded or not.
+ * @param data Rows with their labels, none of them from the training.
+ * @param options Its title, and who is told how far it is.
+ * @throws {DataError} Rows that cannot be read, with file and line.
+ * @example
+ * ```ts
+ * await writeFile("report.html", await report("tagger.safetensors", "test.jsonl"));
+ * ```
  */
 export async function report(
   model: LoadedModel | ModelFile,

@@ -17,6 +17,11 @@ export interface RecalibrateOptions extends CoreOptions, WorkOptions {}
 /**
  * The model with probabilities and thresholds that fit these data, which should be none of its training's. Points without
  * labels say nothing and are left out, and so are labels that the model does not know.
+ *
+ * @param model Any trained model.
+ * @param dataset Labelled data, read with the model's vocabulary.
+ * @param options Threads, progress, and a signal that stops it.
+ * @throws {ArgumentError} Too few points with labels.
  */
 export async function recalibrate(
   model: TrainedModel,

@@ -65,6 +65,16 @@ export async function train(
 /**
  * Trains a model on a data set, or on a file or rows that are read first: `train("docs.jsonl")`,
  * `train([{ text: "...", labels: ["..."] }])`. Points without labels say nothing and are left out.
+ *
+ * @param input What to learn from.
+ * @param options What decides the model (`TrainOptions`) and how the training runs (`RunOptions`).
+ * @throws {DataError} Rows that cannot be read, with file and line.
+ * @throws {ArgumentError} An option that cannot be, with its name.
+ * @throws {unknown} The reason of `signal`, when it stops the training.
+ * @example
+ * ```ts
+ * const model = await train("docs.jsonl", { seed: 1, onProgress: (progress) => console.log(progress.stage) });
+ * ```
  */
 export async function train(input: DatasetInput, options?: TrainOptions & RunOptions): Promise<TrainedModel>;
 /** Trains a model. */
