@@ -6,6 +6,9 @@
 //
 // where C in the second line is the new one, and m0, mu0 are m and mu from before. It is what solving for all points
 // at once gives. Everything but W and its residuals is in the precision C was made in.
+//
+// C itself, (M+D)^2 numbers, is what takes longest to change. It may stay behind by some directions, which every use of it
+// takes into account, C = base - sum sign F'F with F = inverse(L) V', and catches up when there are many of them.
 
 import { type Csr, csr, sparseTimes } from "../core/csr.ts";
 import { addDiagonal, blend, convert, fill, gemm, scale, syrk, transpose } from "../core/dense.ts";
@@ -20,29 +23,66 @@ import type { RidgeSolution } from "./ridge.ts";
 import type { FeatureWalk } from "./sparse.ts";
 import type { FeatureBlock, Totals } from "./totals.ts";
 
+/** C catches up when it is behind by more directions than this part of its own. */
+const PENDING_SHARE = 8;
+
+/** Directions F [n, M+D] that C is behind by. */
+export interface PendingPoints {
+  readonly factor: Matrix;
+  readonly sign: Sign;
+}
+
+/** What C is behind by at the start, and by how many directions it may be. */
+export interface PendingOptions {
+  readonly pending?: readonly PendingPoints[];
+  readonly mostPending?: number;
+}
+
 /**
  * A solution that goes on learning. It takes the matrices over from the one it is made from (or from a file); the totals,
  * with A and B where they are kept, learn with it and stay yours to free.
  */
 export class LearnedRidge implements RidgeSolution {
   readonly totals: Totals;
-  /** C [M+D, M+D], both triangles, in the precision it was solved in. */
-  readonly exactInverse: Matrix;
+  /** C, but for what is pending. */
+  readonly base: Matrix;
+  #pending: PendingPoints[];
+  readonly #mostPending: number;
   #weights: Matrix;
   #mean: Matrix;
 
-  constructor(totals: Totals, { weights, mean, inverse, exactInverse }: Omit<RidgeSolution, "free">) {
+  constructor(
+    totals: Totals,
+    { weights, mean, inverse, exactInverse }: Omit<RidgeSolution, "free">,
+    { pending = [], mostPending }: PendingOptions = {},
+  ) {
     if (exactInverse === undefined)
       throw new ArgumentError(
         "solution",
         "found one without its exact inverse, expected one solved with keepExact",
       );
     this.totals = totals;
-    this.exactInverse = exactInverse;
+    this.base = exactInverse;
+    this.#pending = [...pending];
+    this.#mostPending = mostPending ?? exactInverse.rows / PENDING_SHARE;
     this.#weights = weights;
     this.#mean = mean;
     // A rounded C would not learn.
     if (inverse !== exactInverse) inverse?.free();
+  }
+
+  /** C [M+D, M+D], both triangles, in the precision it was solved in; nothing is pending any more. */
+  get exactInverse(): Matrix {
+    for (const { factor, sign } of this.#pending.splice(0)) {
+      syrk(factor, this.base, { transpose: true, alpha: -sign, beta: 1 });
+      factor.free();
+    }
+    return this.base;
+  }
+
+  /** What C is behind by. */
+  get pending(): readonly PendingPoints[] {
+    return this.#pending;
   }
 
   get weights(): Matrix {
@@ -55,7 +95,7 @@ export class LearnedRidge implements RidgeSolution {
 
   /** For variances and left-out scores, where it has the precision of the weights. */
   get inverse(): Matrix | undefined {
-    return this.exactInverse.precision === this.#weights.precision ? this.exactInverse : undefined;
+    return this.base.precision === this.#weights.precision ? this.exactInverse : undefined;
   }
 
   /** Makes room for new labels behind those there are; until a point has one its weights are zero. */
@@ -87,7 +127,7 @@ export class LearnedRidge implements RidgeSolution {
     try {
       const { gain, factor } = this.#gain(block, sign, scope);
       const residuals = this.#residuals(block, labels, scope);
-      syrk(factor, this.exactInverse, { transpose: true, alpha: -sign, beta: 1 });
+      this.#put(factor, sign);
       // The gain stands in the precision of C and is used in that of W.
       solveTriangular(gain, factor, { transpose: true });
       const rounded = convert(factor, scope.keep(this.#like(factor.rows, factor.columns)));
@@ -98,13 +138,26 @@ export class LearnedRidge implements RidgeSolution {
     }
   }
 
+  /** C is behind by these directions too, or catches up. */
+  #put(factor: Matrix, sign: Sign): void {
+    const copy = scale(1, factor, matrix(factor.core, factor.rows, factor.columns, factor.precision));
+    this.#pending.push({ factor: copy, sign });
+    const rows = this.#pending.reduce((sum, { factor: { rows } }) => sum + rows, 0);
+    if (rows > this.#mostPending) void this.exactInverse;
+  }
+
   /** The factor L of G in `gain` [n,n], and inverse(L) V' in `factor` [n, M+D]. */
   #gain(block: FeatureBlock, sign: Sign, scope: Scope): { gain: Matrix; factor: Matrix } {
-    const { core, precision, rows: features } = this.exactInverse;
+    const { core, precision, rows: features } = this.base;
     const count = block.to - block.from;
     const make = (m: number, n: number): Matrix => scope.keep(matrix(core, m, n, precision));
     const own = this.#inWorkingPrecision(block, scope);
-    const transposed = multiply(own, this.exactInverse, make(count, features)); // V'
+    const transposed = multiply(own, this.base, make(count, features)); // V'
+    for (const { factor, sign: past } of this.#pending) {
+      const columns = transpose(factor, make(features, factor.rows));
+      const shares = multiply(own, columns, make(count, factor.rows));
+      gemm(shares, factor, transposed, { alpha: -past, beta: 1 });
+    }
     const v = transpose(transposed, make(features, count));
     const gain = scale(sign, multiply(own, v, make(count, count)), make(count, count));
     addDiagonal(gain, fill(make(1, count), 1));
@@ -121,7 +174,7 @@ export class LearnedRidge implements RidgeSolution {
 
   /** The features of a block in the precision of C. */
   #inWorkingPrecision({ from, to, phi, points }: FeatureBlock, scope: Scope): FeatureBlock & { x?: Csr } {
-    const { core, precision } = this.exactInverse;
+    const { core, precision } = this.base;
     const own = phi && convert(phi, scope.keep(matrix(core, phi.rows, phi.columns, precision)));
     return {
       from: 0,
@@ -150,7 +203,7 @@ export class LearnedRidge implements RidgeSolution {
   /** The totals take the block up, and W what their change means: - (C m)(mu - mu0)' - C (m - m0) mu0'. */
   #moveMean(block: FeatureBlock, labels: Pattern, sign: Sign, scope: Scope): void {
     const { totals } = this;
-    const { core, precision, rows: features } = this.exactInverse;
+    const { core, precision, rows: features } = this.base;
     const before = totals.mean();
     const sumsBefore = scale(1, totals.sums, scope.keep(matrix(core, 1, features, "f64")));
     totals.add(block, labels, sign);
@@ -158,7 +211,11 @@ export class LearnedRidge implements RidgeSolution {
     const change = blend(1, totals.sums, -1, sumsBefore, sumsBefore);
     const subtract = (sums: Matrix, means: Float64Array): void => {
       const right = convert(sums, scope.keep(matrix(core, 1, features, precision))).reshape(features, 1);
-      const direction = gemm(this.exactInverse, right, scope.keep(matrix(core, features, 1, precision)));
+      const direction = gemm(this.base, right, scope.keep(matrix(core, features, 1, precision)));
+      for (const { factor, sign: past } of this.#pending) {
+        const shares = gemm(factor, right, scope.keep(matrix(core, factor.rows, 1, precision)));
+        gemm(factor, shares, direction, { transposeA: true, alpha: -past, beta: 1 });
+      }
       const rounded = convert(direction, scope.keep(this.#like(features, 1)));
       const row = scope.keep(this.#like(1, means.length)).set(means);
       gemm(rounded, row, this.#weights, { alpha: -1, beta: 1 });
@@ -187,7 +244,8 @@ export class LearnedRidge implements RidgeSolution {
   free(): void {
     this.#weights.free();
     this.#mean.free();
-    this.exactInverse.free();
+    this.base.free();
+    for (const { factor } of this.#pending) factor.free();
   }
 }
 

@@ -51,6 +51,11 @@ export interface StateSolution {
   readonly choice: RidgeChoice;
   readonly weights: RealArray; // [P,K]
   readonly inverse: RealArray; // [P (P + 1) / 2]
+  /** What C is behind by: C = inverse - sum of sign f f' (learn.ts). */
+  readonly pending?: {
+    readonly factors: RealArray; // [n,P]
+    readonly signs: Int32Array; // [n]
+  };
 }
 
 /** A state as plain data. P = M + D; labels are numbered as in the model. */
@@ -112,6 +117,11 @@ export function stateChunks(state: LearningState): Uint8Array[] {
     metadata.choice = JSON.stringify(solution.choice);
     tensors.set("solution.weights", real(solution.weights, [features, labels]));
     tensors.set("solution.inverse", real(solution.inverse, [packedLength(features)]));
+    const { pending } = solution;
+    if (pending) {
+      tensors.set("solution.pending", real(pending.factors, [pending.signs.length, features]));
+      tensors.set("solution.pendingSigns", whole(pending.signs));
+    }
   }
   if (documents) {
     const ids = new TextEncoder().encode(JSON.stringify(documents.ids));
@@ -252,7 +262,15 @@ class StateReader {
       choice: { ...choice, noise: choice.noise },
       weights: this.#reals("solution.weights", [features, labels]),
       inverse: this.#reals("solution.inverse", [packedLength(features)]),
+      ...(this.#tensors.has("solution.pending") && { pending: this.#pending(features) }),
     };
+  }
+
+  #pending(features: number): NonNullable<StateSolution["pending"]> {
+    const signs = this.#wholes("solution.pendingSigns");
+    if (signs.some((sign) => sign !== 1 && sign !== -1))
+      this.#refuse("a sign that is none in solution.pendingSigns", "1 or -1");
+    return { factors: this.#reals("solution.pending", [signs.length, features]), signs };
   }
 
   #totals(labels: number, features: number): StateTotals {

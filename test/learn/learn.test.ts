@@ -2,6 +2,7 @@
 // labels come in, and what does not belong together is refused and changes nothing.
 
 import { describe, expect, test } from "vitest";
+import { stateFromBytes, stateToBytes } from "../../src/closed/state.ts";
 import type { Dataset } from "../../src/data/dataset.ts";
 import { forget, learn } from "../../src/learn/learn.ts";
 import { modelFromBytes, modelToBytes } from "../../src/model/file.ts";
@@ -100,6 +101,30 @@ for (const { form, data, start, options } of forms) {
     });
   });
 }
+
+test("a linear model learns a few documents without changing all of C, and goes on from the file of its state", async () => {
+  const { data, start, options } = forms[1];
+  const probe = namedData({ points: 30, features: 40, labels: 8 }, 11).features;
+  let now = await taught(rowsFrom(data, range(0, start)), options);
+  const inverse = now.state.solution?.inverse;
+  for (const [from, to] of [
+    [start, start + 2],
+    [start + 2, start + 4],
+    [start + 4, start + 9],
+  ] as const) {
+    const state = stateFromBytes(stateToBytes(now.state));
+    expect(state).toEqual(now.state);
+    now = await learn(modelFromBytes(modelToBytes(now.model)), state, rowsFrom(data, range(from, to)), {
+      threads: 1,
+    });
+    const behind = now.state.solution?.pending?.signs.length ?? 0;
+    expect(behind).toBe(to - start <= 5 ? to - start : 0);
+    const same = difference([[...(now.state.solution?.inverse ?? [])]], [[...(inverse ?? [])]]) === 0;
+    expect(same).toBe(behind > 0);
+    const expected = expectedScores(now.model, rowsFrom(data, range(0, to)), probe);
+    expect(difference(await scoresOf(now.model, probe), expected)).toBeLessThan(TOLERANCE);
+  }
+});
 
 function countsOf({ labels: { labels, labelIndex } }: Dataset): number[] {
   const counts = new Array<number>(labels).fill(0);
