@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Training on a Slurm cluster: a plan, the parts as a job array, and the merger when all parts are there.
+#   examples/slurm/train.sh train.txt model.safetensors 8
+# The folder of the model must be one that all nodes see. MLGPF is the command, where it is not on the PATH.
+set -euo pipefail
+
+data=$(realpath "$1") model=$(realpath -m "$2") parts=$3
+here=$(dirname "$(realpath "$0")")
+export MLGPF=${MLGPF:-mlgpf}
+
+plan=$(sbatch --parsable --export=ALL "$here/plan.sbatch" "$data" "$model")
+array=$(sbatch --parsable --export=ALL --dependency="afterok:$plan" --array="1-$parts" "$here/part.sbatch" "$data" "$model")
+merge=$(sbatch --parsable --export=ALL --dependency="afterok:$array" "$here/merge.sbatch" "$model" "$parts")
+echo "plan $plan, parts $array, merger $merge: $model will be written"
