@@ -5,6 +5,8 @@ export interface BenchOptions {
   rounds: number;
   /** Only the cases whose name holds this. */
   only?: string;
+  /** How long each long run goes on. */
+  minutes?: number;
 }
 
 export interface Contender {

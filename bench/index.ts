@@ -1,4 +1,4 @@
-// npm run bench -- SUITE [--json] [--rounds N] [--only WORD]: measures, never asserts.
+// npm run bench -- SUITE [--json] [--rounds N] [--only WORD] [--minutes N]: measures, never asserts.
 
 import { accuracy } from "./accuracy.ts";
 import { closedBench } from "./closed.ts";
@@ -10,6 +10,7 @@ import { killsBench } from "./kills.ts";
 import { serveBench } from "./serve.ts";
 import { stepBench } from "./step.ts";
 import { attackBench } from "./trust/attack.ts";
+import { trustBench } from "./trust/long.ts";
 import { yearBench } from "./year.ts";
 
 const suites: Record<string, (options: BenchOptions) => Promise<void>> = {
@@ -21,6 +22,7 @@ const suites: Record<string, (options: BenchOptions) => Promise<void>> = {
   gpu: gpuBench,
   serve: serveBench,
   attack: attackBench,
+  trust: trustBench,
   kills: killsBench,
   year: yearBench,
 };
@@ -34,7 +36,9 @@ if (suite === undefined) {
   process.exit(2);
 }
 const only = value("--only");
+const minutes = value("--minutes");
 await suite({
+  ...(minutes === undefined ? {} : { minutes: Number(minutes) }),
   json: args.includes("--json"),
   rounds: Number(value("--rounds") ?? 11),
   ...(only === undefined ? {} : { only }),

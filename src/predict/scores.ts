@@ -101,7 +101,7 @@ export class ScoreSource {
     const unknown = this.#known.unknown(transformedRows(features, transform, first, rows));
     return (row, label) => {
       const mean = labelMean[label] as number;
-      return Math.sqrt(mean * (1 - mean) * (unknown[row] as number));
+      return Math.sqrt(Math.max(0, mean * (1 - mean) * (unknown[row] as number)));
     };
   }
 

@@ -12,10 +12,17 @@ import type { TrainedModel } from "../../src/model/model.ts";
 import { kernelNames } from "../../src/model/names.ts";
 import { predictRows } from "../../src/predict/load.ts";
 import { openPredictor } from "../../src/predict/open.ts";
-import { modelSizes, randomClosed, randomModel } from "../support/models.ts";
+import { type ClosedModelForm, closedModel } from "../edge/support.ts";
+import { modelSizes, randomModel } from "../support/models.ts";
 import { generator } from "../support/numbers.ts";
 
-const both = { form: "exact", latent: { kernel: "matern32", groups: "perFactor" } } as const;
+/** Gaussian models of the same sizes whose rows are not scaled. */
+const closed = (form: Pick<ClosedModelForm, "form" | "kernel" | "stack">): TrainedModel => {
+  const { features, labels } = modelSizes;
+  const model = closedModel({ ...form, features, labels, factors: 3, inducing: 5, points: 6 });
+  return { ...model, transform: { normalise: false } };
+};
+
 const models: Record<string, TrainedModel> = {
   ...Object.fromEntries(
     kernelNames.flatMap((kernel) =>
@@ -31,10 +38,10 @@ const models: Record<string, TrainedModel> = {
     mean: "features",
     precision: "f32",
   }),
-  "exact se": randomClosed({ form: "exact" }),
-  "exact linear+matern52": randomClosed({ form: "exact", kernel: "linear+matern52", stack: false }),
-  linear: randomClosed({ form: "linear" }),
-  both: randomClosed(both),
+  "exact se": closed({ form: "exact", stack: 2 }),
+  "exact linear+matern52": closed({ form: "exact", kernel: "linear+matern52" }),
+  linear: closed({ form: "linear", stack: 2 }),
+  both: closed({ form: "both", kernel: "matern32", stack: 2 }),
 };
 
 /** The file with each tensor of numbers multiplied by a power of ten of its own; the largest ones stay finite. */
@@ -102,7 +109,7 @@ describe("no NaN for a finite input", () => {
         predictor.free();
       }
       core.dispose();
-      for (const count of Object.values(outcomes)) expect(count).toBeGreaterThan(2);
+      for (const count of Object.values(outcomes)) expect(count).toBeGreaterThan(1);
     });
   }
 

@@ -1,7 +1,6 @@
 // Models with made-up parameters, to predict with.
 
-import type { ClosedModel, LatentModel } from "../../src/model/model.ts";
-import { someCalibrator } from "../calibrate/calibrators.ts";
+import type { LatentModel } from "../../src/model/model.ts";
 import { randomNumbers } from "./numbers.ts";
 
 export interface ModelForm {
@@ -9,13 +8,6 @@ export interface ModelForm {
   groups: "shared" | "perFactor";
   mean?: LatentModel["mean"];
   precision?: "f32" | "f64";
-}
-
-export interface ClosedForm {
-  form: ClosedModel["closed"]["form"];
-  kernel?: LatentModel["kernel"];
-  stack?: boolean;
-  latent?: ModelForm;
 }
 
 export const modelSizes = { features: 8, labels: 7, factors: 3, inducing: 5 } as const;
@@ -57,50 +49,5 @@ export function randomModel(
       divergence: 2,
       raisedFactorisations: 0,
     },
-  };
-}
-
-/** A closed model with a calibrator; with `latent` it has latent functions beside it. */
-export function randomClosed(
-  { form, kernel = "se", stack = true, latent }: ClosedForm,
-  seed = 1,
-): ClosedModel {
-  const { features: d, labels: k } = modelSizes;
-  const [points, rank] = [6, 2];
-  const numbers = (count: number, of: number): Float32Array =>
-    Float32Array.from(randomNumbers(count, seed + of));
-  const frame = randomModel({ kernel: "linear", groups: "shared", precision: "f32" });
-  const { features, labels, transform, labelCounts, summary } = frame;
-  const closed: ClosedModel["closed"] =
-    form === "linear"
-      ? { form, noise: 0.5, columns: Int32Array.of(0, 2, 3, 7), weights: numbers(4 * k, 1) }
-      : {
-          form,
-          kernel,
-          hyper: [1, 1, 0.7],
-          noise: 0.2,
-          rows: {
-            rows: points,
-            columns: d,
-            rowStart: Int32Array.from({ length: points + 1 }, (_, i) => 2 * i),
-            columnIndex: Int32Array.from({ length: 2 * points }, (_, e) =>
-              e % 2 === 0 ? e % 4 : 4 + (e % 3),
-            ),
-            values: numbers(2 * points, 2),
-          },
-          dual: numbers(points * k, 3),
-        };
-  const calibrator = someCalibrator(k, seed);
-  const scores = ["gaussian", ...(stack ? ["stack"] : []), ...(latent ? ["utility"] : [])];
-  const known = (score: number): number => Math.min(score, scores.length - 1);
-  const terms = calibrator.curves.terms.map((each) => ({ ...each, score: known(each.score) }));
-  return {
-    likelihood: latent ? "both" : "gaussian",
-    ...{ features, labels, transform, labelCounts, summary },
-    closed,
-    labelMean: numbers(k, 4),
-    ...(stack ? { stack: { rank, vectors: numbers(k * rank, 5), weights: numbers(rank * k, 6) } } : {}),
-    ...(latent ? { latent: randomModel({ ...latent, precision: "f32" }, seed) } : {}),
-    calibrator: { ...calibrator, scores, curves: { ...calibrator.curves, terms } },
   };
 }

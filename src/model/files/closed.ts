@@ -7,6 +7,9 @@ import { kernelNames } from "../names.ts";
 import { closedReach, TOO_LARGE } from "../reach.ts";
 import { type FilePart, type FileParts, realTensor, wholeTensor } from "./parts.ts";
 
+/** What sums that were added to and taken from may be off by. */
+const ROUNDING = 1e-3;
+
 type ClosedNumbers = Pick<ClosedModel, "closed" | "labelMean" | "stack">;
 
 export function closedToPart({ closed, labelMean, stack, labels: k }: ClosedModel): FilePart {
@@ -34,14 +37,19 @@ export function closedFromParts(parts: FileParts, { features, labels: k }: Model
   const form = parts.name("form", ["exact", "linear"]);
   const closed = form === "exact" ? exactPart(parts, features, k) : linearPart(parts, features, k);
   const stack = parts.tensors.has("stack.vectors") ? stackPart(parts, k) : undefined;
-  const model = { closed, labelMean: parts.singles("labelMean", [k]), ...(stack ? { stack } : {}) };
+  const labelMean = parts.singles("labelMean", [k]);
+  if (!labelMean.every((mean) => mean >= -ROUNDING && mean <= 1 + ROUNDING))
+    parts.refuse("a number in labelMean that is no frequency", "numbers from 0 to 1");
+  const model = { closed, labelMean, ...(stack ? { stack } : {}) };
   return closedReach({ ...model, labels: k }) > 0 ? model : parts.refuse(TOO_LARGE.found, TOO_LARGE.expected);
 }
 
+/** A hyper-parameter whose logarithm single precision holds; a list that looks like one number is none. */
+const isScale = (value: unknown): boolean => typeof value === "number" && value > 1e-36 && value < 1e36;
+
 function exactPart(parts: FileParts, features: number, k: number): ExactPart {
   const hyper = parts.json("closedHyper");
-  const right =
-    Array.isArray(hyper) && hyper.length === 3 && hyper.every((value) => value > 1e-36 && value < 1e36);
+  const right = Array.isArray(hyper) && hyper.length === 3 && hyper.every(isScale);
   if (!right) parts.refuse("metadata closedHyper", "three numbers above 0");
   const [points] = parts.shape("dual", 2) as [number, number];
   return {

@@ -1,0 +1,149 @@
+// Altered model files, as strangers could send them: what is altered, how each kind is read and tried, and what must be so.
+
+import { WasmBackend } from "../../src/backend/wasm.ts";
+import { compactModel } from "../../src/compact/index.ts";
+import { type Core, createCore } from "../../src/core/core.ts";
+import { ArgumentError } from "../../src/core/errors.ts";
+import { DataError } from "../../src/data/errors.ts";
+import { readCompact } from "../../src/edge/read.ts";
+import { Scorer } from "../../src/edge/scorer.ts";
+import { Tagger } from "../../src/edge/tagger.ts";
+import { FormatError } from "../../src/io/errors.ts";
+import type { Prediction } from "../../src/metrics/prediction.ts";
+import { modelFromBytes, modelToBytes } from "../../src/model/file.ts";
+import type { LatentModel, TrainedModel } from "../../src/model/model.ts";
+import { predictRows } from "../../src/predict/load.ts";
+import { openPredictor } from "../../src/predict/open.ts";
+import { watchAllocations } from "../support/allocations.ts";
+import { generator } from "../support/numbers.ts";
+import { altered } from "./alter.ts";
+import { calibrated, closedModel, textModel } from "./support.ts";
+
+const sizes = { features: 20, labels: 7, factors: 3, inducing: 4 };
+const linear = textModel(sizes);
+const squared = textModel({ ...sizes, kernel: "linear+se", groups: "perFactor" });
+const { vectoriser, ...rest } = textModel({ ...sizes, mean: "inducing" });
+const named: LatentModel = {
+  ...rest,
+  featureNames: [...(vectoriser?.terms ?? [])].reverse(),
+  transform: { normalise: true, columnWeights: new Float32Array(20).fill(2) },
+};
+/** Most features without weights, so that only some have rows. */
+const idle = { ...linear, mu: linear.mu.map((value, i) => (i < 51 ? 0 : value)) };
+const closed = {
+  exact: closedModel({ ...sizes, form: "exact", points: 5, stack: 2 }),
+  linear: closedModel({ ...sizes, form: "linear" }),
+  sum: closedModel({ ...sizes, form: "exact", points: 5, kernel: "linear+matern32" }),
+  both: closedModel({ ...sizes, form: "both", stack: 2 }),
+};
+
+/** Bytes that reading takes whatever the file: the table of a vocabulary begins with so many. */
+const ALWAYS = 2 ** 15;
+
+/** A kind of model file, and a way to try one. */
+export interface Subject {
+  readonly files: readonly Uint8Array[];
+  /** Reads a file and predicts with it: the labels found. What is refused is thrown. */
+  attempt(bytes: Uint8Array): Promise<readonly Prediction[]>;
+  free(): void;
+}
+
+/** Files for mlgpf/edge, of every form, with calibrators and closed forms. */
+export async function compactSubject(): Promise<Subject> {
+  const words = linear.vectoriser?.terms ?? [];
+  const byName = Object.fromEntries(words.map((word) => [word, 1]));
+  return {
+    files: await Promise.all([
+      compactModel(linear),
+      compactModel(squared, { type: "f32", variance: "exact" }),
+      compactModel(squared, { type: "int8" }),
+      compactModel(idle, { type: "f32", variance: "none" }),
+      compactModel(named, { type: "f16", variance: "low-rank", rank: 2 }),
+      compactModel(calibrated(linear)),
+      ...Object.values(closed).map((model) => compactModel(model)),
+    ]),
+    async attempt(bytes) {
+      const model = readCompact(bytes, "small");
+      const tagger = new Tagger(model, new Scorer(model));
+      const input = tagger.info.fromText ? words.join(" ") : model.vocabulary ? byName : { 0: 1 };
+      return tagger.predict(input, { topK: 3 });
+    },
+    free() {},
+  };
+}
+
+/** Files of full models, of every likelihood. */
+export async function fullSubject(): Promise<Subject> {
+  const models: TrainedModel[] = [linear, squared, named, calibrated(linear), ...Object.values(closed)];
+  let core: Core = await createCore({ threads: 1 });
+  return {
+    files: models.map(modelToBytes),
+    async attempt(bytes) {
+      const model = modelFromBytes(bytes, "small");
+      const { features: columns, labels } = model;
+      const latent = "closed" in model ? model.latent : model;
+      const predictor = openPredictor(
+        core,
+        new WasmBackend(core, latent?.phi instanceof Float64Array ? "f64" : "f32"),
+        model,
+      );
+      try {
+        const columnIndex = Int32Array.of(0, columns - 1).subarray(columns > 1 ? 0 : 1);
+        const values = Float32Array.of(3, -4).subarray(0, columnIndex.length);
+        const row = { rows: 1, columns, rowStart: Int32Array.of(0, values.length), columnIndex, values };
+        return (await predictRows(predictor, row, Math.min(3, labels)))[0] ?? [];
+      } finally {
+        predictor.free();
+        // What a failed opening left behind is not this test's subject.
+        if (core.arena.used > 2 ** 24) {
+          core.dispose();
+          core = await createCore({ threads: 1 });
+        }
+      }
+    },
+    free: () => core.dispose(),
+  };
+}
+
+/** What came of one altered file. */
+export interface Trial {
+  readonly bytes: number;
+  /** Refused in a sentence, or the number of labels predicted. */
+  readonly refused: boolean;
+  readonly predicted: number;
+  /** The greatest array that was made for it. */
+  readonly allocated: number;
+}
+
+/** Tries the altered file of a seed; throws what must never be. */
+export async function tryStranger({ files, attempt }: Subject, seed: number): Promise<Trial> {
+  const next = generator(seed);
+  const bytes = altered(files[Math.floor(next() * files.length)] as Uint8Array, next);
+  const watch = watchAllocations();
+  const found = await attempt(bytes)
+    .catch((error: Error) => error)
+    .finally(() => watch.stop());
+  const trial = { bytes: bytes.length, allocated: watch.greatest };
+  if (trial.allocated > 2 * bytes.length + ALWAYS)
+    throw new Error(`allocated ${trial.allocated} bytes for ${bytes.length}`);
+  if (found instanceof Error) {
+    checkRefusal(found);
+    return { ...trial, refused: true, predicted: 0 };
+  }
+  for (const { label, probability, sd = 0, score = 0 } of found)
+    if (
+      typeof label !== "string" ||
+      !(probability >= 0 && probability <= 1) ||
+      !(sd >= 0) ||
+      !Number.isFinite(score)
+    )
+      throw new Error(`predicted ${label}, ${probability}, ${sd}, ${score}`);
+  return { ...trial, refused: false, predicted: found.length };
+}
+
+function checkRefusal(error: Error): void {
+  const known = error instanceof FormatError || error instanceof DataError || error instanceof ArgumentError;
+  if (!known) throw new Error(`threw ${error.stack}`);
+  if (!/^[^\n]+: found [^\n]+, expected [^\n]+$/.test(error.message))
+    throw new Error(`said ${error.message}`);
+}
