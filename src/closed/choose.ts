@@ -93,7 +93,7 @@ export type ExactChoice = Pick<ExactOptions, "noise" | "kernel">;
 export async function chooseExact(
   points: Points,
   labels: Pattern,
-  options: WorkOptions & {
+  options: Pick<ExactOptions, "inverse" | keyof WorkOptions> & {
     choices?: readonly ExactChoice[];
     /** Points that are fitted, spread over all. */
     fitted?: number;

@@ -20,6 +20,7 @@ import { type Matrix, matrix, matrixFrom, Scope } from "../core/matrix.ts";
 import type { Pattern } from "../core/pattern.ts";
 import { pause, type WorkOptions } from "../core/progress.ts";
 import { type ExactWay, exactWay, LEFT_OUT } from "./cost.ts";
+import type { InverseWork } from "./device.ts";
 import { dualFromFactor, dualFromInverse } from "./dual.ts";
 import { Kernel, type KernelChoice } from "./kernel.ts";
 import { addLabels } from "./labels.ts";
@@ -47,6 +48,8 @@ export interface ExactOptions extends WorkOptions {
   readonly by?: ExactWay;
   /** n: by the factor, how many of the last points have left-out scores. */
   readonly leftOut?: number;
+  /** Who computes inverses, if not the core. */
+  readonly inverse?: InverseWork | undefined;
 }
 
 /** What fitExact found. */
@@ -209,7 +212,8 @@ export async function fitExact(training: Points, labels: Pattern, options: Exact
   sameSize("labels", "rows", labels.rows, rows);
   const noise = finiteNumber("noise", options.noise);
   if (!(noise > 0)) throw new ArgumentError("noise", `found ${noise}, expected a number above 0`);
-  const by = options.by ?? exactWay(rows, labels.columns, options.leftOut);
+  const { inverse = inverseInPlace } = options;
+  const by = options.by ?? (options.inverse ? "inverse" : exactWay(rows, labels.columns, options.leftOut));
   const scope = new Scope();
   let square: Matrix | undefined;
   try {
@@ -220,7 +224,7 @@ export async function fitExact(training: Points, labels: Pattern, options: Exact
     square = matrix(core, rows, rows, precision);
     await kernelMatrix(training, index, kernel, square, options);
     addNoise(square, noise);
-    await (by === "inverse" ? inverseInPlace : factorInPlace)(square, options);
+    await (by === "inverse" ? inverse : factorInPlace)(square, options);
     const count = by === "inverse" ? rows : Math.min(rows, options.leftOut ?? LEFT_OUT);
     const pivots = scope.keep(matrix(core, 1, count, precision));
     if (by === "inverse") diagonal(square, pivots);

@@ -12,8 +12,7 @@ import {
   scoped,
 } from "../core/index.ts";
 import { difference, listsOf, type Rows, rowsOf, sparseOf, transposed } from "../model/rows.ts";
-import type { ExactWay } from "./cost.ts";
-import { fitExact, kernelMatrix } from "./exact.ts";
+import { type ExactOptions, fitExact, kernelMatrix } from "./exact.ts";
 import { type InducingFeatures, inducingFeatures } from "./inducing.ts";
 import { Kernel } from "./kernel.ts";
 import type { LeaveOneOut } from "./leaveoneout.ts";
@@ -78,18 +77,19 @@ function place(core: Core, precision: Precision, problem: ClosedCase, scope: Sco
   return { training: points(problem.X), tests: points(problem.T), labels, given };
 }
 
-async function exactErrors(
+/** Worst differences of the exact form. */
+export async function exactErrors(
   core: Core,
   precision: Precision,
   problem: ClosedCase,
-  by: ExactWay,
+  way: Pick<ExactOptions, "by" | "inverse">,
 ): Promise<Record<string, number>> {
   return await scoped(async (scope) => {
     const { training, tests, labels } = place(core, precision, problem, scope);
     const n = problem.X.length;
     const k = problem.mean.length;
     const expected = problem.exact;
-    const options = { noise: problem.lam, kernel: { name: "se" }, by } as const;
+    const options = { noise: problem.lam, kernel: { name: "se" }, ...way } as const;
     const kernel = scope.keep(new Kernel(core, precision, options.kernel));
     const index = scope.keep(new Postings(training.x));
     const lower = await kernelMatrix(training, index, kernel, scope.keep(matrix(core, n, n, precision)));
@@ -313,8 +313,8 @@ type Errors = (core: Core, precision: Precision, problem: ClosedCase) => Promise
 
 /** Ways to compute the answers of a case. */
 export const closedForms: Record<string, Errors> = {
-  "exact (inverse)": (...problem) => exactErrors(...problem, "inverse"),
-  "exact (factor)": (...problem) => exactErrors(...problem, "factor"),
+  "exact (inverse)": (...problem) => exactErrors(...problem, { by: "inverse" }),
+  "exact (factor)": (...problem) => exactErrors(...problem, { by: "factor" }),
   sparse: sparseErrors,
 };
 

@@ -5,7 +5,7 @@ import { placeDocuments } from "../closed/change.ts";
 import { chooseExact, type ExactChoice } from "../closed/choose.ts";
 import { exactCost } from "../closed/cost.ts";
 import type { Documents } from "../closed/documents.ts";
-import { fitExact } from "../closed/exact.ts";
+import { type ExactOptions, fitExact } from "../closed/exact.ts";
 import { type LeaveOneOut, type PointRange, pointsIn, someOf } from "../closed/leaveoneout.ts";
 import { fitStack } from "../closed/stack.ts";
 import type { Core } from "../core/core.ts";
@@ -64,13 +64,16 @@ export interface TrainedExact extends ClosedFit {
   readonly order: ArrayLike<number>;
 }
 
+/** How it runs, and who computes inverses, if not the core. */
+export type ExactWork = Pick<ExactOptions, "inverse" | keyof WorkOptions>;
+
 export async function trainExact(
   core: Core,
   given: Dataset,
   frame: ModelFrame,
   kernel: KernelName,
   seed: number,
-  work: WorkOptions,
+  work: ExactWork,
   note: (text: string) => void,
 ): Promise<TrainedExact> {
   const order = permutation(core, given.features.rows, { seed, stream: ORDER_STREAM });
@@ -95,7 +98,7 @@ export async function fitChosen(
   documents: Omit<Documents, "ids">,
   frame: ModelFrame,
   choice: ExactChoice,
-  work: WorkOptions,
+  work: ExactWork,
 ): Promise<ClosedFit> {
   const { noise } = choice;
   const { name: kernel, lengthScale = 1 } = choice.kernel;

@@ -1,6 +1,8 @@
 // Training in one call: from a data set and options to a model.
 
+import { type OpenDevice, openDevice } from "../backend/devices.ts";
 import { learnChange } from "../closed/change.ts";
+import { inverseOn } from "../closed/device.ts";
 import { changeOf, type Documents } from "../closed/documents.ts";
 import { stateIdentity } from "../closed/state.ts";
 import { type Core, createCore } from "../core/core.ts";
@@ -23,7 +25,7 @@ import {
 } from "../model/model.ts";
 import { dataFor, readingLike } from "../predict/reading.ts";
 import { chosenLikelihood } from "./choose.ts";
-import { canBeExact, trainExact } from "./exact.ts";
+import { canBeExact, type ExactWork, trainExact } from "./exact.ts";
 import { calibrateHeldOut, type Split, splitData } from "./heldOut.ts";
 import { trainLatent } from "./latent.ts";
 import { checkLengths } from "./lengths.ts";
@@ -143,24 +145,41 @@ async function trainJob(job: Job): Promise<TrainedModel> {
 }
 
 /** Exact, calibrated by leaving each point out. */
-async function trainGaussian({ core, data, dropped, full, run, work, note }: Job): Promise<ClosedModel> {
+async function trainGaussian(job: Job): Promise<ClosedModel> {
+  const { core, data, dropped, full, run, work, note } = job;
   const frame = frameFor(data, full, data.features.rows);
+  const gpu = await gpuFor(job);
+  const on: ExactWork = { ...work, inverse: gpu && inverseOn(gpu, note) };
   const { figures, order, ...closed } = await trainExact(
     core,
     data,
     frame,
     full.kernel,
     full.seed,
-    work,
+    on,
     note,
-  );
+  ).finally(() => gpu?.dispose());
   const common = commonFor(data, frame);
-  const summary = { ...summaryFor(full, frame.points, dropped), leftOut: figures };
+  const summary = {
+    ...summaryFor(full, frame.points, dropped),
+    ...(gpu && { device: gpu.about }),
+    leftOut: figures,
+  };
   const model: ClosedModel = { ...common, likelihood: "gaussian", ...closed, summary };
   if (run.onState === undefined) return model;
   const state = exactState(model, documentsOf(selectRows(data, order), (model.closed as ExactPart).rows));
   await run.onState(state);
   return noted(model, stateIdentity(state));
+}
+
+/** The GPU that was asked for or found, if any. */
+async function gpuFor({ core, run, note }: Job): Promise<OpenDevice | undefined> {
+  if (run.device === "wasm") return undefined;
+  const device = await openDevice(core, run.device, "f32");
+  note(`inverses on ${device.about}`);
+  if (!device.backend.onCore) return device;
+  device.dispose();
+  return undefined;
 }
 
 /** Step by step; calibrated on points held out, where there are enough and it is wanted. */
