@@ -1,6 +1,7 @@
 // npm run bench -- SUITE [--json] [--rounds N] [--only WORD] [--minutes N]: measures, never asserts.
 
 import { accuracy } from "./accuracy.ts";
+import { askBench } from "./ask.ts";
 import { closedBench } from "./closed.ts";
 import { coreBench } from "./core.ts";
 import { edgeBench } from "./edge.ts";
@@ -25,6 +26,7 @@ const suites: Record<string, (options: BenchOptions) => Promise<void>> = {
   trust: trustBench,
   kills: killsBench,
   year: yearBench,
+  ask: askBench,
 };
 
 const args = process.argv.slice(2);

@@ -9,11 +9,13 @@
 import { knownPart } from "../closed/variance.ts";
 import { createCore } from "../core/core.ts";
 import { mapColumns } from "../data/columns.ts";
-import { type Dataset, type SparseRows, selectFeatures } from "../data/dataset.ts";
+import { type SparseRows, selectFeatures } from "../data/dataset.ts";
 import { transformedRows, wholeSquares } from "../data/transform.ts";
+import { type DatasetInput, datasetFrom } from "../io/dataset.ts";
 import type { Prediction } from "../metrics/prediction.ts";
 import { scalarKernel } from "../model/kernels/index.ts";
 import { type ClosedModel, isClosed, type TrainedModel } from "../model/model.ts";
+import { readingFor } from "../model/reading.ts";
 import { loadModel } from "../predict/load.ts";
 import type { LearnOptions } from "./learner.ts";
 
@@ -44,13 +46,24 @@ const MOST_CANDIDATES = 4000;
 /** The threshold of a model that has none of its own. */
 const EVEN = 0.5;
 
-/** Documents (without labels) that are worth labelling, best first; those without a known word never are. */
+/**
+ * Documents (without labels) that are worth labelling, best first; those without a known word never are.
+ *
+ * @param model Any trained model; what an exact one knows of the documents counts too.
+ * @param input A data set read with the model's vocabulary, or a file or rows that are read so.
+ * @param options How many documents to ask about, and threads.
+ * @example
+ * ```ts
+ * for (const { row, labels } of await ask(model, "unlabelled.jsonl", { top: 10 })) console.log(row, labels[0]?.label);
+ * ```
+ */
 export async function ask(
   model: TrainedModel,
-  dataset: Pick<Dataset, "features" | "columnIds">,
+  input: DatasetInput,
   options: AskOptions = {},
 ): Promise<Question[]> {
-  const { features } = mapColumns(dataset as Dataset, model.columnIds);
+  const dataset = await datasetFrom(input, { ...readingFor(model), requireLabels: false });
+  const { features } = mapColumns(dataset, model.columnIds);
   const { top = DEFAULT_TOP, threads } = options;
   const core = threads === undefined ? {} : { threads };
   using loaded = await loadModel(model, core);

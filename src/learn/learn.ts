@@ -1,8 +1,9 @@
 // Learning in one call: a model and its state with new, corrected or forgotten documents give the next model and state.
 
 import type { LearningState } from "../closed/state.ts";
-import type { Dataset } from "../data/dataset.ts";
+import { type DatasetInput, datasetFrom } from "../io/dataset.ts";
 import type { ClosedModel, TrainedModel } from "../model/model.ts";
+import { readingFor } from "../model/reading.ts";
 import { Learner, type LearnOptions, type LearnRequest, type Lessons } from "./learner.ts";
 
 /** The next model with the state it goes on from, and what was done. */
@@ -17,21 +18,21 @@ export interface Learned extends Lessons {
  *
  * @param model A model in closed form that was trained with `onState`.
  * @param state What `onState` was given, or the last learning gave.
- * @param documents New documents, read with the model's vocabulary.
+ * @param input New documents: a file or rows, which are read as the model needs them, or a data set that was read so.
  * @param options Threads, progress, and a signal that stops it.
  * @throws {LearningError} A state of another model, documents without labels: nothing has changed then.
  * @example
  * ```ts
- * const { dataset } = await readDataset("new.jsonl", { vectoriser: TfidfVectoriser.fromJSON(model.vectoriser) });
- * ({ model, state } = await learn(model, state, dataset));
+ * ({ model, state } = await learn(model, state, [{ id: "7", text: "...", labels: ["..."] }]));
  * ```
  */
 export async function learn(
   model: TrainedModel,
   state: LearningState,
-  documents: Dataset,
+  input: DatasetInput,
   options: LearnOptions = {},
 ): Promise<Learned> {
+  const documents = await datasetFrom(input, readingFor(model));
   return await learnOnce(model, state, { documents }, options);
 }
 

@@ -19,6 +19,17 @@ const model = train(rowsFrom(data, range(0, 60)), {
   threads: 1,
 }) as Promise<ClosedModel>;
 
+/** Documents without labels. */
+const unlabelled = (features: Dataset["features"]): Dataset => ({
+  features,
+  labels: {
+    rows: features.rows,
+    labels: 6,
+    rowStart: new Int32Array(features.rows + 1),
+    labelIndex: new Int32Array(0),
+  },
+});
+
 /** k(x,x) - k(x,X) inverse(K + lam I) k(X,z) by elimination. */
 async function covarianceOf(features: Dataset["features"]): Promise<number[][]> {
   const { closed } = await model;
@@ -59,11 +70,11 @@ describe("what is not known", () => {
 describe("ask", () => {
   test("chooses one after another what is worth most once those before are known", async () => {
     const features = rowsFrom(data, range(60, 90)).features;
-    const asked = await ask(await model, { features }, { top: 6, threads: 1 });
+    const asked = await ask(await model, unlabelled(features), { top: 6, threads: 1 });
     const covariance = await covarianceOf(features);
     const { noise } = (await model).closed;
     const doubts = new Map(
-      (await ask(await model, { features }, { top: 30, threads: 1 })).map((q) => [q.row, q.doubt]),
+      (await ask(await model, unlabelled(features), { top: 30, threads: 1 })).map((q) => [q.row, q.doubt]),
     );
     const chosen: number[] = [];
     for (const { row, value, unknown } of asked) {
@@ -95,7 +106,7 @@ describe("ask", () => {
     });
     for (const each of [await model, large]) {
       const pick = rowsFrom(data, range(60, 90)).features;
-      const [first] = await ask(each, { features: pick }, { top: 1, threads: 1 });
+      const [first] = await ask(each, unlabelled(pick), { top: 1, threads: 1 });
       // The most valuable one twelve times, then the rest, then an empty one.
       const places = [
         ...new Array<number>(12).fill(first?.row as number),
@@ -107,7 +118,7 @@ describe("ask", () => {
         rows: many.rows + 1,
         rowStart: Int32Array.from([...many.rowStart, many.values.length]),
       };
-      const asked = await ask(each, { features }, { top: 45, threads: 1 });
+      const asked = await ask(each, unlabelled(features), { top: 45, threads: 1 });
       expect(asked.map(({ row }) => row)).not.toContain(41);
       expect(asked.length).toBe(41);
       expect(asked[0]?.row).toBe(0);

@@ -4,6 +4,7 @@
 import { describe, expect, test } from "vitest";
 import { stateFromBytes, stateToBytes } from "../../src/closed/state.ts";
 import type { Dataset } from "../../src/data/dataset.ts";
+import { readDataset } from "../../src/data/reader.ts";
 import { forget, learn } from "../../src/learn/learn.ts";
 import { modelFromBytes, modelToBytes } from "../../src/model/file.ts";
 import { difference } from "../../src/model/rows.ts";
@@ -174,6 +175,24 @@ function joined(a: Dataset, b: Dataset): Dataset {
     },
   };
 }
+
+test("rows and files are read as the model reads them", async () => {
+  const text = (i: number): string => (i % 2 === 0 ? `purr ${i % 5} whiskers` : `sail ${i % 5} harbour`);
+  const rows = range(0, 40).map((i) => ({
+    id: `r${i}`,
+    text: text(i),
+    labels: [i % 2 === 0 ? "cats" : "ships"],
+  }));
+  const { dataset } = await readDataset(rows);
+  const first = await taught(dataset, { likelihood: "gaussian" });
+  const { model, newLabels } = await learn(
+    first.model,
+    first.state,
+    [{ id: "new", text: "purr whiskers", labels: ["lions", "cats"] }],
+    { threads: 1 },
+  );
+  expect([newLabels, model.labelNames, model.summary.points]).toEqual([1, ["cats", "ships", "lions"], 41]);
+});
 
 describe("what does not belong together", () => {
   const data = namedData({ points: 90, features: 40, labels: 8 }, 5);

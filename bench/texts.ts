@@ -1,0 +1,54 @@
+// Texts of ../shared that come in one after another, and what models make of them.
+
+import { createReadStream, existsSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { createGunzip } from "node:zlib";
+import { withPredictor } from "../src/cli/models.ts";
+import type { Dataset } from "../src/data/dataset.ts";
+import { hashText } from "../src/data/hash.ts";
+import type { DataRow, ReadOptions } from "../src/data/options.ts";
+import { readDataset } from "../src/data/reader.ts";
+import type { TrainedModel } from "../src/model/model.ts";
+import { readingFor } from "../src/model/reading.ts";
+import { evaluate } from "../src/predict/evaluate.ts";
+
+const FOLDER = "../shared/data/eurlex-text";
+
+/** The rows of a part, or undefined where the data are not there; by a hash of their ids, or as the file has them. */
+export async function readRows(part: "train" | "dev", seed?: number): Promise<DataRow[] | undefined> {
+  const file = `${FOLDER}/${part}.jsonl.gz`;
+  if (!existsSync(file)) {
+    console.log(`skipped: ${file} is not here`);
+    return undefined;
+  }
+  const rows: DataRow[] = [];
+  for await (const line of createInterface({ input: createReadStream(file).pipe(createGunzip()) }))
+    rows.push(JSON.parse(line));
+  if (seed === undefined) return rows;
+  const key = ({ id }: DataRow): number => hashText(String(id), seed);
+  return rows.sort((a, b) => key(a) - key(b));
+}
+
+/** A data set of rows, as a model reads them where there is one. */
+export const dataFor = async (
+  rows: readonly DataRow[],
+  model?: TrainedModel,
+  options: ReadOptions = {},
+): Promise<Dataset> => (await readDataset([...rows], model ? readingFor(model) : options)).dataset;
+
+/** P@1 and F1@5 in percent. */
+export interface TextFigures {
+  precision: number;
+  f1: number;
+}
+
+export async function figuresOf(model: TrainedModel, rows: readonly DataRow[]): Promise<TextFigures> {
+  const data = await dataFor(rows, model);
+  return await withPredictor(model, undefined, async (predictor) => {
+    const { metrics } = (await evaluate(predictor, data)).ranking;
+    return { precision: metrics["P@1"] as number, f1: metrics["F1@5"] as number };
+  });
+}
+
+export const shown = (figures: TextFigures | undefined): string =>
+  figures ? `${figures.precision.toFixed(1)} / ${figures.f1.toFixed(1)}` : "";
