@@ -82,7 +82,7 @@ export const textFlags: Flags = {
     kind: "switch",
     negatable: true,
     help: "words outside the vocabulary count in the length of a text",
-    default: "yes up to 20,000 texts",
+    default: "yes up to 26,000 texts",
   },
   "min-df": { kind: "whole", from: 1, help: "a term occurs in at least N texts", default: "2" },
   "max-df": {

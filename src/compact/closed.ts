@@ -6,6 +6,7 @@ import { createCore } from "../core/core.ts";
 import { csr, sparseTransposeTimes } from "../core/csr.ts";
 import { matrix, matrixFrom } from "../core/matrix.ts";
 import type { SparseRows } from "../data/dataset.ts";
+import { wholeSquares } from "../data/transform.ts";
 import type { ClosedAbout } from "../edge/format.ts";
 import { isLinear, scalarKernel } from "../model/kernels/index.ts";
 import type { ClosedModel, ExactPart } from "../model/model.ts";
@@ -51,15 +52,16 @@ async function addExact(
   labels: number[],
   whole: boolean,
 ): Promise<ClosedAbout> {
-  const { labels: k, labelMean, features } = model;
+  const { labels: k, labelMean, features, transform } = model;
   const { kernel, hyper, rows, dual } = part;
   const linear = isLinear(kernel);
-  const tangent = linear || (whole && model.transform.normalise) ? tangentOf(part) : ([0, 0] as const);
+  const tangent =
+    linear || (whole && (transform.normalise || transform.whole)) ? tangentOf(part) : ([0, 0] as const);
   const [level, slope] = tangent;
   addOffset(parcel, labels, levelled(labelMean, dual, k, level));
   if (!linear) {
     parcel.sparse("closed.points", pointsByFeature(rows, whole));
-    parcel.reals("closed.squares", squaresOf(rows));
+    parcel.reals("closed.squares", wholeSquares(rows, transform) ?? squaresOf(rows));
   }
   const left = elementsLeft(parcel, whole);
   const ofFeatures = linear ? left : Math.max(FEATURES_SHARE * left, left - dual.length);
@@ -81,6 +83,7 @@ async function addExact(
     points: linear ? 0 : rows.rows,
     tangent: linear ? [0, 0] : [level, slope],
     stack: model.stack?.rank ?? 0,
+    ...(transform.whole && { whole: true }),
   };
 }
 

@@ -23,7 +23,7 @@ export interface TfidfOptions {
   readonly opening?: number;
   /**
    * Words that the vocabulary does not have count in the length of a text, as the rarest one it has: the less is known of
-   * a text the shorter its row. Default: true for at most 20,000 texts, unless `maxDocuments` or `maxFeatures` leaves
+   * a text the shorter its row. Default: true for at most 26,000 texts, unless `maxDocuments` or `maxFeatures` leaves
    * words out.
    */
   readonly countUnknown?: boolean;
@@ -59,7 +59,7 @@ export const SHORT_WORDS = 12;
 /** Up to so many texts runs of characters cost little: they make rows nine times as long. */
 export const MOST_WITH_RUNS = 50_000;
 /** Up to so many each text may be left out to calibrate, while the vocabulary still has its words. */
-const FEW_TEXTS = 20_000;
+const FEW_TEXTS = 26_000;
 
 function demand(right: boolean, name: string, found: unknown, expected: string): void {
   if (!right) throw new RangeError(`found ${name} = ${JSON.stringify(found)}, expected ${expected}`);

@@ -76,6 +76,7 @@ export function checkAbout(json: string | undefined, file: string): CompactAbout
       points: count(of, "points", 0),
       tangent: numbers(of, "tangent", 2, -LARGEST, "two numbers") as ClosedAbout["tangent"],
       stack: count(of, "stack", 0),
+      ...(of.whole === undefined ? {} : { whole: truth(of, "whole") }),
     };
   }
 

@@ -94,7 +94,7 @@ export class ClosedForm {
     const least = level === 0 && slope === 0 ? 0 : NEAR * this.#kernel.own(1);
     const products = this.#products.fill(0);
     z.add(x.columns, x.values, x.columns.length, products);
-    const square = squareSum(x.values);
+    const square = Math.max(about.whole ? 1 : 0, squareSum(x.values));
     let count = 0;
     for (let i = 0; i < products.length; i++) {
       const product = products[i] as number;

@@ -48,6 +48,8 @@ export interface ClosedAbout {
   tangent: [number, number];
   /** Directions of the stack, 0 where there is none. */
   stack: number;
+  /** Points count as of length 1 at least: words that the vocabulary does not have fill them up. */
+  whole?: boolean;
 }
 
 /** The metadata "about", as JSON. */

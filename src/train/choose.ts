@@ -1,9 +1,10 @@
-// What `--likelihood auto` stands for: the best that data of these sizes can have for a bearable time and memory.
+// What the likelihood `auto`, the default, stands for: the best that data of these sizes can have for a bearable time and
+// memory, by the rule that bench/DEFAULTS.md has the measurements of.
 
 import type { Dataset } from "../data/dataset.ts";
 import { canBeExact } from "./exact.ts";
 import { linearColumns, linearCost } from "./linear.ts";
-import type { LikelihoodChoice, TrainOptions } from "./options.ts";
+import { type LikelihoodChoice, type TrainOptions, trainOptions } from "./options.ts";
 
 /** What the linear closed form may cost: operations (some five minutes on two cores), and bytes of a core's four gigabytes. */
 const MOST_OPERATIONS = 1.2e13;
@@ -15,20 +16,38 @@ export interface ChosenLikelihood {
   reason: string;
 }
 
+/** Of shorter rows the linear closed form has nothing to add to the latent functions (WordNet). */
+const FEWEST_ENTRIES = 40;
+
+/** Options that are about any likelihood; all others are about latent functions, which are learned step by step. */
+const OF_ANY = ["likelihood", "calibration", "kernel", "idf", "normalise", "seed"];
+
 /**
- * The exact form while there are few enough points; then both likelihoods, while the linear closed form (a weight for every
- * frequent feature and label) is affordable; then the Bernoulli one alone, made honest all the same.
+ * The exact form while there are few enough points; then both likelihoods, while rows are long enough for the linear closed
+ * form (a weight for every frequent feature and label) and it is affordable; then the Bernoulli one alone, made honest all
+ * the same. Who asks for something that only the Bernoulli one has gets that.
  */
 export function chosenLikelihood(
-  { likelihood, calibration = true }: TrainOptions,
+  options: TrainOptions,
   { features, labels }: Pick<Dataset, "features" | "labels">,
 ): ChosenLikelihood | undefined {
+  const { likelihood = "auto", calibration = true } = options;
   if (likelihood !== "auto") return undefined;
+  const bernoulli = (why: string): ChosenLikelihood => ({
+    options: { likelihood: "bernoulli", calibration },
+    reason: `likelihood bernoulli: ${why}`,
+  });
+  if (!calibration) return bernoulli("only its scores are probabilities without calibration");
   const points = features.rows;
   if (canBeExact(points, labels.labels)) {
+    const own = Object.entries(options).find(([name, value]) => isLatent(name) && value !== undefined);
+    if (own) return bernoulli(`${own[0]} is about latent functions, which only it has`);
     const reason = `likelihood gaussian: ${points} points are few enough for the exact form`;
     return { options: { likelihood: "gaussian" }, reason };
   }
+  const each = features.values.length / points;
+  if (each < FEWEST_ENTRIES)
+    return bernoulli(`rows have ${each.toFixed(0)} entries, too few for the linear closed form to add to it`);
   const columns = linearColumns(features).length;
   const sizes = { points, columns, labels: labels.labels, entries: features.values.length };
   const { operations, bytes } = linearCost(sizes);
@@ -37,6 +56,9 @@ export function chosenLikelihood(
     return { options: { likelihood: "both" }, reason };
   }
   const would = `${(bytes / 1e9).toFixed(1)} GB and ${operations.toExponential(1)} operations`;
-  const reason = `likelihood bernoulli: the linear closed form of ${columns} features and ${labels.labels} labels would take ${would}`;
-  return { options: { likelihood: "bernoulli", calibration }, reason };
+  return bernoulli(
+    `the linear closed form of ${columns} features and ${labels.labels} labels would take ${would}`,
+  );
 }
+
+const isLatent = (name: string): boolean => Object.hasOwn(trainOptions, name) && !OF_ANY.includes(name);

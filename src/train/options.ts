@@ -25,12 +25,12 @@ export interface TrainOptions {
   /**
    * How labels come from scores. `bernoulli`: the paper's model, learned step by step. `gaussian`: in closed form, exact
    * while there are few enough points, else linear in the features. `both`: one model of both. `auto`: by the sizes.
-   * @default bernoulli
+   * @default auto
    */
   likelihood?: LikelihoodChoice;
   /**
    * Make the probabilities honest on points that were left out or held out; the paper's are without.
-   * @default no for the bernoulli likelihood, else yes
+   * @default yes
    */
   calibration?: boolean;
   /**
@@ -209,19 +209,16 @@ export const trainOptions: OptionTable<TrainOptions, FullTrainOptions, DataSizes
   likelihood: {
     kind: "choice",
     choices: [...modelLikelihoods, "auto"],
-    default: "bernoulli",
+    default: "auto",
     meaning: "how labels come from scores",
     advice:
-      "`gaussian` is trained in closed form and ranks best up to some 15,000 points; `both` is best beyond; `auto` chooses between them by the number of points",
+      "`auto` chooses by the sizes of the data and says what: `gaussian`, trained in closed form, up to some 15,000 points; `both` beyond; `bernoulli`, the paper's, for short rows or very many labels, or where an option is only about it",
   },
   calibration: {
     kind: "switch",
-    default: {
-      words: "no for the bernoulli likelihood, else yes",
-      of: ({ likelihood }) => likelihood !== "bernoulli",
-    },
+    default: true,
     refuse: (calibration, { likelihood }) =>
-      !calibration && likelihood !== "bernoulli"
+      !calibration && (likelihood === "gaussian" || likelihood === "both")
         ? `true with the likelihood ${likelihood}, whose scores are no probabilities`
         : undefined,
     meaning: "probabilities are made honest on points left out or held out",

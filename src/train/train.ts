@@ -11,7 +11,7 @@ import type { WorkOptions } from "../core/progress.ts";
 import { checkDataset } from "../data/check.ts";
 import { compactColumns, isScattered, mapColumns } from "../data/columns.ts";
 import { type Dataset, labelFrequencies, rowsWithLabels, selectRows } from "../data/dataset.ts";
-import { fitTransform } from "../data/transform.ts";
+import { type FeatureTransform, fitTransform } from "../data/transform.ts";
 import { type DatasetInput, datasetFrom } from "../io/dataset.ts";
 import {
   type ClosedModel,
@@ -30,6 +30,7 @@ import { calibrateHeldOut, type Split, splitData } from "./heldOut.ts";
 import { trainLatent } from "./latent.ts";
 import { checkLengths } from "./lengths.ts";
 import { type Learning, linearRows, trainLinear } from "./linear.ts";
+import { figuresOn } from "./measured.ts";
 import { completeOptions, type FullTrainOptions, type TrainOptions } from "./options.ts";
 import type { TrainProgress } from "./progress.ts";
 import { completeRunOptions, type FullRunOptions, type RunOptions } from "./run.ts";
@@ -97,7 +98,7 @@ export async function train(
   const validation = held && mapColumns(held, data.columnIds);
   const run: FullRunOptions = { ...settings, ...(validation && { validation }) };
   if (run.onState) checkLearning(data, full);
-  checkLengths(data.features, fitTransform(data.features, full.idf, full.normalise));
+  checkLengths(data.features, transformFor(data, full));
   const core = await createCore({ threads: run.threads, relaxed: run.relaxed });
   try {
     const note = (text: string): void => run.onProgress?.({ stage: "note", text });
@@ -136,6 +137,15 @@ function checkLearning(data: Dataset, { likelihood }: FullTrainOptions): void {
 }
 
 async function trainJob(job: Job): Promise<TrainedModel> {
+  const model = await trainAny(job);
+  const { validation } = job.run;
+  // Without a calibrator the figures are those of the last step.
+  if (validation === undefined || model.calibrator === undefined) return model;
+  model.summary.validation = await figuresOn(job.core, model, validation);
+  return model;
+}
+
+async function trainAny(job: Job): Promise<TrainedModel> {
   const { likelihood } = job.full;
   const { rows: points } = job.data.features;
   if (likelihood === "gaussian" && canBeExact(points, job.data.labels.labels))
@@ -243,13 +253,18 @@ async function withState(
 const sayHeldOut = ({ note }: Job, { features }: Dataset): void =>
   note(`${features.rows} points are held out to make the probabilities honest`);
 
+const transformFor = (
+  { features, vectoriser }: Dataset,
+  { idf, normalise }: FullTrainOptions,
+): FeatureTransform => fitTransform(features, idf, normalise, vectoriser?.scaled);
+
 /** What a closed model knows of its features and labels. */
 export function frameFor(data: Dataset, full: FullTrainOptions, points: number): ModelFrame {
   return {
     features: data.features.columns,
     labels: data.labels.labels,
     points,
-    transform: fitTransform(data.features, full.idf, full.normalise, data.vectoriser?.scaled),
+    transform: transformFor(data, full),
     labelCounts: Int32Array.from(labelFrequencies(data.labels)),
     ...(data.labelNames ? { labelNames: data.labelNames } : {}),
     ...(data.columnIds ? { columnIds: data.columnIds } : {}),

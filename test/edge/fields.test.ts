@@ -4,7 +4,9 @@ import { describe, expect, test } from "vitest";
 import { compactModel } from "../../src/compact/index.ts";
 import { TfidfVectoriser } from "../../src/data/tfidf.ts";
 import { load } from "../../src/edge/index.ts";
+import { train } from "../../src/index.ts";
 import { readSafetensors } from "../../src/io/safetensors.ts";
+import { modelFromBytes, modelToBytes } from "../../src/model/file.ts";
 import type { LatentModel } from "../../src/model/model.ts";
 import { loadModel } from "../../src/predict/load.ts";
 import { generator } from "../support/numbers.ts";
@@ -50,6 +52,33 @@ describe("the fields of a text at the edge", () => {
         for (const { label, probability } of row) expect(said.get(label)).toBeCloseTo(probability, 5);
       });
     });
+
+  test("lengths that count unknown words, of an exact model trained on texts", async () => {
+    const rows = texts.map((text, i) => ({
+      text,
+      labels: [`l${i % 3}`, ...(text.includes("river") ? ["wet"] : [])],
+    }));
+    const model = await train(rows, { likelihood: "gaussian", threads: 1 });
+    expect(model.transform).toEqual({ normalise: false, whole: true });
+    using loaded = await loadModel(modelFromBytes(modelToBytes(model)), { threads: 1 });
+    const full = await loaded.predict(asked, { topK: 4 });
+    using fresh = await loadModel(model, { threads: 1 });
+    expect(full).toEqual(await fresh.predict(asked, { topK: 4 }));
+    const tagger = await load(await compactModel(model, { type: "f32" }));
+    tagger.predict(asked, { topK: 4 }).forEach((row, i) => {
+      expect(row.map(({ label }) => label)).toEqual(full[i]?.map(({ label }) => label));
+      row.forEach(({ probability }, j) => {
+        expect(probability).toBeCloseTo(full[i]?.[j]?.probability as number, 4);
+      });
+    });
+    // As if it had not: what is unknown must matter.
+    using careless = await loadModel({ ...model, transform: { normalise: false } }, { threads: 1 });
+    const [said, without] = [
+      await loaded.predict(asked[10] as string),
+      await careless.predict(asked[10] as string),
+    ];
+    expect(Math.abs((said[0]?.score as number) - (without[0]?.score as number))).toBeGreaterThan(0.01);
+  });
 
   test("files of words alone stay those of version 1", async () => {
     const model = modelOf({ opening: 0, charNgrams: false, countUnknown: false });
