@@ -72,14 +72,19 @@ export class CurveFit {
     };
   }
 
-  /** The best weights beside these offsets of the logits, and whether the search came to its end. */
-  fit(offsets: Float64Array, start?: Float64Array): { weights: Float64Array; converged: boolean } {
+  /** The best weights beside these offsets of the logits, and whether the search came to its end; `pause` is between its steps. */
+  async fit(
+    offsets: Float64Array,
+    start: Float64Array | undefined,
+    pause: () => Promise<void>,
+  ): Promise<{ weights: Float64Array; converged: boolean }> {
     const problem: BoundedProblem = {
       lower: this.#lower,
       evaluate: (x) => this.#evaluate(x, offsets),
       curvature: (x, chosen) => this.#curvature(x, offsets, chosen),
+      pause,
     };
-    const { x, converged } = minimise(problem, start ? this.#standardised(start) : this.#begin());
+    const { x, converged } = await minimise(problem, start ? this.#standardised(start) : this.#begin());
     return { weights: this.#raw(x), converged };
   }
 

@@ -71,7 +71,7 @@ export async function fitCalibrator(
   const earlier = from && { calibrator: from, share: EARLIER_POINTS / Math.max(1, points) };
   const strength = from ? from.strength : strengthOf(scores);
   const body = await fitBody(core, { data, pairs, strength, earlier }, options);
-  const end = fitFinish(core, pairs, body.logits, earlier);
+  const end = await fitFinish(core, pairs, body.logits, earlier, options);
   const { curves, labelOffsets, offsetVariance } = body;
   return {
     calibrator: {
@@ -137,8 +137,8 @@ async function fitBody(core: Core, inputs: BodyInputs, options: WorkOptions): Pr
     let logits: Float64Array = new Float64Array(0);
     let converged = true;
     for (let round = 0; round < ROUNDS; round++) {
-      await pause(options, "calibration", round / ROUNDS);
-      const found = search.fit(offsets.ofPairs, weights);
+      const between = (): Promise<void> => pause(options, "calibration", round / ROUNDS);
+      const found = await search.fit(offsets.ofPairs, weights, between);
       weights = found.weights;
       converged &&= found.converged;
       logits = search.pairs.logits(weights);
@@ -192,12 +192,13 @@ function shapeOf({ data, pairs, strength, earlier }: BodyInputs): {
 }
 
 /** A curve of the logits near the identity. */
-function fitFinish(
+async function fitFinish(
   core: Core,
   pairs: HeldOutPairs,
   logits: Float64Array,
   earlier: Earlier | undefined,
-): { finish: Curve; logits: Float64Array; converged: boolean } {
+  options: WorkOptions,
+): Promise<{ finish: Curve; logits: Float64Array; converged: boolean }> {
   const from = earlier?.calibrator.finish;
   const terms = from?.terms ?? FINISH_TERMS;
   const same = new Float64Array(logits.length);
@@ -205,7 +206,9 @@ function fitFinish(
   const search = new CurveFit(core, places, { ...pairs, scores: [logits] }, true);
   try {
     if (earlier && from) search.expect(from.weights, same, earlier.share);
-    const { weights, converged } = search.fit(same, from?.weights);
+    const { weights, converged } = await search.fit(same, from?.weights, () =>
+      pause(options, "calibration", 1),
+    );
     return { finish: { terms, weights }, logits: search.pairs.logits(weights), converged };
   } finally {
     search.free();

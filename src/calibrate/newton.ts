@@ -15,6 +15,8 @@ export interface BoundedProblem {
   evaluate(x: Float64Array): { value: number; gradient: Float64Array };
   /** By the chosen variables alone. */
   curvature(x: Float64Array, chosen: readonly number[]): Float64Array;
+  /** Between two steps: gives others a turn, and throws if the work was cancelled. */
+  pause?(): Promise<void>;
 }
 
 /** Where the search ended. */
@@ -35,10 +37,15 @@ const FAIR_PART = 1e-4;
 export const triangular = (i: number, j: number): number => (i * (i + 1)) / 2 + j;
 
 /** Searches from `start`, which must be within the bounds; `tolerance` is relative to the value. */
-export function minimise(problem: BoundedProblem, start: Float64Array, tolerance = 1e-9): Minimum {
+export async function minimise(
+  problem: BoundedProblem,
+  start: Float64Array,
+  tolerance = 1e-9,
+): Promise<Minimum> {
   let x = start;
   let here = problem.evaluate(x);
   for (let steps = 0; steps < MOST_STEPS; steps++) {
+    await problem.pause?.();
     const step = newtonStep(problem, x, here.gradient);
     let fall = 0;
     for (let j = 0; j < x.length; j++) fall -= (here.gradient[j] as number) * (step[j] as number);

@@ -140,11 +140,11 @@ describe("the search", () => {
     };
   };
 
-  test("ends at a minimum from near and far, and says so", () => {
+  test("ends at a minimum from near and far, and says so", async () => {
     for (const size of [1, 3, 9]) {
       for (const far of [0, 1, 100]) {
         const given = problem(size, size);
-        const { x, value, converged } = minimise(given, new Float64Array(size).fill(far), 1e-12);
+        const { x, value, converged } = await minimise(given, new Float64Array(size).fill(far), 1e-12);
         expect(converged).toBe(true);
         const { gradient } = given.evaluate(x);
         x.forEach((xj, j) => {
@@ -152,12 +152,13 @@ describe("the search", () => {
           if (bounded) expect(gradient[j] as number).toBeGreaterThan(-1e-6);
           else expect(Math.abs(gradient[j] as number)).toBeLessThan(1e-2);
         });
-        expect(value).toBeCloseTo(minimise(given, new Float64Array(size), 1e-12).value, 7);
+        const other = await minimise(given, new Float64Array(size), 1e-12);
+        expect(value).toBeCloseTo(other.value, 7);
       }
     }
   });
 
-  test("never goes up, and says when the function is not what its derivatives say", () => {
+  test("never goes up, and says when the function is not what its derivatives say", async () => {
     const wrong: BoundedProblem = {
       lower: Float64Array.from([-Infinity]),
       evaluate: (x) => ({
@@ -166,7 +167,18 @@ describe("the search", () => {
       }),
       curvature: () => Float64Array.from([2]),
     };
-    const { x, value, converged } = minimise(wrong, Float64Array.from([0.5]));
+    const { x, value, converged } = await minimise(wrong, Float64Array.from([0.5]));
     expect([x[0], value, converged]).toEqual([0.5, 0.25, false]);
+  });
+
+  test("is cancelled between two steps", async () => {
+    let steps = 0;
+    const pause = async (): Promise<void> => {
+      if (++steps === 2) throw new Error("enough");
+    };
+    await expect(minimise({ ...problem(9, 9), pause }, new Float64Array(9).fill(100))).rejects.toThrow(
+      "enough",
+    );
+    expect(steps).toBe(2);
   });
 });
