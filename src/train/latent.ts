@@ -9,7 +9,7 @@ import { type CheckpointIdentity, checkpointFromBytes, dataDigest } from "./chec
 import { trainOnDevices } from "./devices.ts";
 import { estimate } from "./estimate.ts";
 import type { FullTrainOptions } from "./options.ts";
-import { prepare } from "./prepare.ts";
+import { freePrepared, prepare } from "./prepare.ts";
 import type { FullRunOptions } from "./run.ts";
 
 export async function trainLatent(
@@ -32,7 +32,12 @@ export async function trainLatent(
     device.dispose();
     throw error;
   });
-  return await trainOnDevices(device, prepared, identity, state, run);
+  try {
+    return await trainOnDevices(device, prepared, identity, state, run);
+  } finally {
+    // A closed form beside it needs the room.
+    freePrepared(prepared);
+  }
 }
 
 /** What a checkpoint must agree with: data and options and, where it decides, the validation data. */

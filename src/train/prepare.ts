@@ -32,6 +32,11 @@ export interface Prepared {
   work: WorkOptions;
 }
 
+/** Gives back what a problem takes of the core. */
+export function freePrepared({ x, squares, basis, gram, projected }: Prepared): void {
+  for (const each of [x, squares, basis?.transposed, gram, projected]) each?.free();
+}
+
 export interface PrepareOptions {
   memoryBudget: number;
   signal?: AbortSignal;
