@@ -1,4 +1,5 @@
-// What is done to features before the model sees them: inverse document frequencies, unit rows. Saved with the model.
+// What is done to features before the model sees them: inverse document frequencies and unit rows; columns of like size where
+// the features are dense. Saved with the model.
 
 import { documentFrequencies, type SparseRows } from "./dataset.ts";
 import { deterministicLog } from "./elementary.ts";
@@ -15,8 +16,30 @@ export interface FeatureTransform {
 }
 
 /**
+ * Whether the features are measurements rather than words: at least half of them are not zero, and not all are one. The
+ * length of such a row says something, and the scale of a column does not.
+ */
+export function isDense({ rows, columns, values }: SparseRows): boolean {
+  return 2 * values.length >= rows * columns && values.some((value) => value !== 1);
+}
+
+/** What is said where features are dense and rows keep their lengths. */
+export const DENSE_NOTE =
+  "the features are dense: each is divided by its root mean square, and rows keep their lengths";
+
+/** 1 / (root mean square of the column, times sqrt D): columns are of like size, and rows of length 1 in the mean square. */
+function evenWeights({ rows, columns, columnIndex, values }: SparseRows): Float32Array {
+  const squares = new Float64Array(columns);
+  for (let e = 0; e < values.length; e++) {
+    const column = columnIndex[e] as number;
+    squares[column] = (squares[column] as number) + (values[e] as number) * (values[e] as number);
+  }
+  return Float32Array.from(squares, (sum) => (sum > 0 ? Math.sqrt(rows / (sum * columns)) : 1));
+}
+
+/**
  * Chooses the transform for training features. Rows that are `scaled` already, some of them to less than 1, stay as they
- * are unless their columns are weighted.
+ * are unless their columns are weighted. Dense features whose rows are not scaled are scaled by columns.
  */
 export function fitTransform(
   features: SparseRows,
@@ -24,6 +47,8 @@ export function fitTransform(
   normalise: boolean,
   scaled = false,
 ): FeatureTransform {
+  if (!normalise && !scaled && idf !== true && isDense(features))
+    return { normalise, columnWeights: evenWeights(features) };
   const binary = features.values.every((value) => value === 1);
   if (idf === false || (idf === "auto" && (scaled || !binary)))
     return normalise && scaled ? { normalise: false, whole: true } : { normalise };

@@ -125,8 +125,8 @@ export interface TrainOptions {
    */
   idf?: boolean | "auto";
   /**
-   * Scale every row to unit length.
-   * @default yes
+   * Scale every row to unit length. Dense features are scaled by columns where it is off.
+   * @default yes for sparse features, no for dense ones
    */
   normalise?: boolean;
   /**
@@ -184,6 +184,8 @@ export interface DataSizes {
   points: number;
   features: number;
   labels: number;
+  /** Whether the features are dense: measurements rather than words. */
+  dense?: boolean;
 }
 
 /** Small data are gone through more often. */
@@ -385,7 +387,13 @@ export const trainOptions: OptionTable<TrainOptions, FullTrainOptions, DataSizes
     meaning: "words are weighted by inverse document frequency",
     advice: "`auto`: where all values are one. `yes` for word counts, `no` where values are measurements",
   },
-  normalise: { kind: "switch", default: true, meaning: "rows are scaled to unit length" },
+  normalise: {
+    kind: "switch",
+    default: { words: "yes for sparse features, no for dense ones", of: ({ dense = false }) => !dense },
+    meaning: "rows are scaled to unit length",
+    advice:
+      "Dense features (half of them or more are not zero) are divided by their root mean square instead, which keeps what the length of a row says",
+  },
   floor: {
     kind: "number",
     above: 0,

@@ -11,7 +11,7 @@ import type { WorkOptions } from "../core/progress.ts";
 import { checkDataset } from "../data/check.ts";
 import { compactColumns, isScattered, mapColumns } from "../data/columns.ts";
 import { type Dataset, labelFrequencies, rowsWithLabels, selectRows } from "../data/dataset.ts";
-import { type FeatureTransform, fitTransform } from "../data/transform.ts";
+import { DENSE_NOTE, type FeatureTransform, fitTransform, isDense } from "../data/transform.ts";
 import { type DatasetInput, datasetFrom } from "../io/dataset.ts";
 import {
   type ClosedModel,
@@ -90,7 +90,8 @@ export async function train(
   checkDataset(dataset);
   const data = dataToLearn(dataset, options);
   const { rows: points, columns: features } = data.features;
-  const sizes = { points, features, labels: data.labels.labels };
+  const dense = data.vectoriser === undefined && isDense(data.features);
+  const sizes = { points, features, labels: data.labels.labels, dense };
   const chosen = chosenLikelihood(options, data);
   const full = completeOptions({ ...options, ...chosen?.options }, sizes);
   const { validation: measured, ...settings } = given;
@@ -104,6 +105,7 @@ export async function train(
     const note = (text: string): void => run.onProgress?.({ stage: "note", text });
     note(`${core.threadsReason}${core.relaxed ? ", relaxed SIMD" : ""}`);
     if (chosen) note(chosen.reason);
+    if (dense && !full.normalise) note(DENSE_NOTE);
     const work: WorkOptions = {
       ...(run.signal ? { signal: run.signal } : {}),
       onProgress: (progress) => run.onProgress?.(progress as TrainProgress),

@@ -43,13 +43,17 @@ test("the guide's tables are those of the source: npm run docs writes them", () 
   expect(guide.match(/^\| `--(\[no-\])?kl-warmup` \| 0\.6 \|/m)).not.toBeNull();
 });
 
+type Range = { from?: number; to?: unknown };
+
 /** A value that the option takes, as typed and as code has it. */
 function example({ kind, ...option }: AnyOption): [typed: string[], value: unknown] {
-  const { choices, words, from } = option as { choices?: string[]; words?: object; from?: number };
+  const { choices, words, ...range } = option as { choices?: string[]; words?: object } & Range;
+  const most = typeof range.to === "number" ? range.to : Number.POSITIVE_INFINITY;
+  const number = Math.min((range.from ?? 0) + 1, most);
   if (kind === "switch") return [[], true];
   if (kind === "choice") return [[choices?.at(-1) as string], choices?.at(-1)];
   if (kind === "words") return [[Object.keys(words ?? {})[0] as string], Object.values(words ?? {})[0]];
-  return [[String((from ?? 0) + 1)], (from ?? 0) + 1];
+  return [[String(number)], number];
 }
 
 describe("every option has a flag", () => {
