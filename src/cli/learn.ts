@@ -7,6 +7,7 @@ import { aboutNewWords, NewWords } from "../data/newwords.ts";
 import { TfidfVectoriser } from "../data/tfidf.ts";
 import { readDataset } from "../io/dataset.ts";
 import { checkKeepable, checkWritable, readSafetensorsFile } from "../io/files.ts";
+import { takeLock } from "../io/lock.ts";
 import { finishTogether, recordOf, writeTogether } from "../io/together.ts";
 import { type Learned, learnOnce } from "../learn/learn.ts";
 import type { LearnRequest } from "../learn/learner.ts";
@@ -54,6 +55,15 @@ async function asked(parsed: Parsed): Promise<Asked> {
 
 async function run(parsed: Parsed): Promise<void> {
   const paths = await asked(parsed);
+  const release = await takeLock(`${paths.state}.lock`, paths.state);
+  try {
+    await learnFile(paths, parsed);
+  } finally {
+    await release();
+  }
+}
+
+async function learnFile(paths: Asked, parsed: Parsed): Promise<void> {
   const screen = terminal(parsed.on("quiet"));
   await finishTogether(recordOf(paths.state));
   const model = await openModel(paths.model, paths.file);

@@ -237,7 +237,7 @@ async function removeLeftovers(path: string): Promise<void> {
 }
 
 /** Whether there is surely no such process. */
-async function isGone(pid: number): Promise<boolean> {
+export async function isGone(pid: number): Promise<boolean> {
   const { kill } = (await import("node:process")).default;
   try {
     kill(pid, 0);

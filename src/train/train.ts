@@ -98,7 +98,7 @@ export async function train(
   const held = measured && (await dataFor(readingLike(dataset), measured));
   const validation = held && mapColumns(held, data.columnIds);
   const run: FullRunOptions = { ...settings, ...(validation && { validation }) };
-  if (run.onState) checkLearning(data, full);
+  if (run.onState) checkLearning(data, full, chosen?.reason);
   checkLengths(data.features, transformFor(data, full));
   const core = await createCore({ threads: run.threads, relaxed: run.relaxed });
   try {
@@ -129,11 +129,12 @@ function dataToLearn(dataset: Dataset, { basis }: TrainOptions): Dataset {
 }
 
 /** Refuses what could not go on learning, before any work is done. */
-function checkLearning(data: Dataset, { likelihood }: FullTrainOptions): void {
+function checkLearning(data: Dataset, { likelihood }: FullTrainOptions, why?: string): void {
   if (likelihood === "bernoulli")
     throw new ArgumentError(
       "likelihood",
-      "found bernoulli, which is learned step by step and cannot go on learning, expected gaussian, both or auto",
+      `found ${why ? `auto, which is bernoulli here (${why})` : "bernoulli"}: it is learned step by step and cannot go on learning, ` +
+        "expected gaussian or both",
     );
   checkIds(data);
 }

@@ -241,7 +241,7 @@ describe("what does not belong together", () => {
   test("a likelihood that is learned step by step, and ids that come twice", async () => {
     const onState = (): void => {};
     await expect(train(data, { likelihood: "bernoulli", onState })).rejects.toThrow(
-      /found bernoulli.*cannot go on learning/,
+      /found bernoulli: .*cannot go on learning, expected gaussian or both/,
     );
     const ids = data.ids?.map((id, i) => (i === 7 ? "d3" : id)) as string[];
     await expect(train({ ...data, ids }, { likelihood: "gaussian", onState })).rejects.toThrow(/"d3" twice/);

@@ -140,6 +140,16 @@ describe("mlgpf serve --learn", () => {
       const server = await serve([model, "--learn", state]);
       const { url } = server;
       expect(await standing(url)).toMatchObject({ documents: 48, learned: 0, last: null });
+      // What one process learns no other may write over.
+      writeFileSync(`${state}.more`, `{"id":"x","text":"the paw","labels":["cats"]}\n`);
+      for (const args of [
+        ["serve", model, "--learn", state, "--port", "0"],
+        ["learn", model, `${state}.more`, "--state", state, "--format", "jsonl"],
+      ]) {
+        const other = await mlgpf(args);
+        expect(other.code).toBe(1);
+        expect(other.err).toMatch(/process \d+ is learning with it/);
+      }
       // All of the texts about sails are about regattas, it is now said; one of them was known.
       const sails = Array.from({ length: 12 }, (_, i) => ({
         document_id: i === 0 ? "t1" : `new ${i}`,

@@ -3,6 +3,7 @@
 
 import { stat } from "node:fs/promises";
 import { ArgumentError } from "../../core/errors.ts";
+import { takeLock } from "../../io/lock.ts";
 import { withKnown } from "../../metrics/prediction.ts";
 import type { IndexedDocument, Project, ServedModel } from "../project.ts";
 import { Refusal } from "../refusal.ts";
@@ -49,6 +50,7 @@ export class LearningProject implements Project {
   #waiting: TaughtBatch[] = [];
   #unsaved = 0;
   #last: string | null;
+  readonly #release: () => Promise<void>;
   #working: Promise<void> = Promise.resolve();
   #idle = true;
   #stopped: string | undefined;
@@ -61,6 +63,7 @@ export class LearningProject implements Project {
       tagger: CurrentTagger;
       learned: LearnedModel;
       last: string | null;
+      release: () => Promise<void>;
     },
   ) {
     this.#options = options;
@@ -73,10 +76,13 @@ export class LearningProject implements Project {
     this.#learned = parts.learned;
     this.#model = this.#served(parts.learned);
     this.#last = parts.last;
+    this.#release = parts.release;
   }
 
   /** Opens model, state and journal; what the journal has and the state has not is learned before anything is answered. */
   static async open(options: LearningOptions): Promise<LearningProject> {
+    const { state } = options.paths;
+    const release = await takeLock(`${state}.lock`, state);
     const learner = new LearningThread();
     try {
       let learned = await learner.ask({ open: options.paths }, "learned");
@@ -86,11 +92,12 @@ export class LearningProject implements Project {
       const last = left.at(-1)?.time ?? (learned.learned > 0 ? await writtenAt(options.paths.state) : null);
       const tagger = new CurrentTagger();
       await tagger.take(learned.bytes);
-      const project = new LearningProject(options, { learner, journal, tagger, learned, last });
+      const project = new LearningProject(options, { learner, journal, tagger, learned, last, release });
       if (left.length > 0) await project.#save();
       return project;
     } catch (error) {
       learner.retire();
+      await release();
       throw error;
     }
   }
@@ -133,6 +140,7 @@ export class LearningProject implements Project {
     await this.#journal.close();
     this.#learner.retire();
     this.#tagger.retire();
+    await this.#release();
   }
 
   #taught({ id, text, subjects }: IndexedDocument, index: number): TaughtDocument {
