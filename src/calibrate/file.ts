@@ -20,6 +20,8 @@ const MOST_PRECISIONS = 64;
 /** Numbers beyond it make no sense. */
 const MOST = 1e6;
 const LEAST_WIDTH = 1e-9;
+/** Of a term's weight, where scores hardly differ: 64 such terms of 1e15, which is as far as a term goes, are still numbers. */
+const MOST_WEIGHT = 1e12;
 
 const doubles = (data: Float64Array, shape: number[]): Tensor => ({ dtype: "F64", shape, data });
 const singles = (data: Float32Array, shape: number[]): Tensor => ({ dtype: "F32", shape, data });
@@ -202,11 +204,12 @@ class PartReader {
     name: string,
     shape: readonly number[] | undefined,
     least: (index: number) => number,
+    most: number = MOST,
   ): Float64Array {
     const { data } = this.#tensor(name, "F64", shape);
     data.forEach((value, i) => {
-      if (!(value >= least(i) && value <= MOST))
-        this.refuse(`${value} in ${name}`, `a number from ${least(i)} to ${MOST}`);
+      if (!(value >= least(i) && value <= most))
+        this.refuse(`${value} in ${name}`, `a number from ${least(i)} to ${most}`);
     });
     return data;
   }
@@ -222,7 +225,7 @@ class PartReader {
   /** Constants, and weights of 0 or more behind each. */
   weights(name: string, shape: readonly number[]): Float64Array {
     const width = shape.at(-1) as number;
-    return this.#doubles(name, shape, (i) => (i % width === 0 ? -MOST : 0));
+    return this.#doubles(name, shape, (i) => (i % width === 0 ? -MOST_WEIGHT : 0), MOST_WEIGHT);
   }
 
   /** A number for each label, or for the first of them. */

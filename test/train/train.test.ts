@@ -5,6 +5,7 @@ import { WasmBackend } from "../../src/backend/wasm.ts";
 import { createCore } from "../../src/core/index.ts";
 import type { Dataset } from "../../src/data/dataset.ts";
 import { joined, readSafetensors } from "../../src/io/safetensors.ts";
+import { modelFromBytes, modelToBytes } from "../../src/model/file.ts";
 import { LatentPredictor } from "../../src/model/latentPredictor.ts";
 import type { LatentModel } from "../../src/model/model.ts";
 import { uploadModel } from "../../src/model/numbers.ts";
@@ -289,6 +290,28 @@ describe("a training whose numbers run away while its bound is still one", () =>
 });
 
 describe("rows of any length", () => {
+  test("that are next to nothing give a model that can be opened", async () => {
+    const signs = ["+..-.-+", "--..--.", "-.-.-.-", ".++.+-.", ".-+.--.", "..-.-+-"];
+    const entries = signs.map((row) =>
+      [...row].flatMap((sign, column) => (sign === "." ? [] : [{ sign, column }])),
+    );
+    const rowStart = Int32Array.from([0, 1, 2, 3, 4, 5, 6], (row) => entries.slice(0, row).flat().length);
+    const columnIndex = Int32Array.from(entries.flat(), ({ column }) => column);
+    const values = Float32Array.from(entries.flat(), ({ sign }) => (sign === "-" ? -1e-30 : 1e-30));
+    const labels = {
+      rows: 6,
+      labels: 3,
+      rowStart: Int32Array.from([0, 1, 2, 3, 4, 5, 6]),
+      labelIndex: Int32Array.from([0, 1, 2, 0, 1, 2]),
+    };
+    const features = { rows: 6, columns: 7, rowStart, columnIndex, values };
+    const options = { likelihood: "gaussian", normalise: false, threads: 1 } as const;
+    for (const kernel of ["linear", "se"] as const) {
+      const model = await train({ features, labels }, { ...options, kernel });
+      expect(modelFromBytes(modelToBytes(model)).labels).toBe(3);
+    }
+  });
+
   const scaled = (factor: number): Dataset => ({
     ...tinyData,
     features: { ...tinyData.features, values: tinyData.features.values.map((value) => value * factor) },
