@@ -38,7 +38,7 @@ export async function readSplit(name: string): Promise<Split | undefined> {
 
 export async function trainAndMeasure(split: Split, options: TrainOptions): Promise<Figures> {
   const begin = performance.now();
-  const model = await train(split.train, { ...options, likelihood: "bernoulli" });
+  const model = await train(split.train, { calibration: false, ...options, likelihood: "bernoulli" });
   const seconds = (performance.now() - begin) / 1000;
   const { dataTerm, divergence, epochs } = model.summary;
   return await withPredictor(model, undefined, async (predictor) => {

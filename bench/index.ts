@@ -7,6 +7,7 @@ import { coreBench } from "./core.ts";
 import { edgeBench } from "./edge.ts";
 import { gpuBench } from "./gpu.ts";
 import type { BenchOptions } from "./harness.ts";
+import { honestBench } from "./honest.ts";
 import { killsBench } from "./kills.ts";
 import { serveBench } from "./serve.ts";
 import { stepBench } from "./step.ts";
@@ -21,6 +22,7 @@ const suites: Record<string, (options: BenchOptions) => Promise<void>> = {
   step: stepBench,
   edge: edgeBench,
   gpu: gpuBench,
+  honest: honestBench,
   serve: serveBench,
   attack: attackBench,
   trust: trustBench,

@@ -52,6 +52,8 @@ export type { RunOptions } from "./run.ts";
 interface Job {
   core: Core;
   data: Dataset;
+  /** The points to learn from and those to calibrate on, where some are held out. */
+  split: Split | undefined;
   /** Points without labels, left out. */
   dropped: number;
   full: FullTrainOptions;
@@ -91,8 +93,14 @@ export async function train(
   const data = dataToLearn(dataset, options);
   const { rows: points, columns: features } = data.features;
   const dense = data.vectoriser === undefined && isDense(data.features);
-  const sizes = { points, features, labels: data.labels.labels, dense };
   const chosen = chosenLikelihood(options, data);
+  const split = splitFor(data, { ...options, ...chosen?.options });
+  const sizes = {
+    points: split ? split.fitted.features.rows : points,
+    features,
+    labels: data.labels.labels,
+    dense,
+  };
   const full = completeOptions({ ...options, ...chosen?.options }, sizes);
   const { validation: measured, ...settings } = given;
   const held = measured && (await dataFor(readingLike(dataset), measured));
@@ -110,7 +118,7 @@ export async function train(
       ...(run.signal ? { signal: run.signal } : {}),
       onProgress: (progress) => run.onProgress?.(progress as TrainProgress),
     };
-    const job = { core, data, dropped: dataset.features.rows - points, full, run, work, note };
+    const job = { core, data, split, dropped: dataset.features.rows - points, full, run, work, note };
     const model = await trainJob(job);
     return held && model.calibrator ? await withValidation(core, model, held) : model;
   } finally {
@@ -126,6 +134,12 @@ function dataToLearn(dataset: Dataset, { basis }: TrainOptions): Dataset {
   const data = labelled.length === dataset.features.rows ? dataset : selectRows(dataset, labelled);
   // A basis of one's own has a number for every column.
   return typeof basis !== "object" && isScattered(data) ? compactColumns(data) : data;
+}
+
+/** What is held out to calibrate on, where it is wanted, points are not left out for it and there are enough. */
+function splitFor(data: Dataset, { likelihood, calibration = true }: TrainOptions): Split | undefined {
+  const leftOut = likelihood === "gaussian" && canBeExact(data.features.rows, data.labels.labels);
+  return calibration && !leftOut ? splitData(data) : undefined;
 }
 
 /** Refuses what could not go on learning, before any work is done. */
@@ -197,8 +211,7 @@ async function gpuFor({ core, run, note }: Job): Promise<OpenDevice | undefined>
 
 /** Step by step; calibrated on points held out, where there are enough and it is wanted. */
 async function trainBernoulli(job: Job): Promise<LatentModel> {
-  const { core, data, dropped, full, run, work } = job;
-  const split = full.calibration ? splitData(data) : undefined;
+  const { core, data, split, dropped, full, run, work } = job;
   if (split === undefined) return await trainLatent(core, data, dropped, full, run);
   sayHeldOut(job, split.heldOut);
   const model = await trainLatent(core, split.fitted, dropped, full, run);
@@ -209,8 +222,7 @@ async function trainBernoulli(job: Job): Promise<LatentModel> {
 
 /** The linear closed form, with the latent functions beside it or alone, calibrated on points held out. */
 async function trainHeldOut(job: Job): Promise<TrainedModel> {
-  const { core, data, dropped, full, run, work } = job;
-  const split = splitData(data);
+  const { core, data, split, dropped, full, run, work } = job;
   if (split === undefined) return await trainGaussian(job);
   sayHeldOut(job, split.heldOut);
   const { fitted, heldOut } = split;

@@ -1,0 +1,146 @@
+// How honest and how good the defaults are, beside the Bernoulli likelihood as the paper has it, one-vs-rest logistic
+// regression and fastText: P@k, log loss and Brier score a point, calibration error of the best five labels of each point
+// and the bias of what is said with at least 5 %. With no options but the data; three seeds of ours.
+
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { readWordNet } from "../examples/wordnet/wordnet.ts";
+import { withPredictor } from "../src/cli/models.ts";
+import { fitTransform, transformedRows } from "../src/data/transform.ts";
+import { type Dataset, readDataset } from "../src/index.ts";
+import { readingFor } from "../src/model/reading.ts";
+import { evaluate } from "../src/predict/evaluate.ts";
+import { readingLike } from "../src/predict/reading.ts";
+import type { TrainOptions } from "../src/train/options.ts";
+import { train } from "../src/train/train.ts";
+import { markdown, type Split } from "./figures.ts";
+import type { BenchOptions } from "./harness.ts";
+
+const SEEDS = [0, 1, 2];
+const DATA = "../shared/data";
+/** Which files of each set are trained on and measured on. */
+const FILES: Record<string, readonly [train: string, test: string]> = {
+  bibtex: ["train.txt.gz", "test.txt.gz"],
+  delicious: ["train.txt.gz", "test.txt.gz"],
+  "eurlex-half": ["train.txt.gz", "test.txt.gz"],
+  "rcv1-subset": ["train.txt.gz", "test.txt.gz"],
+  "eurlex-text": ["train.jsonl.gz", "dev.jsonl.gz"],
+  debtags: ["train.jsonl.gz", "test.jsonl.gz"],
+};
+const OURS: readonly (readonly [name: string, options: TrainOptions, seeds: readonly number[]])[] = [
+  ["mlgpf", {}, SEEDS],
+  ["the paper's likelihood", { likelihood: "bernoulli", calibration: false }, [0]],
+];
+
+/** Figures as bench/honest.py gives them: in percent, but for the two losses. */
+interface HonestFigures {
+  readonly P: readonly number[];
+  readonly logloss: number;
+  readonly brier: number;
+  readonly ece5: number;
+  readonly bias: number;
+}
+
+export async function honestBench({ json, only }: BenchOptions): Promise<void> {
+  const rows = [["data", "who", "P@1 / 3 / 5", "log loss", "Brier", "error of the best five", "bias"]];
+  const report = (data: string, who: string, figures: HonestFigures): void => {
+    if (json) console.log(JSON.stringify({ data, who, ...figures }));
+    else console.error(`${data}, ${who}: ${cellsOf(figures).join(", ")}`);
+    rows.push([data, who, ...cellsOf(figures)]);
+  };
+  for (const name of [...Object.keys(FILES), "wordnet"]) {
+    if (only !== undefined && !name.includes(only)) continue;
+    const split = await partsOf(name);
+    if (split === undefined) continue;
+    for (const [who, options, seeds] of OURS) {
+      const runs: HonestFigures[] = [];
+      for (const seed of seeds) runs.push(await ours(split, { ...options, seed }));
+      report(name, seeds.length > 1 ? `${who}, mean of ${seeds.length} seeds` : who, meanOf(runs));
+    }
+    for (const { who, ...figures } of others(split)) report(name, who, figures);
+  }
+  if (!json) console.log(markdown(rows));
+}
+
+const cellsOf = ({ P, logloss, brier, ece5, bias }: HonestFigures): string[] => [
+  P.map((value) => value.toFixed(2)).join(" / "),
+  ...[logloss, brier, ece5, bias].map((value) => value.toFixed(2)),
+];
+
+function meanOf(runs: readonly HonestFigures[]): HonestFigures {
+  const mean = (of: (run: HonestFigures) => number): number =>
+    runs.reduce((sum, run) => sum + of(run), 0) / runs.length;
+  return {
+    P: [0, 1, 2].map((k) => mean(({ P }) => P[k] as number)),
+    logloss: mean(({ logloss }) => logloss),
+    brier: mean(({ brier }) => brier),
+    ece5: mean(({ ece5 }) => ece5),
+    bias: mean(({ bias }) => bias),
+  };
+}
+
+async function partsOf(name: string): Promise<Split | undefined> {
+  if (name === "wordnet") return readWordNet();
+  const [training, testing] = (FILES[name] as [string, string]).map((file) => `${DATA}/${name}/${file}`);
+  if (!existsSync(training as string)) {
+    console.error(`skipped: ${training} is not here`);
+    return undefined;
+  }
+  const { dataset } = await readDataset(training as string);
+  const known = readingFor(readingLike(dataset));
+  return { train: dataset, test: (await readDataset(testing as string, known)).dataset };
+}
+
+async function ours(split: Split, options: TrainOptions): Promise<HonestFigures> {
+  const model = await train(split.train, options);
+  return await withPredictor(model, undefined, async (predictor) => {
+    const { ranking, calibration } = await evaluate(predictor, split.test, { calibration: true });
+    if (calibration === undefined) throw new Error("found no calibration, expected it");
+    const { logLoss, brier, bestFive, overFivePercent } = calibration;
+    const P = [1, 3, 5].map((k) => ranking.metrics[`P@${k}`] as number);
+    return { P, logloss: logLoss, brier, ece5: 100 * bestFive.ece, bias: 100 * overFivePercent.bias };
+  });
+}
+
+/** One-vs-rest and fastText on the same rows, where Python and they are there. */
+function others(split: Split): (HonestFigures & { who: string })[] {
+  const folder = mkdtempSync(join(tmpdir(), "mlgpf-honest-"));
+  try {
+    const paths = (["train", "test"] as const).map((part) => {
+      const path = join(folder, `${part}.txt`);
+      writeFileSync(path, asRows(split[part], split.train));
+      return path;
+    });
+    const { status, stdout, stderr } = spawnSync("/usr/bin/python3", ["bench/honest.py", ...paths], {
+      encoding: "utf8",
+    });
+    if (status !== 0) console.error(`not compared: ${stderr.trim().split("\n").at(-1)}`);
+    return stdout
+      .split("\n")
+      .filter(Boolean)
+      .map((line) => JSON.parse(line));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** Weighted and scaled rows with their labels, in the form of the XC repository. */
+function asRows({ features, labels }: Dataset, training: Dataset): string {
+  const transform = fitTransform(training.features, "auto", true, training.vectoriser?.scaled);
+  const { rows, columns, rowStart, columnIndex, values } = transformedRows(
+    features,
+    transform,
+    0,
+    features.rows,
+  );
+  const lines = Array.from({ length: rows }, (_, i) => {
+    const own = labels.labelIndex.subarray(labels.rowStart[i], labels.rowStart[i + 1]);
+    const entries: string[] = [];
+    for (let e = rowStart[i] as number; e < (rowStart[i + 1] as number); e++)
+      entries.push(`${columnIndex[e]}:${(values[e] as number).toPrecision(7)}`);
+    return `${own.filter((label) => label < training.labels.labels).join(",")} ${entries.join(" ")}`;
+  });
+  return `${rows} ${columns} ${training.labels.labels}\n${lines.join("\n")}\n`;
+}
