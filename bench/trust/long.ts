@@ -5,7 +5,13 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { SAMPLES, tryData } from "../../test/data/strangers.ts";
-import { compactSubject, fullSubject, type Subject, tryStranger } from "../../test/edge/strangers.ts";
+import {
+  compactSubject,
+  fullSubject,
+  type Subject,
+  stateSubject,
+  tryStranger,
+} from "../../test/edge/strangers.ts";
 import type { BenchOptions } from "../harness.ts";
 import { killCommand } from "./kills.ts";
 
@@ -63,6 +69,7 @@ const models = (make: () => Promise<Subject>) => async (): Promise<Attack> => {
 const attacks: Record<string, () => Promise<Attack>> = {
   compact: models(compactSubject),
   full: models(fullSubject),
+  state: models(stateSubject),
   ...Object.fromEntries(
     Object.entries(SAMPLES).map(([name, sample]) => [
       `data, ${name}`,

@@ -12,7 +12,7 @@ import type { RealArray } from "../core/matrix.ts";
 import { checkDataset } from "../data/check.ts";
 import { excerpt } from "../data/errors.ts";
 import { checksum, checksumOf } from "../io/checksum.ts";
-import { FormatError } from "../io/errors.ts";
+import { FormatError, shownJson } from "../io/errors.ts";
 import { readSafetensors, safetensorsChunks, type Tensor, type TensorFile } from "../io/safetensors.ts";
 import type { Documents } from "./documents.ts";
 import { packedLength } from "./packed.ts";
@@ -175,7 +175,7 @@ class StateReader {
 
   read(): LearningState {
     const { format, version } = this.#metadata;
-    if (format !== STATE_FORMAT) this.#refuse(`format ${JSON.stringify(format)}`, "a state made by mlgpf");
+    if (format !== STATE_FORMAT) this.#refuse(`format ${shownJson(format)}`, "a state made by mlgpf");
     if (version !== STATE_VERSION) this.#refuse(`state version ${version}`, `version ${STATE_VERSION}`);
     this.#checkSums();
     const plan = this.#plan();
@@ -223,7 +223,7 @@ class StateReader {
   #count(name: string, value: unknown): number {
     return Number.isSafeInteger(value) && (value as number) >= 0
       ? (value as number)
-      : this.#refuse(`${name} ${JSON.stringify(value)}`, "a whole number from 0");
+      : this.#refuse(`${name} ${shownJson(value)}`, "a whole number from 0");
   }
 
   #plan(): StatePlan {

@@ -1,6 +1,6 @@
 // The parts of a compact file, each checked as it is taken: type, shape, and how large its numbers are.
 
-import { FormatError } from "../io/errors.ts";
+import { FormatError, shownJson } from "../io/errors.ts";
 import { readSafetensors, type Tensor, type TensorFile } from "../io/safetensors.ts";
 import { checkAbout } from "./about.ts";
 import { COMPACT_FORMAT, COMPACT_VERSIONS, type CompactAbout } from "./format.ts";
@@ -32,10 +32,10 @@ export class Parts {
     this.whole = whole;
     this.file = file;
     if (metadata.format !== COMPACT_FORMAT)
-      this.refuse(`format ${JSON.stringify(metadata.format)}`, "a model made by mlgpf compact");
+      this.refuse(`format ${shownJson(metadata.format)}`, "a model made by mlgpf compact");
     if (!COMPACT_VERSIONS.some((version) => version === metadata.version))
       this.refuse(
-        `compact version ${JSON.stringify(metadata.version)}`,
+        `compact version ${shownJson(metadata.version)}`,
         `version ${COMPACT_VERSIONS.join(" or ")}`,
       );
     this.about = checkAbout(metadata.about, file);

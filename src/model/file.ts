@@ -7,6 +7,7 @@ import {
   thresholdsToPart,
 } from "../calibrate/file.ts";
 import { TfidfVectoriser } from "../data/tfidf.ts";
+import { shownJson } from "../io/errors.ts";
 import { readSafetensors, type TensorFile, writeSafetensors } from "../io/safetensors.ts";
 import { closedFromParts, closedToPart } from "./files/closed.ts";
 import { latentFromParts, latentToPart } from "./files/latent.ts";
@@ -73,7 +74,7 @@ export function modelFromTensors(tensorFile: TensorFile, file = "the model"): Tr
       "the one it was made from: a compact model is for mlgpf serve and mlgpf/edge",
     );
   if (metadata.format !== MODEL_FORMAT)
-    parts.refuse(`format ${JSON.stringify(metadata.format)}`, "a model made by mlgpf");
+    parts.refuse(`format ${shownJson(metadata.format)}`, "a model made by mlgpf");
   if (!READABLE.includes(metadata.version as string))
     parts.refuse(`model version ${metadata.version}`, `version ${READABLE.join(" or ")}`);
   const likelihood = parts.name("likelihood", modelLikelihoods, "bernoulli");

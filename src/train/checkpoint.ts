@@ -2,7 +2,7 @@
 
 import type { Dataset } from "../data/dataset.ts";
 import { checksumOf } from "../io/checksum.ts";
-import { FormatError } from "../io/errors.ts";
+import { FormatError, shownJson } from "../io/errors.ts";
 import { readSafetensors, safetensorsChunks, type Tensor } from "../io/safetensors.ts";
 
 export const CHECKPOINT_FORMAT = "mlgpf-checkpoint";
@@ -96,7 +96,7 @@ export function checkpointFromBytes(
   if (metadata.format !== CHECKPOINT_FORMAT || metadata.version !== VERSION) {
     throw new FormatError(
       file,
-      `format ${JSON.stringify(metadata.format)}`,
+      `format ${shownJson(metadata.format)}`,
       "a checkpoint made by this version of mlgpf",
     );
   }
@@ -131,14 +131,14 @@ export function checkpointFromBytes(
 function stepOf(text: string | undefined, file: string): number {
   const step = Number(text);
   if (/^\d+$/.test(text ?? "") && Number.isSafeInteger(step)) return step;
-  throw new FormatError(file, `step ${JSON.stringify(text)}`, "a whole number");
+  throw new FormatError(file, `step ${shownJson(text)}`, "a whole number");
 }
 
 /** The options that two sets do not have in common, of each the name and the value. */
 function differing(found: string, wanted: string): [found: string, wanted: string] {
   const [before, now] = [optionsOf(found), optionsOf(wanted)];
   const names = [...new Set([...Object.keys(before), ...Object.keys(now)])];
-  const other = names.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(now[name]));
+  const other = names.filter((name) => written(before[name]) !== written(now[name]));
   const said = (options: Record<string, unknown>): string =>
     other.map((name) => `\`${name}\` ${inShort(options[name])}`).join(", ");
   return [said(before), said(now)];
@@ -154,8 +154,17 @@ function optionsOf(text: string): Record<string, unknown> {
 
 /** A value of an option, unless it is long. */
 function inShort(value: unknown): string {
-  const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "none");
+  const text = typeof value === "string" ? value : (written(value) ?? "none");
   return text.length > 60 ? "another" : text;
+}
+
+/** A value as JSON; one of a forged file may be too deep for that. */
+function written(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return "a value too deep to be shown, which no option has had";
+  }
 }
 
 function extraOf(text: string | undefined, file: string): TrainingState["extra"] {

@@ -4,13 +4,28 @@
 
 import process from "node:process";
 import { describe, expect, test } from "vitest";
-import { compactSubject, fullSubject, tryStranger } from "./strangers.ts";
+import { compactSubject, fullSubject, type Subject, stateSubject, tryStranger } from "./strangers.ts";
 
 const runs = Number(process.env.MLGPF_FUZZ ?? 10_000);
 const seed = Number(process.env.MLGPF_FUZZ_SEED ?? 1);
 
 /** In milliseconds; a file takes a fraction of one. */
 const patience = Math.max(120_000, 10 * runs);
+
+/** Tries all; how many were refused, and how many labels were predicted. */
+async function tryAll(subject: Subject): Promise<{ refused: number; predicted: number }> {
+  let [refused, predicted] = [0, 0];
+  for (let i = 0; i < runs; i++) {
+    const own = seed * 1_000_003 + i;
+    const trial = await tryStranger(subject, own).catch((error: Error) => {
+      throw new Error(`seed ${own}: ${error.stack}`);
+    });
+    if (trial.refused) refused++;
+    predicted += trial.predicted;
+  }
+  subject.free();
+  return { refused, predicted };
+}
 
 describe(`${runs} altered files`, () => {
   for (const [name, make] of Object.entries({ compact: compactSubject, full: fullSubject }))
@@ -19,20 +34,23 @@ describe(`${runs} altered files`, () => {
       async () => {
         const subject = await make();
         for (const file of subject.files) expect((await subject.attempt(file)).length).toBe(3);
-        let [refused, predicted] = [0, 0];
-        for (let i = 0; i < runs; i++) {
-          const own = seed * 1_000_003 + i;
-          const trial = await tryStranger(subject, own).catch((error: Error) => {
-            throw new Error(`seed ${own}: ${error.stack}`);
-          });
-          if (trial.refused) refused++;
-          predicted += trial.predicted;
-        }
-        subject.free();
+        const { refused, predicted } = await tryAll(subject);
         // Neither all nor nothing: both outcomes are met often.
         expect(refused).toBeGreaterThan(runs / 2);
         expect(predicted).toBeGreaterThan(runs / 10);
       },
       patience,
     );
+
+  test(
+    "of a state for learning are refused or whole",
+    async () => {
+      const subject = await stateSubject();
+      for (const file of subject.files) expect(await subject.attempt(file)).toEqual([]);
+      const { refused } = await tryAll(subject);
+      expect(refused).toBeGreaterThan(runs / 2);
+      expect(refused).toBeLessThan(runs);
+    },
+    patience,
+  );
 });

@@ -1,10 +1,12 @@
 // Altered model files, as strangers could send them: what is altered, how each kind is read and tried, and what must be so.
 
 import { WasmBackend } from "../../src/backend/wasm.ts";
+import { type LearningState, stateFromBytes, stateToBytes } from "../../src/closed/state.ts";
 import { compactModel } from "../../src/compact/index.ts";
 import { type Core, createCore } from "../../src/core/core.ts";
 import { ArgumentError } from "../../src/core/errors.ts";
 import { DataError } from "../../src/data/errors.ts";
+import { readDataset } from "../../src/data/reader.ts";
 import { readCompact } from "../../src/edge/read.ts";
 import { Scorer } from "../../src/edge/scorer.ts";
 import { Tagger } from "../../src/edge/tagger.ts";
@@ -14,6 +16,7 @@ import { modelFromBytes, modelToBytes } from "../../src/model/file.ts";
 import type { LatentModel, TrainedModel } from "../../src/model/model.ts";
 import { predictRows } from "../../src/predict/load.ts";
 import { openPredictor } from "../../src/predict/open.ts";
+import { train } from "../../src/train/train.ts";
 import { watchAllocations } from "../support/allocations.ts";
 import { generator } from "../support/numbers.ts";
 import { altered } from "./alter.ts";
@@ -102,6 +105,27 @@ export async function fullSubject(): Promise<Subject> {
       }
     },
     free: () => core.dispose(),
+  };
+}
+
+/** Files that a closed model goes on learning from; they predict nothing by themselves. */
+export async function stateSubject(): Promise<Subject> {
+  const rows = Array.from({ length: 12 }, (_, i) => ({
+    id: `d${i}`,
+    text: `word${i % 5} of ${i}`,
+    labels: [`l${i % 3}`],
+  }));
+  const { dataset } = await readDataset(rows);
+  const files: Uint8Array[] = [];
+  const onState = (state: LearningState): void => void files.push(stateToBytes(state));
+  await train(dataset, { likelihood: "gaussian", threads: 1, onState });
+  return {
+    files,
+    async attempt(bytes) {
+      stateFromBytes(bytes, "small");
+      return [];
+    },
+    free() {},
   };
 }
 

@@ -1,6 +1,6 @@
 // The parts of a model file, taken out one by one and checked: a file that is not whole is refused in one sentence.
 
-import { FormatError } from "../../io/errors.ts";
+import { FormatError, shownJson } from "../../io/errors.ts";
 import type { Tensor, TensorFile } from "../../io/safetensors.ts";
 
 export type Real = Float32Array | Float64Array;
@@ -39,7 +39,7 @@ export class FileParts {
   name<Name extends string>(what: string, names: readonly Name[], standard?: Name): Name {
     const value = this.metadata[what] ?? standard;
     const found = names.find((name) => name === value);
-    return found ?? this.refuse(`${what} ${JSON.stringify(value)}`, names.join(" or "));
+    return found ?? this.refuse(`${what} ${shownJson(value)}`, names.join(" or "));
   }
 
   json(name: string): unknown {
@@ -63,7 +63,7 @@ export class FileParts {
     const value = Number(this.metadata[name]);
     return value > 0 && Number.isFinite(value)
       ? value
-      : this.refuse(`metadata ${name} ${JSON.stringify(this.metadata[name])}`, "a number above 0");
+      : this.refuse(`metadata ${name} ${shownJson(this.metadata[name])}`, "a number above 0");
   }
 
   shape(name: string, dimensions: number): number[] {
