@@ -85,7 +85,7 @@ export class ModelHost {
 }
 
 /** Gaussian parts are in single precision. */
-export const precisionOf = (model: TrainedModel): Precision => {
+const precisionOf = (model: TrainedModel): Precision => {
   const latent = isClosed(model) ? model.latent : model;
   return latent?.phi instanceof Float64Array ? "f64" : "f32";
 };

@@ -30,7 +30,6 @@ import { calibrateHeldOut, type Split, splitData } from "./heldOut.ts";
 import { trainLatent } from "./latent.ts";
 import { checkLengths } from "./lengths.ts";
 import { type Learning, linearRows, trainLinear } from "./linear.ts";
-import { figuresOn } from "./measured.ts";
 import { completeOptions, type FullTrainOptions, type TrainOptions } from "./options.ts";
 import type { TrainProgress } from "./progress.ts";
 import { completeRunOptions, type FullRunOptions, type RunOptions } from "./run.ts";
@@ -154,15 +153,6 @@ function checkLearning(data: Dataset, { likelihood }: FullTrainOptions, why?: st
 }
 
 async function trainJob(job: Job): Promise<TrainedModel> {
-  const model = await trainAny(job);
-  const { validation } = job.run;
-  // Without a calibrator the figures are those of the last step.
-  if (validation === undefined || model.calibrator === undefined) return model;
-  model.summary.validation = await figuresOn(job.core, model, validation);
-  return model;
-}
-
-async function trainAny(job: Job): Promise<TrainedModel> {
   const { likelihood } = job.full;
   const { rows: points } = job.data.features;
   if (likelihood === "gaussian" && canBeExact(points, job.data.labels.labels))
