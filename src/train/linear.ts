@@ -106,7 +106,7 @@ export async function trainLinear(
 /**
  * Values of rows of unit length are rounded to so many parts of 1 before they are learned from. A product of two is then a whole
  * number of 1 / GRID^2, and sums in double precision are exact up to 2^21: the same whichever way the points are cut into
- * parts (plan.ts). It moves a weight by some millionths.
+ * parts (plan.ts). Bibtex: weights move by 0.005 % (root mean square), P@1/3/5 not at all.
  */
 export const GRID: number = 2 ** 16;
 
