@@ -74,7 +74,7 @@ export async function sampledSvd(x: Csr, options: SampledOptions): Promise<Matri
     const shares = `${percent(ofSample)} of its squares and ${percent(ofAll)} of those of all ${x.rows} points`;
     if (ofSample - ofAll <= SHARE_DIFFERENCE) {
       note(
-        `singular vectors from a sample of ${count} points: they hold ${shares}, and no others hold more than that`,
+        `singular vectors from a sample of ${count} points: they hold ${shares}; the best share of all is between the two`,
       );
       return right;
     }
