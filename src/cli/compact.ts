@@ -41,6 +41,12 @@ const flags: Flags = {
     default: "diagonal for the linear kernel, else exact",
   },
   rank: { kind: "whole", from: 1, help: "of the low-rank variance", default: "32" },
+  size: {
+    kind: "number",
+    from: 0,
+    help: "megabytes, about, that the weights of a Gaussian model are cut down to",
+    default: "9.5",
+  },
   "all-labels": { kind: "switch", help: "keep labels that no training point has" },
   data: { kind: "text", value: "FILE", help: "measure what it costs on data with known labels" },
   report: { kind: "switch", help: "with --data: measure the other choices too" },
@@ -54,6 +60,7 @@ function optionsOf(parsed: Parsed): CompactOptions {
     type: parsed.text("type") as NumberType | undefined,
     variance: parsed.text("variance") as VarianceForm | undefined,
     rank: parsed.number("rank"),
+    size: parsed.number("size"),
     allLabels: parsed.on("all-labels") || undefined,
   });
 }

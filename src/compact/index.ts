@@ -38,7 +38,7 @@ export async function compactModel(
   if (transform.columnWeights) parcel.reals("columnWeights", transform.columnWeights);
   if (model.columnIds) parcel.integers("columnIds", model.columnIds);
   const latent = isClosed(model) ? model.latent : model;
-  const ofLatent = latent && (await addLatent(parcel, latent, labels, options));
+  const ofLatent = latent && (await addLatent(parcel, latent, labels, options, frequentOf(model)));
   // Last, in the room that the others leave.
   const closed = isClosed(model) ? await addClosed(parcel, model, labels, options) : undefined;
   const { kernel, rows, factors, groups, inducing, rank, hyper } = ofLatent ?? withoutLatent(model);
@@ -64,6 +64,15 @@ export async function compactModel(
   const bytes = writeSafetensors({ tensors: parcel.tensors, metadata });
   readCompact(bytes, "the compact model"); // nothing is given out that load() would refuse
   return bytes;
+}
+
+/** Elements of the latent functions' weights beyond which there would be no room beside them. */
+const MANY_ELEMENTS = 5e6;
+
+/** Where room is short, the features of a linear posterior are enough for the latent functions beside it. */
+function frequentOf(model: TrainedModel): Int32Array | undefined {
+  if (!isClosed(model) || !model.latent || model.closed.form !== "linear") return undefined;
+  return model.features * model.latent.factors > MANY_ELEMENTS ? model.closed.columns : undefined;
 }
 
 /** What a file says of latent functions that it has not. */

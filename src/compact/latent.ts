@@ -16,15 +16,16 @@ export type LatentAbout = Pick<
   "kernel" | "rows" | "factors" | "groups" | "inducing" | "rank" | "hyper"
 >;
 
-/** Adds the latent functions, and these labels. */
+/** Adds the latent functions, and these labels; of the features only the frequent ones, where these are given. */
 export async function addLatent(
   parcel: Parcel,
   model: LatentModel,
   labels: number[],
   options: FullCompactOptions,
+  frequent?: Int32Array,
 ): Promise<LatentAbout> {
   const collapsed = await collapse(model, options);
-  const rows = keptRows(model, collapsed, options.type);
+  const rows = keptRows(model, collapsed, options.type, frequent);
   addMatrices(parcel, model, collapsed, options, rows);
   addLabels(parcel, model, labels, collapsed, options);
   return {

@@ -26,13 +26,15 @@ export type VarianceForm = (typeof VARIANCE_FORMS)[number];
 export interface CompactOptions {
   /**
    * Of the large matrices (default int5). The labels' matrix is at least int8. Of a Gaussian posterior whole numbers are always
-   * int8, and only the largest weights are kept, as many as make a file of some 10 MB; f16 and f32 keep all in single precision.
+   * int8, and only the largest weights are kept, as many as `size` has room for; f16 and f32 keep all in single precision.
    */
   type?: NumberType;
   /** Default: diagonal for the linear kernel, else exact or, for covariance "perFactor", low-rank. */
   variance?: VarianceForm;
   /** Of the low-rank variance (default 32). */
   rank?: number;
+  /** Megabytes that a file with a Gaussian posterior may have, about (default 9.5): what the rest leaves is for its weights. */
+  size?: number;
   /** Keep labels without a training point, which are left out otherwise. */
   allLabels?: boolean;
 }
@@ -40,6 +42,7 @@ export interface CompactOptions {
 export type FullCompactOptions = Required<CompactOptions>;
 
 const DEFAULT_RANK = 32;
+const DEFAULT_SIZE = 9.5;
 
 export function completeCompactOptions(model: TrainedModel, given: CompactOptions): FullCompactOptions {
   const latent = isClosed(model) ? model.latent : model;
@@ -65,12 +68,15 @@ function checkedOptions(
     type: given.type ?? "int5",
     variance: given.variance ?? standard,
     rank: Math.min(largestRank, given.rank ?? DEFAULT_RANK),
+    size: given.size ?? DEFAULT_SIZE,
     allLabels: given.allLabels ?? false,
   };
   if (!NUMBER_TYPES.includes(options.type))
     throw new ArgumentError("type", `found ${options.type}, expected ${NUMBER_TYPES.join(", ")}`);
   if (!VARIANCE_FORMS.includes(options.variance))
     throw new ArgumentError("variance", `found ${options.variance}, expected ${VARIANCE_FORMS.join(", ")}`);
+  if (!(options.size > 0 && options.size < 1e6))
+    throw new ArgumentError("size", `found ${given.size}, expected megabytes above 0`);
   if (!Number.isInteger(options.rank) || options.rank < 1)
     throw new ArgumentError("rank", `found ${given.rank}, expected a whole number of at least 1`);
   return options;

@@ -85,7 +85,11 @@ export function addCounts(columns: number[], add: (column: number, count: number
 }
 
 /** ln((1 + N) / (1 + df)) + 1, or 1 where the rules have no idf. */
-export function inverseFrequency(rules: TermRules, documents: number, documentFrequency: number): number {
+export function inverseFrequency(
+  rules: Pick<TermRules, "idf">,
+  documents: number,
+  documentFrequency: number,
+): number {
   return rules.idf ? deterministicLog((1 + documents) / (1 + documentFrequency)) + 1 : 1;
 }
 

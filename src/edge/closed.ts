@@ -60,18 +60,34 @@ export function scoreNames(closed: ClosedNumbers | undefined, latent: boolean): 
   ];
 }
 
+/** What is left of a covariance beside its tangent. */
+export interface BesideTangent {
+  excess(product: number, xSquare: number, zSquare: number): number;
+  /** Whether so much of it is worth a look. */
+  matters(excess: number): boolean;
+}
+
+export function besideTangent(kernel: ScalarKernel, [level, slope]: ClosedAbout["tangent"]): BesideTangent {
+  const least = level === 0 && slope === 0 ? 0 : NEAR * kernel.own(1);
+  return {
+    excess: (product, xSquare, zSquare) =>
+      kernel.covariance(product, xSquare, zSquare) - level - slope * product,
+    matters: (excess) => Math.abs(excess) > least,
+  };
+}
+
 export class ClosedForm {
   readonly #numbers: ClosedNumbers;
-  readonly #kernel: ScalarKernel;
+  readonly #beside: BesideTangent;
   /** x.z of all points; those that are worth a look, and their covariance beside the tangent. */
   readonly #products: Float64Array;
   readonly #near: Int32Array;
   readonly #excess: Float64Array;
 
   constructor(numbers: ClosedNumbers) {
-    const { kernel, hyper, points } = numbers.about;
+    const { kernel, hyper, points, tangent } = numbers.about;
     this.#numbers = numbers;
-    this.#kernel = scalarKernel(kernel, hyper);
+    this.#beside = besideTangent(scalarKernel(kernel, hyper), tangent);
     this.#products = new Float64Array(points);
     this.#near = new Int32Array(points);
     this.#excess = new Float64Array(points);
@@ -90,17 +106,13 @@ export class ClosedForm {
     const { about, points } = this.#numbers;
     if (!points) return;
     const { z, squares, dual } = points;
-    const [level, slope] = about.tangent;
-    const least = level === 0 && slope === 0 ? 0 : NEAR * this.#kernel.own(1);
     const products = this.#products.fill(0);
     z.add(x.columns, x.values, x.columns.length, products);
     const square = Math.max(about.whole ? 1 : 0, squareSum(x.values));
     let count = 0;
     for (let i = 0; i < products.length; i++) {
-      const product = products[i] as number;
-      const covariance = this.#kernel.covariance(product, square, squares[i] as number);
-      const excess = covariance - level - slope * product;
-      if (!(Math.abs(excess) > least)) continue;
+      const excess = this.#beside.excess(products[i] as number, square, squares[i] as number);
+      if (!this.#beside.matters(excess)) continue;
       this.#near[count] = i;
       this.#excess[count++] = excess;
     }

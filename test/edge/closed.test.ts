@@ -69,24 +69,53 @@ describe("a Gaussian model made compact", () => {
   });
 
   test("keeps only as many weights as there is room for, the largest ones", async () => {
-    // 25 labels of 80 features are small; 20,000 features with 400 labels are not.
-    const form = { form: "linear", features: 20_000, labels: 400, factors: 2, inducing: 2 } as const;
-    const model = closedModel(form);
-    const bytes = await compactModel(model);
-    expect(bytes.length).toBeLessThan(10e6);
-    expect(bytes.length).toBeGreaterThan(8e6);
+    const model = closedModel({ form: "linear", features: 300, labels: 100, factors: 2, inducing: 2 });
+    const bytes = await compactModel(model, { size: 0.03 });
+    expect(bytes.length).toBeLessThan(36_000);
+    expect(bytes.length).toBeGreaterThan(27_000);
     const { tensors } = readSafetensors(bytes);
-    const kept = tensors.get("closed.weights.values")?.data.length as number;
+    const values = tensors.get("closed.weights.values")?.data as Int8Array;
     if (model.closed.form !== "linear") throw new Error("expected a linear form");
     const sorted = model.closed.weights.map(Math.abs).sort();
-    const cut = sorted[sorted.length - kept] as number;
+    const cut = sorted[sorted.length - values.length] as number;
+    // Whole numbers times their scale are no smaller than the cut, but for rounding.
     const scale = tensors.get("closed.weights.scale")?.data as Float32Array;
-    const values = tensors.get("closed.weights.values")?.data as Int8Array;
-    expect(values.every((value) => value !== 0)).toBe(true);
-    // The least of what was kept, but for rounding, is not below the cut.
     const coarsest = scale.reduce((most, value) => Math.max(most, value), 0);
     const smallest = values.reduce((least, value) => Math.min(least, Math.abs(value)), 127);
     expect(smallest * coarsest).toBeGreaterThan(cut - coarsest);
+    await expect(compactModel(model, { size: 0 })).rejects.toThrow(
+      "size: found 0, expected megabytes above 0",
+    );
+  });
+
+  test("makes up on average for the weights that it leaves out", async () => {
+    const made = closedModel({ form: "exact", features: 200, labels: 60, factors: 2, points: 300 });
+    if (made.closed.form !== "exact") throw new Error("expected an exact form");
+    // As in training: a few large weights up, and very many small ones down.
+    const dual = made.closed.dual.map((value) => (value > 0.36 ? value : -0.1 * Math.abs(value)));
+    const model = { ...made, closed: { ...made.closed, dual } };
+    const [whole, small] = [
+      await load(await compactModel(model, { type: "f32" })),
+      await load(await compactModel(model, { size: 0.05 })),
+    ];
+    const { rows } = made.closed;
+    let [sum, squares, count] = [0, 0, 0];
+    for (let i = 0; i + 1 < rows.rows; i++) {
+      // New points: halves of two training points.
+      const mixed = new Float64Array(200);
+      for (let e = rows.rowStart[i] as number; e < (rows.rowStart[i + 2] as number); e++)
+        mixed[rows.columnIndex[e] as number] =
+          (mixed[rows.columnIndex[e] as number] as number) + (rows.values[e] as number);
+      const input = { indices: [...mixed.keys()], values: mixed };
+      const wanted = Float64Array.from(whole.score(input).utilities);
+      small.score(input).utilities.forEach((score, label) => {
+        const error = score - (wanted[label] as number);
+        sum += error;
+        squares += error * error;
+        count++;
+      });
+    }
+    expect(Math.abs(sum / count)).toBeLessThan(0.6 * Math.sqrt(squares / count));
   });
 
   test("says what it is and predicts the same on both paths", async () => {

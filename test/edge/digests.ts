@@ -42,11 +42,11 @@ export const edgeDigests: Record<string, [file: string, predictions: string]> = 
     "1af99973b7af74abb01c564f5265b07f1c706a220a4e4a5b791ce085b96a91b0",
   ],
   "Gaussian, every point in the mean": [
-    "bb521b15cfb19c71fb824fa44864729393b12f563b5a42c313b74f807806c7a4",
-    "b7e0deaa6f722001ec3dda56d725a92bd86cacd9a32f5a9507f83d776a9e7c41",
+    "ed77971392065fa7ee76e5da7455eea23a035e3bc4e6007cb73c77b0628448d2",
+    "2f7765179a0bf1cd313a7699048f3643e70a885660f87a3c302dcb09bf4edafc",
   ],
   "both likelihoods": [
-    "b9cb32d70b310244f0f94f3507e271ec6b6023e52f44682a60ba7ffa2d4a8097",
-    "c7fbc366dba1badde46b9abf134326ff8512f40cd084f38865b06ac540857f2c",
+    "6b1dee9be1e2217b9f32b07aec882bd29609d653d38bbffbf0954fc6a2fd8963",
+    "7cafe20258790b8ca588eca6a3be5b1b86bf330a66893d6834b285daa54bd74e",
   ],
 };
