@@ -7,7 +7,7 @@ import { describeMachine } from "./machine.ts";
 import { readSettings } from "./settings.ts";
 import { Training } from "./training.ts";
 
-const training = new Training(({ name, model }, state) => asking.load(name, model, state));
+const training = new Training(({ name, model }, state) => asking.load(name, model, state), train);
 const asking = new Asking(
   (message) => training.complain(message),
   (bytes) => training.replaceModel(bytes),

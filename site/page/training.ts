@@ -2,7 +2,13 @@
 
 import type { LearningState } from "../../src/closed/state.ts";
 import type { StepProgress, TrainProgress } from "../../src/train/progress.ts";
-import type { DataSummary, TrainerReply, TrainerRequest, TrainSettings } from "../worker/messages.ts";
+import type {
+  DataSummary,
+  MissingColumn,
+  TrainerReply,
+  TrainerRequest,
+  TrainSettings,
+} from "../worker/messages.ts";
 import { Curves } from "./curves.ts";
 import { byId, make, say, show } from "./dom.ts";
 import { count, duration, several } from "./words.ts";
@@ -31,6 +37,8 @@ export class Training {
   readonly #stop = byId("stop", HTMLButtonElement);
   readonly #save = byId("save", HTMLButtonElement);
   readonly #onTrained: (file: TrainedFile, state: LearningState | undefined) => void;
+  readonly #onChosen: (source: "sample" | File) => void;
+  #source: "sample" | File = "sample";
   #state: State = "idle";
   #worker: Worker | undefined;
   #curves: Curves | undefined;
@@ -42,8 +50,13 @@ export class Training {
   #last: StepProgress | undefined;
   #trained: TrainedFile | undefined;
 
-  constructor(onTrained: (file: TrainedFile, state: LearningState | undefined) => void) {
+  /** `onChosen` is told the file whose columns were chosen, after it could not be read without. */
+  constructor(
+    onTrained: (file: TrainedFile, state: LearningState | undefined) => void,
+    onChosen: (source: "sample" | File) => void,
+  ) {
     this.#onTrained = onTrained;
+    this.#onChosen = onChosen;
     this.#pause.addEventListener("click", () => {
       if (this.#state === "paused") this.#resume();
       else if (this.#state === "running" && this.#last !== undefined) this.#hold();
@@ -61,6 +74,7 @@ export class Training {
   }
 
   start(source: "sample" | File, settings: TrainSettings): void {
+    this.#source = source;
     this.#name =
       source === "sample" ? "sample" : source.name.replace(/(\.(jsonl?|ndjson|csv|tsv|txt|svm|gz))+$/i, "");
     this.complain("");
@@ -120,7 +134,10 @@ export class Training {
       this.#enter("paused");
       say(this.#status, "Paused. Resume goes on as if nothing had happened.");
     } else if (reply.kind === "trained") this.#finish(reply);
-    else this.#fail(reply.message);
+    else {
+      this.#fail(reply.message);
+      if (reply.columns) offerColumns(reply.columns, () => this.#onChosen(this.#source));
+    }
   }
 
   #describe(summary: DataSummary): void {
@@ -225,6 +242,25 @@ export class Training {
     this.#enter("idle");
     say(this.#status, words);
   }
+}
+
+/** The columns of a file to choose from, where the one for the text or the labels has another name: then it is read again. */
+function offerColumns({ names, of }: MissingColumn, onChosen: () => void): void {
+  byId("columns", HTMLDataListElement).replaceChildren(
+    ...names.map((name) => {
+      const option = document.createElement("option");
+      option.value = name;
+      return option;
+    }),
+  );
+  const field = byId(`${of}-name`, HTMLInputElement);
+  const options = field.closest("details");
+  if (options) options.open = true;
+  field.addEventListener("change", onChosen, { once: true });
+  // Where labels have another name the text may have one too; the labels are named last.
+  const text = byId("text-name", HTMLInputElement);
+  const textToo = of === "labels" && text.value === "" && !names.includes("text");
+  (textToo ? text : field).focus();
 }
 
 /** A button that would do nothing now. It keeps the focus, which a disabled one loses. */

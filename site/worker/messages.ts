@@ -41,6 +41,12 @@ export interface DataSummary {
   notes: readonly string[];
 }
 
+/** Columns (or keys) to choose from for the text or the labels. */
+export interface MissingColumn {
+  names: readonly string[];
+  of: "text" | "labels";
+}
+
 export type TrainerReply =
   | { kind: "reading"; bytes: number; total: number; rows: number }
   | { kind: "data"; summary: DataSummary }
@@ -53,7 +59,8 @@ export type TrainerReply =
       /** P@1 on what was held out. */
       precision: number | undefined;
     }
-  | { kind: "failed"; message: string };
+  /** `columns`: those of the file, where one was looked for in vain, and which of them it was. */
+  | { kind: "failed"; message: string; columns?: MissingColumn };
 
 export type PredictorRequest =
   | { kind: "load"; file: string; source: Blob; state?: LearningState | undefined }

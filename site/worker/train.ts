@@ -2,12 +2,13 @@
 // which the training goes on to the same bytes.
 
 import type { LearningState } from "../../src/closed/state.ts";
-import { type Dataset, readDataset, selectRows, splitRows } from "../../src/data/index.ts";
+import { DataError, type Dataset, readDataset, selectRows, splitRows } from "../../src/data/index.ts";
 import { joined } from "../../src/io/safetensors.ts";
 import { modelToBytes } from "../../src/model/file.ts";
 import { type RunOptions, train } from "../../src/train/train.ts";
 import {
   inWords,
+  type MissingColumn,
   type TrainerReply,
   type TrainerRequest,
   type TrainSettings,
@@ -81,7 +82,9 @@ async function read(source: "sample" | File, settings: TrainSettings): Promise<T
 async function run({ training, validation, settings }: Task): Promise<void> {
   const { device, likelihood, epochs, factors, seed } = settings;
   let state: LearningState | undefined;
-  const learns = likelihood !== "bernoulli" && training.vectoriser && training.features.rows <= MOST_TO_LEARN;
+  // With passes or latent functions of one's own `auto` is the likelihood that has them, which cannot go on learning.
+  const inSteps = likelihood === "bernoulli" || epochs !== undefined || factors !== undefined;
+  const learns = !inSteps && training.vectoriser && training.features.rows <= MOST_TO_LEARN;
   running = new AbortController();
   const { signal } = running;
   const how: RunOptions = {
@@ -128,6 +131,16 @@ async function answer(request: TrainerRequest): Promise<void> {
   if (task) await run(task);
 }
 
+/** The columns to choose from, where the file has others than were looked for. */
+function missingColumn(error: unknown): MissingColumn | undefined {
+  if (!(error instanceof DataError)) return undefined;
+  const { names = [], option } = error;
+  return names.length > 0 && (option === "text" || option === "labels") ? { names, of: option } : undefined;
+}
+
 scope.onmessage = ({ data }) => {
-  answer(data).catch((error: unknown) => scope.postMessage({ kind: "failed", message: inWords(error) }));
+  answer(data).catch((error: unknown) => {
+    const columns = missingColumn(error);
+    scope.postMessage({ kind: "failed", message: inWords(error), ...(columns && { columns }) });
+  });
 };

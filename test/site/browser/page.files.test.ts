@@ -224,6 +224,21 @@ describe("files of one's own", () => {
     expect(errors).toEqual([]);
   });
 
+  test("a file with columns of other names offers them to choose from, and is read again", async () => {
+    const { page } = await site.open();
+    const rows = Array.from({ length: 60 }, (_, i) => (i % 2 ? "red rose,plant" : "brown dog,animal"));
+    await chooseFile(page, "kinds.csv", `words,kind\n${rows.join("\n")}\n`);
+    await page.waitForSelector("#text-name:focus");
+    const offered = page.locator("#columns option");
+    expect(
+      await offered.evaluateAll((options) => options.map((each) => (each as HTMLOptionElement).value)),
+    ).toEqual(["words", "kind"]);
+    await page.fill("#text-name", "words");
+    await page.fill("#labels-name", "kind");
+    await page.press("#labels-name", "Tab");
+    await statusIs(page, /^Trained/);
+  });
+
   test("CSV with columns of other names, dropped on the page", async () => {
     const { page } = await site.open();
     const rows = Array.from({ length: 60 }, (_, i) => (i % 2 ? "red rose,plant" : "brown dog,animal"));
