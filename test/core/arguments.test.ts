@@ -1,7 +1,7 @@
 // Every export of mlgpf/core with wrong arguments: of another kind, core, precision or shape, freed, out of range. Each is
 // refused in a sentence or is right after all; nobody else's memory is ever written.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import * as api from "../../src/core/index.ts";
 import { cases, withoutMemory } from "./argumentcases.ts";
 import { type Bench, benches, type Named } from "./guards.ts";
@@ -71,17 +71,18 @@ async function outcomeOf(work: () => unknown): Promise<unknown> {
   }
 }
 
-describe("wrong arguments", () => {
-  let own: Bench;
-  let other: Bench;
-  beforeAll(async () => {
-    [own, other] = await benches();
-  });
-  afterAll(() => {
+/** Does some work with a core, and another one. */
+async function withBenches(work: (own: Bench, other: Bench) => Promise<void> | void): Promise<void> {
+  const [own, other] = await benches();
+  try {
+    await work(own, other);
+  } finally {
     own.core.dispose();
     other.core.dispose();
-  });
+  }
+}
 
+describe("wrong arguments", () => {
   test("every export is tried, or has nothing to do with memory", () => {
     const functions = Object.entries(api).filter(([, value]) => typeof value === "function");
     const tried = new Set([...Object.keys(cases), ...withoutMemory]);
@@ -89,36 +90,38 @@ describe("wrong arguments", () => {
   });
 
   for (const [name, { args, call, onePrecision = true, free = [] }] of Object.entries(cases)) {
-    test(name, async () => {
-      const right = (): Named => args(own.of("f64"));
-      const run = (given: Named): unknown => call(given as never);
-      expect(await outcomeOf(() => run(right())), "as it should be").toBe(undefined);
-      const others = {
-        "of another core": () => args(other.of("f64")),
-        "of another precision": () => args(own.of("f32")),
-        "one row more": () => args(own.of("f64", { more: "rows" })),
-        "one column more": () => args(own.of("f64", { more: "columns" })),
-        "without elements": () => args(own.of("f64", { more: "none" })),
-        "with gaps": () => args(own.of("f64", { gaps: true })),
-      };
-      const memory = Object.values(right()).filter(isThing).length;
-      for (const argument of Object.keys(right())) {
-        for (const bench of [own, other]) bench.reset();
-        for (const { what, value, never } of wrongsFor(argument, right, others)) {
-          const problem = await outcomeOf(() => run({ ...right(), [argument]: value }));
-          const where = `${argument} ${what}`;
-          own.checkGuards(where);
-          other.checkGuards(where);
-          const alone = what === "of another core" && memory < 2;
-          const listed = value instanceof api.Integers || value instanceof api.Pattern;
-          const precise = what === "of another precision" && onePrecision && memory > 1 && !listed;
-          const must = ((never && !alone) || precise) && !free.includes(argument);
-          if (must || problem !== undefined) expect(problem, where).toBeInstanceOf(Error);
-          if (problem instanceof Error && value !== null)
-            expect(problem, `${where}: ${problem.stack}`).toBeInstanceOf(api.ArgumentError);
+    test(name, () =>
+      withBenches(async (own, other) => {
+        const right = (): Named => args(own.of("f64"));
+        const run = (given: Named): unknown => call(given as never);
+        expect(await outcomeOf(() => run(right())), "as it should be").toBe(undefined);
+        const others = {
+          "of another core": () => args(other.of("f64")),
+          "of another precision": () => args(own.of("f32")),
+          "one row more": () => args(own.of("f64", { more: "rows" })),
+          "one column more": () => args(own.of("f64", { more: "columns" })),
+          "without elements": () => args(own.of("f64", { more: "none" })),
+          "with gaps": () => args(own.of("f64", { gaps: true })),
+        };
+        const memory = Object.values(right()).filter(isThing).length;
+        for (const argument of Object.keys(right())) {
+          for (const bench of [own, other]) bench.reset();
+          for (const { what, value, never } of wrongsFor(argument, right, others)) {
+            const problem = await outcomeOf(() => run({ ...right(), [argument]: value }));
+            const where = `${argument} ${what}`;
+            own.checkGuards(where);
+            other.checkGuards(where);
+            const alone = what === "of another core" && memory < 2;
+            const listed = value instanceof api.Integers || value instanceof api.Pattern;
+            const precise = what === "of another precision" && onePrecision && memory > 1 && !listed;
+            const must = ((never && !alone) || precise) && !free.includes(argument);
+            if (must || problem !== undefined) expect(problem, where).toBeInstanceOf(Error);
+            if (problem instanceof Error && value !== null)
+              expect(problem, `${where}: ${problem.stack}`).toBeInstanceOf(api.ArgumentError);
+          }
         }
-      }
-    });
+      }),
+    );
   }
 
   test("what belongs to a core that was disposed of", async () => {
@@ -134,19 +137,20 @@ describe("wrong arguments", () => {
       expect(work).toThrow("disposed of, expected a live one");
   });
 
-  test("shapes of a view", () => {
-    const { matrix } = own.of("f32");
-    const a = matrix(2, 3);
-    for (const [rows, columns] of [
-      [-2, -3],
-      [1.5, 4],
-      [6, 1.5],
-      [Number.NaN, 6],
-      [-6, -1],
-    ] as const)
-      expect(() => a.reshape(rows, columns)).toThrow(api.ArgumentError);
-    expect(() => a.block(1, 1, 2, 2)).toThrow(api.ArgumentError);
-    expect(() => a.rowRange(1, 0)).toThrow(api.ArgumentError);
-    expect(() => api.matrix(own.core, 1, 1, "f16" as never)).toThrow("precision: found f16");
-  });
+  test("shapes of a view", () =>
+    withBenches((own) => {
+      const { matrix } = own.of("f32");
+      const a = matrix(2, 3);
+      for (const [rows, columns] of [
+        [-2, -3],
+        [1.5, 4],
+        [6, 1.5],
+        [Number.NaN, 6],
+        [-6, -1],
+      ] as const)
+        expect(() => a.reshape(rows, columns)).toThrow(api.ArgumentError);
+      expect(() => a.block(1, 1, 2, 2)).toThrow(api.ArgumentError);
+      expect(() => a.rowRange(1, 0)).toThrow(api.ArgumentError);
+      expect(() => api.matrix(own.core, 1, 1, "f16" as never)).toThrow("precision: found f16");
+    }));
 });
