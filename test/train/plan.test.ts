@@ -1,6 +1,6 @@
 // Training in parts: the same bytes however the points are cut, those of training in one piece, and what is refused.
 
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { mergeStates } from "../../src/closed/merge.ts";
 import { type LearningState, stateFromBytes, stateToBytes } from "../../src/closed/state.ts";
 import type { Dataset } from "../../src/data/dataset.ts";
@@ -29,17 +29,18 @@ async function partsOf(plan: TrainingPlan, count: number, threads = 1): Promise<
 }
 
 describe("training in parts", () => {
-  let plan: TrainingPlan;
-  let whole: ClosedModel;
-  beforeAll(async () => {
-    plan = planFromText(JSON.stringify(makePlan(data)));
-    whole = await mergeParts(await partsOf(plan, 1), { threads: 1 });
-  });
+  const plan: TrainingPlan = planFromText(JSON.stringify(makePlan(data)));
+  let merged: Promise<ClosedModel> | undefined;
+  /** The model of one part, made once. */
+  const inOne = (): Promise<ClosedModel> => {
+    merged ??= partsOf(plan, 1).then((parts) => mergeParts(parts, { threads: 1 }));
+    return merged;
+  };
 
   test.each([2, 3, 8])("in %i parts, given in another order, has the bytes of one part", async (count) => {
     const parts = await partsOf(plan, count, 2);
     const model = await mergeParts(parts.reverse(), { threads: 2 });
-    expect(modelToBytes(model)).toEqual(modelToBytes(whole));
+    expect(modelToBytes(model)).toEqual(modelToBytes(await inOne()));
   });
 
   test("sums of parts are the sums of the whole, to the last bit of double precision", async () => {
@@ -55,6 +56,7 @@ describe("training in parts", () => {
   });
 
   test("has the weights of training in one piece", async () => {
+    const whole = await inOne();
     const both = (await train(data, {
       ...tinyOptions,
       threads: 1,
