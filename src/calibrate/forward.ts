@@ -96,6 +96,24 @@ export function calibratedLogit(prepared: PreparedCalibrator, point: CalibratedP
   return finish ? blendedValue(finish.terms, finish.weights, 0, [[logit]], 0) : logit;
 }
 
+/** What no label of that point exceeds whose scores are at most these, one of each kind: logits rise with every score. */
+export function greatestLogit(
+  { calibrator, slopes, shifts }: PreparedCalibrator,
+  { weights }: CalibratedPoint,
+  scores: readonly number[],
+): number {
+  const { curves, finish } = calibrator;
+  const lists = scores.map((score) => [score]);
+  // Between two knots z lies between those at the knots.
+  let z = Number.NEGATIVE_INFINITY;
+  for (let knot = 0; knot < curves.labelKnots.length; knot++)
+    z = Math.max(z, blendedValue(curves.terms, weights, knot, lists, 0));
+  let logit = Number.NEGATIVE_INFINITY;
+  for (let label = 0; label < slopes.length; label++)
+    logit = Math.max(logit, (shifts[label] as number) + (slopes[label] as number) * z);
+  return finish ? blendedValue(finish.terms, finish.weights, 0, [[logit]], 0) : logit;
+}
+
 /** The probability of a label of that point. */
 export function calibratedProbability(
   prepared: PreparedCalibrator,

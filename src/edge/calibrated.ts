@@ -2,12 +2,15 @@
 
 import { calibratorFromPart, calibratorToPart } from "../calibrate/file.ts";
 import {
+  type CalibratedPoint,
   calibratedLogit,
   calibratePoint,
+  greatestLogit,
   type PreparedCalibrator,
   prepareCalibrator,
 } from "../calibrate/forward.ts";
 import { deterministicLog } from "../data/elementary.ts";
+import { topLabels } from "../metrics/top.ts";
 import type { Parts } from "./parts.ts";
 import { labelProbability } from "./probability.ts";
 import type { Utilities } from "./ranking.ts";
@@ -41,11 +44,55 @@ export function utilityScores({ utilities, variance }: Utilities): Float64Array 
   });
 }
 
-/** Calibrated logits of all labels of a point, which rank as its probabilities do. */
-export function calibratedLogits(
-  calibrator: PreparedCalibrator,
-  scores: readonly Float64Array[],
-): Float64Array {
-  const point = calibratePoint(calibrator, scores);
-  return Float64Array.from(calibrator.places, (_, label) => calibratedLogit(calibrator, point, label));
+/** Labels with the greatest of each score that are looked at first. */
+const FIRST_LOOK = 64;
+/** Room for rounding beside a bound. */
+const SLACK = 1e-9;
+
+/** The calibrated logits of a point, which rank as its probabilities do, each worked out when it is asked for. */
+export class CalibratedLogits {
+  readonly #calibrator: PreparedCalibrator;
+  readonly #point: CalibratedPoint;
+
+  constructor(calibrator: PreparedCalibrator, scores: readonly Float64Array[]) {
+    this.#calibrator = calibrator;
+    this.#point = calibratePoint(calibrator, scores);
+  }
+
+  of(label: number): number {
+    return calibratedLogit(this.#calibrator, this.#point, label);
+  }
+
+  /**
+   * Labels with their logits, among them all that are the best `most` of those allowed and have at least the logit `least`. Logits
+   * cost some logarithms each; few labels need theirs, for no other can be better than the scores beyond the first ones allow.
+   */
+  candidates(
+    most: number,
+    least: number,
+    allowed: Uint8Array | undefined,
+  ): { labels: Int32Array; logits: Float64Array } {
+    const { scores } = this.#point;
+    const all = this.#calibrator.places.length;
+    const judged = (labels: Int32Array): { labels: Int32Array; logits: Float64Array } => ({
+      labels,
+      logits: Float64Array.from(labels, (label) => this.of(label)),
+    });
+    for (let depth = FIRST_LOOK; depth < all; depth *= 4) {
+      const best = scores.map((values) => topLabels(values, 1, all, depth));
+      const edges = best.map(
+        (labels, i) => (scores[i] as Float64Array)[labels[depth - 1] as number] as number,
+      );
+      const labels = best.flatMap((list) => [...list].filter((label) => allowed?.[label] !== 0));
+      const found = judged(Int32Array.from(new Set(labels)).sort());
+      const { logits } = found;
+      const last =
+        logits.length < most ? -1 : (topLabels(logits, 1, logits.length, most)[most - 1] as number);
+      const bar = last < 0 ? least : Math.max(least, logits[last] as number);
+      if (greatestLogit(this.#calibrator, this.#point, edges) + SLACK < bar) return found;
+    }
+    return judged(
+      Int32Array.from({ length: all }, (_, label) => label).filter((label) => allowed?.[label] !== 0),
+    );
+  }
 }

@@ -54,19 +54,31 @@ export function mostProbable(
 
 /** The same from calibrated logits, which do not tie where probabilities are all but 1. */
 export function mostCalibrated(
-  logits: Float64Array,
+  calibrated: Candidates,
   most: number,
   threshold: number,
   allowed: Uint8Array | undefined,
 ): RankedLabel[] {
-  const candidates = listed(logits.length, (label) => allowed?.[label] !== 0);
-  const values = Float64Array.from(candidates, (label) => logits[label] as number);
+  const bounded = threshold > 0 && threshold < 1;
+  const least = bounded
+    ? deterministicLog(threshold) - deterministicLog(1 - threshold) - SLACK
+    : Number.NEGATIVE_INFINITY;
+  const { labels, logits } = calibrated.candidates(most, least, allowed);
   const ranked: RankedLabel[] = [];
-  for (const place of topLabels(values, 1, values.length, Math.min(most, values.length))) {
-    const probability = logistic(values[place] as number);
-    if (probability >= threshold) ranked.push({ label: candidates[place] as number, probability });
+  for (const place of topLabels(logits, 1, logits.length, Math.min(most, logits.length))) {
+    const probability = logistic(logits[place] as number);
+    if (probability >= threshold) ranked.push({ label: labels[place] as number, probability });
   }
   return ranked;
+}
+
+/** Labels, rising, that may be among the best, with their logits. */
+interface Candidates {
+  candidates(
+    most: number,
+    least: number,
+    allowed: Uint8Array | undefined,
+  ): { labels: Int32Array; logits: Float64Array };
 }
 
 function listed(count: number, has: (i: number) => boolean): Int32Array {

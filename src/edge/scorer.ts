@@ -3,7 +3,7 @@
 
 import { logistic } from "../calibrate/forward.ts";
 import { ArgumentError } from "../core/errors.ts";
-import { calibratedLogits, utilityScores } from "./calibrated.ts";
+import { CalibratedLogits, utilityScores } from "./calibrated.ts";
 import { ClosedForm } from "./closed.ts";
 import { fromHalf } from "./half.ts";
 import { Latent, type LatentPoint } from "./latent.ts";
@@ -20,8 +20,8 @@ export interface Scored extends Utilities {
   /** Mean utilities [K]; of a model without latent functions, the scores of the closed form. */
   utilities: Float64Array;
   probability(label: number): number;
-  /** Calibrated ones [K], where the model is calibrated. */
-  logits: Float64Array | undefined;
+  /** Where the model is calibrated. */
+  logits: CalibratedLogits | undefined;
 }
 
 export class Scorer {
@@ -49,11 +49,9 @@ export class Scorer {
     const { utilities, variance } = latent ?? { utilities: closed[0] as Float64Array, variance: () => 0 };
     const calibrator = this.#calibrator;
     const logits =
-      calibrator && calibratedLogits(calibrator, latent ? [...closed, utilityScores(latent)] : closed);
+      calibrator && new CalibratedLogits(calibrator, latent ? [...closed, utilityScores(latent)] : closed);
     const probability = (label: number): number =>
-      logits
-        ? logistic(logits[label] as number)
-        : labelProbability(utilities[label] as number, variance(label));
+      logits ? logistic(logits.of(label)) : labelProbability(utilities[label] as number, variance(label));
     return { utilities: utilities as Float64Array, variance, probability, logits };
   }
 }

@@ -1,10 +1,15 @@
 // Calibrated models at the edge against the full model and against the formula on paper.
 
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { logistic, prepareCalibrator } from "../../src/calibrate/forward.ts";
 import { compactModel } from "../../src/compact/index.ts";
+import { CalibratedLogits } from "../../src/edge/calibrated.ts";
 import { load } from "../../src/edge/index.ts";
+import { mostCalibrated } from "../../src/edge/ranking.ts";
 import { loadModel } from "../../src/predict/load.ts";
-import { logitByFormula } from "../calibrate/calibrators.ts";
+import { logitByFormula, someCalibrator, someFrequencies } from "../calibrate/calibrators.ts";
+import { generator } from "../support/numbers.ts";
 import { calibrated, sampleTexts, textModel } from "./support.ts";
 
 const model = calibrated(textModel({ features: 80, labels: 25, factors: 6, inducing: 8 }));
@@ -72,4 +77,36 @@ describe("a calibrated model at the edge", () => {
     expect(tagger.predict(texts[20] as string)[0]).not.toHaveProperty("sd");
     expect((await load(await compactModel(plain))).info.calibrated).toBe(false);
   });
+});
+
+test("the most probable labels are those of a full sort, whatever scores, lists and thresholds", () => {
+  const labels = 400;
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 1000 }),
+      fc.constantFrom(1, 5, 70, 1000),
+      fc.constantFrom(0, 1e-3, 0.2, 0.9),
+      fc.boolean(),
+      (seed, most, threshold, all) => {
+        const next = generator(seed);
+        const scores = ["gaussian", "stack", "utility"];
+        const prepared = prepareCalibrator(
+          someCalibrator(labels, seed, scores),
+          someFrequencies(labels, 50, seed),
+        );
+        const lists = scores.map(() => Float64Array.from({ length: labels }, () => next() ** 8 - 0.02));
+        const allowed = all ? undefined : Uint8Array.from({ length: labels }, () => Number(next() < 0.3));
+        const logits = new CalibratedLogits(prepared, lists);
+        const wanted = [...Array(labels).keys()]
+          .filter((label) => allowed?.[label] !== 0)
+          .map((label) => ({ label, logit: logits.of(label) }))
+          .sort((a, b) => b.logit - a.logit || a.label - b.label)
+          .slice(0, most)
+          .map(({ label, logit }) => ({ label, probability: logistic(logit) }))
+          .filter(({ probability }) => probability >= threshold);
+        expect(mostCalibrated(logits, most, threshold, allowed)).toEqual(wanted);
+      },
+    ),
+    { numRuns: 60 },
+  );
 });
