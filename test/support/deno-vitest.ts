@@ -52,7 +52,22 @@ export const describe: typeof group & { each: ReturnType<typeof forEachCase> } =
 
 type Body = () => void | Promise<void>;
 
-function register(name: string, fn: Body, ignore: boolean): void {
+/** What is done once, before the first test of a file that asks for it. */
+const beginnings: (() => Promise<void>)[] = [];
+
+export function beforeAll(work: Body): void {
+  let done: Promise<void> | undefined;
+  beginnings.push(() => {
+    done ??= Promise.resolve(work());
+    return done;
+  });
+}
+
+function register(name: string, body: Body, ignore: boolean): void {
+  const fn = async (): Promise<void> => {
+    for (const begin of beginnings) await begin();
+    await body();
+  };
   // A test may leave a worker that is still ending.
   Deno.test({ name: [...path, name].join(" > "), fn, ignore, sanitizeOps: false, sanitizeResources: false });
 }
