@@ -6,6 +6,8 @@ import { deterministicLog } from "../data/elementary.ts";
 import { topLabels } from "../metrics/top.ts";
 import { labelProbability } from "./probability.ts";
 
+/** E sigmoid(f) lies within this of sigmoid(mean / sqrt(1 + pi variance / 8)), by 0.018 at the most. */
+const CLOSE = 0.025;
 /** Room for rounding beside a bound. */
 const SLACK = 1e-6;
 
@@ -42,7 +44,12 @@ export function mostProbable(
     least = Math.max(least, lowest);
   }
   const floor = least > 0 ? deterministicLog(least) - SLACK : Number.NEGATIVE_INFINITY;
-  const kept = candidates.filter((label) => (utilities[label] as number) + variance(label) / 2 >= floor);
+  const bar =
+    least > CLOSE ? deterministicLog((least - CLOSE) / (1 - least + CLOSE)) : Number.NEGATIVE_INFINITY;
+  const kept = candidates.filter((label) => {
+    const [mean, spread] = [utilities[label] as number, variance(label)];
+    return mean + spread / 2 >= floor && mean >= bar * Math.sqrt(1 + (Math.PI / 8) * spread);
+  });
   const probabilities = Float64Array.from(kept, probabilityOf);
   const ranked: RankedLabel[] = [];
   for (const place of topLabels(probabilities, 1, kept.length, Math.min(wanted, kept.length))) {
