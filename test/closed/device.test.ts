@@ -32,8 +32,8 @@ async function withCore(body: (core: Core) => Promise<void>): Promise<void> {
   }
 }
 
-describe.skipIf(!hasGpu)("inverses on a GPU", () => {
-  test("give the reference values of the exact form", async () => {
+describe("inverses on a GPU", () => {
+  test.skipIf(!hasGpu)("give the reference values of the exact form", async () => {
     await withCore(async (core) => {
       const device = await openDevice(core, await sharedDevice(), "f32");
       const notes: string[] = [];
@@ -47,43 +47,49 @@ describe.skipIf(!hasGpu)("inverses on a GPU", () => {
     });
   });
 
-  test("are those of the core, both triangles, also where a matrix has several panels", async () => {
-    await withCore(async (core) => {
-      const device = await openDevice(core, await sharedDevice(), "f32");
-      for (const n of [1, 33, 300]) {
-        const found = await inverseOn(device, () => {})(square(core, n));
-        // What the core computes instead, for the device is taken for one of tiny matrices.
-        const expected = await inverseOn({ ...device, largestTensor: 0 }, () => {})(square(core, n));
-        const other = expected.toArray();
-        const apart = found.toArray().map((value, at) => Math.abs(value - (other[at] as number)));
-        expect(Math.max(...apart)).toBeLessThan(1e-6);
-        found.free();
-        expected.free();
-      }
-      device.dispose();
-    });
-  });
+  test.skipIf(!hasGpu)(
+    "are those of the core, both triangles, also where a matrix has several panels",
+    async () => {
+      await withCore(async (core) => {
+        const device = await openDevice(core, await sharedDevice(), "f32");
+        for (const n of [1, 33, 300]) {
+          const found = await inverseOn(device, () => {})(square(core, n));
+          // What the core computes instead, for the device is taken for one of tiny matrices.
+          const expected = await inverseOn({ ...device, largestTensor: 0 }, () => {})(square(core, n));
+          const other = expected.toArray();
+          const apart = found.toArray().map((value, at) => Math.abs(value - (other[at] as number)));
+          expect(Math.max(...apart)).toBeLessThan(1e-6);
+          found.free();
+          expected.free();
+        }
+        device.dispose();
+      });
+    },
+  );
 
-  test("are computed on the core, and that is said once, where the matrix is too large or the GPU is lost", async () => {
-    await withCore(async (core) => {
-      const gpu = await newDevice();
-      const device = await openDevice(core, gpu, "f32");
-      const notes: string[] = [];
-      const small = inverseOn({ ...device, largestTensor: 1000 }, (text) => notes.push(text));
-      for (let i = 0; i < 2; i++) (await small(square(core, 20))).free();
-      expect(notes).toEqual([
-        "the inverse is computed on WASM: 1600 bytes of a matrix are more than the 1000 that the GPU takes",
-      ]);
-      gpu.destroy();
-      await gpu.lost;
-      const a = await inverseOn(device, () => {})(square(core, 4));
-      expect(a.toArray().every(Number.isFinite)).toBe(true);
-      a.free();
-      device.dispose();
-    });
-  });
+  test.skipIf(!hasGpu)(
+    "are computed on the core, and that is said once, where the matrix is too large or the GPU is lost",
+    async () => {
+      await withCore(async (core) => {
+        const gpu = await newDevice();
+        const device = await openDevice(core, gpu, "f32");
+        const notes: string[] = [];
+        const small = inverseOn({ ...device, largestTensor: 1000 }, (text) => notes.push(text));
+        for (let i = 0; i < 2; i++) (await small(square(core, 20))).free();
+        expect(notes).toEqual([
+          "the inverse is computed on WASM: 1600 bytes of a matrix are more than the 1000 that the GPU takes",
+        ]);
+        gpu.destroy();
+        await gpu.lost;
+        const a = await inverseOn(device, () => {})(square(core, 4));
+        expect(a.toArray().every(Number.isFinite)).toBe(true);
+        a.free();
+        device.dispose();
+      });
+    },
+  );
 
-  test("train a model with the core's labels", async () => {
+  test.skipIf(!hasGpu)("train a model with the core's labels", async () => {
     const options = { likelihood: "gaussian", threads: 1 } as const;
     const onCore = await train(tinyData, options);
     const onGpu = await train(tinyData, { ...options, device: await sharedDevice() });
