@@ -31,26 +31,30 @@ export function mostProbable(
 ): RankedLabel[] {
   const probabilityOf = (label: number): number =>
     labelProbability(utilities[label] as number, variance(label));
-  const candidates = listed(utilities.length, (label) => allowed?.[label] !== 0);
-  const wanted = Math.min(most, candidates.length);
+  const means = allowed ? withoutDenied(utilities, allowed) : utilities;
+  const candidates = allowed ? countOf(allowed) : means.length;
+  const wanted = Math.min(most, candidates);
   if (wanted === 0) return [];
   let least = threshold;
-  if (wanted < candidates.length) {
+  if (wanted < candidates) {
     // The labels of the greatest mean are good enough to rule others out.
-    const means = Float64Array.from(candidates, (label) => utilities[label] as number);
     let lowest = 1;
-    for (const place of topLabels(means, 1, means.length, wanted))
-      lowest = Math.min(lowest, probabilityOf(candidates[place] as number));
+    for (const label of topLabels(means, 1, means.length, wanted))
+      lowest = Math.min(lowest, probabilityOf(label));
     least = Math.max(least, lowest);
   }
   const floor = least > 0 ? deterministicLog(least) - SLACK : Number.NEGATIVE_INFINITY;
   const bar =
     least > CLOSE ? deterministicLog((least - CLOSE) / (1 - least + CLOSE)) : Number.NEGATIVE_INFINITY;
-  const kept = candidates.filter((label) => {
-    const [mean, spread] = [utilities[label] as number, variance(label)];
-    return mean + spread / 2 >= floor && mean >= bar * Math.sqrt(1 + (Math.PI / 8) * spread);
-  });
-  const probabilities = Float64Array.from(kept, probabilityOf);
+  // Every label passes here: a plain loop, several times as fast as one with a function for each.
+  const kept: number[] = [];
+  for (let label = 0; label < means.length; label++) {
+    const mean = means[label] as number;
+    const spread = variance(label);
+    if (mean + spread / 2 < floor || mean < bar * Math.sqrt(1 + (Math.PI / 8) * spread)) continue;
+    if (allowed?.[label] !== 0) kept.push(label);
+  }
+  const probabilities = kept.map(probabilityOf);
   const ranked: RankedLabel[] = [];
   for (const place of topLabels(probabilities, 1, kept.length, Math.min(wanted, kept.length))) {
     const probability = probabilities[place] as number;
@@ -88,9 +92,16 @@ interface Candidates {
   ): { labels: Int32Array; logits: Float64Array };
 }
 
-function listed(count: number, has: (i: number) => boolean): Int32Array {
-  const found = new Int32Array(count);
-  let length = 0;
-  for (let i = 0; i < count; i++) if (has(i)) found[length++] = i;
-  return found.subarray(0, length);
+/** Labels that are not allowed come after all others. */
+function withoutDenied(utilities: ArrayLike<number>, allowed: Uint8Array): Float64Array {
+  const means = new Float64Array(utilities.length);
+  for (let label = 0; label < means.length; label++)
+    means[label] = allowed[label] === 0 ? Number.NEGATIVE_INFINITY : (utilities[label] as number);
+  return means;
+}
+
+function countOf(allowed: Uint8Array): number {
+  let count = 0;
+  for (const one of allowed) count += one === 0 ? 0 : 1;
+  return count;
 }
