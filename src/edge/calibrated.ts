@@ -1,5 +1,6 @@
 // Honest probabilities: the calibrator that came with the model, read from a compact file and applied to the scores of a text.
 
+import { STRENGTH_DEPTH } from "../calibrate/calibrator.ts";
 import { calibratorFromPart, calibratorToPart } from "../calibrate/file.ts";
 import {
   type CalibratedPoint,
@@ -13,7 +14,7 @@ import { deterministicLog } from "../data/elementary.ts";
 import { topLabels } from "../metrics/top.ts";
 import type { Parts } from "./parts.ts";
 import { labelProbability } from "./probability.ts";
-import type { Utilities } from "./ranking.ts";
+import { contenders, type Utilities } from "./ranking.ts";
 
 /** The calibrator of a model whose parts give scores of these names. */
 export function calibratorOf(parts: Parts, scores: readonly string[]): PreparedCalibrator | undefined {
@@ -36,12 +37,39 @@ export function calibratorOf(parts: Parts, scores: readonly string[]): PreparedC
 /** The least and the greatest probability that have a logit in single precision, as in a full model. */
 const [LEAST, MOST] = [1e-30, 1 - 2 ** -24];
 
-/** log p - log (1 - p), p of the Bernoulli model. */
-export function utilityScores({ utilities, variance }: Utilities): Float64Array {
-  return Float64Array.from(utilities, (utility, label) => {
-    const p = Math.min(MOST, Math.max(LEAST, labelProbability(utility, variance(label))));
-    return deterministicLog(p) - deterministicLog(1 - p);
-  });
+/**
+ * log p - log (1 - p) of each label, p of the Bernoulli model. A probability costs some exponentials: it is worked out for labels
+ * that are asked for, or may be among the best.
+ */
+class UtilityScores {
+  /** What is not worked out yet is -Infinity, below all others. */
+  readonly values: Float64Array;
+  readonly #latent: Utilities;
+
+  constructor(latent: Utilities) {
+    this.#latent = latent;
+    this.values = new Float64Array(latent.utilities.length).fill(Number.NEGATIVE_INFINITY);
+  }
+
+  settle(label: number): void {
+    if (this.values[label] !== Number.NEGATIVE_INFINITY) return;
+    const p = this.#probability(label);
+    this.values[label] = deterministicLog(p) - deterministicLog(1 - p);
+  }
+
+  /** Works out the best so many, and those that could be. */
+  settleBest(depth: number): void {
+    const { utilities } = this.#latent;
+    let lowest = 1;
+    for (const label of topLabels(utilities, 1, utilities.length, Math.min(depth, utilities.length)))
+      lowest = Math.min(lowest, this.#probability(label));
+    for (const label of contenders(this.#latent, lowest)) this.settle(label);
+  }
+
+  #probability(label: number): number {
+    const { utilities, variance } = this.#latent;
+    return Math.min(MOST, Math.max(LEAST, labelProbability(utilities[label] as number, variance(label))));
+  }
 }
 
 /** Labels with the greatest of each score that are looked at first. */
@@ -53,13 +81,18 @@ const SLACK = 1e-9;
 export class CalibratedLogits {
   readonly #calibrator: PreparedCalibrator;
   readonly #point: CalibratedPoint;
+  readonly #utility: UtilityScores | undefined;
 
-  constructor(calibrator: PreparedCalibrator, scores: readonly Float64Array[]) {
+  /** From the scores of a closed form, and what latent functions say; the latter must stay as it is. */
+  constructor(calibrator: PreparedCalibrator, closed: readonly Float64Array[], latent?: Utilities) {
     this.#calibrator = calibrator;
-    this.#point = calibratePoint(calibrator, scores);
+    this.#utility = latent && new UtilityScores(latent);
+    if (closed.length === 0) this.#utility?.settleBest(STRENGTH_DEPTH);
+    this.#point = calibratePoint(calibrator, this.#utility ? [...closed, this.#utility.values] : closed);
   }
 
   of(label: number): number {
+    this.#utility?.settle(label);
     return calibratedLogit(this.#calibrator, this.#point, label);
   }
 
@@ -79,6 +112,7 @@ export class CalibratedLogits {
       logits: Float64Array.from(labels, (label) => this.of(label)),
     });
     for (let depth = FIRST_LOOK; depth < all; depth *= 4) {
+      this.#utility?.settleBest(depth);
       const best = scores.map((values) => topLabels(values, 1, all, depth));
       const edges = best.map(
         (labels, i) => (scores[i] as Float64Array)[labels[depth - 1] as number] as number,

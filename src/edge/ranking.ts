@@ -10,6 +10,8 @@ import { labelProbability } from "./probability.ts";
 const CLOSE = 0.025;
 /** Room for rounding beside a bound. */
 const SLACK = 1e-6;
+/** Beside the bound of a logarithm there is also the error of a probability, 1e-10: so much of the least that count. */
+const ROOM = 0.01;
 
 export interface Utilities {
   /** Mean utilities [K] and the variance of each. */
@@ -43,17 +45,7 @@ export function mostProbable(
       lowest = Math.min(lowest, probabilityOf(label));
     least = Math.max(least, lowest);
   }
-  const floor = least > 0 ? deterministicLog(least) - SLACK : Number.NEGATIVE_INFINITY;
-  const bar =
-    least > CLOSE ? deterministicLog((least - CLOSE) / (1 - least + CLOSE)) : Number.NEGATIVE_INFINITY;
-  // Every label passes here: a plain loop, several times as fast as one with a function for each.
-  const kept: number[] = [];
-  for (let label = 0; label < means.length; label++) {
-    const mean = means[label] as number;
-    const spread = variance(label);
-    if (mean + spread / 2 < floor || mean < bar * Math.sqrt(1 + (Math.PI / 8) * spread)) continue;
-    if (allowed?.[label] !== 0) kept.push(label);
-  }
+  const kept = contenders({ utilities: means, variance }, least, allowed);
   const probabilities = kept.map(probabilityOf);
   const ranked: RankedLabel[] = [];
   for (const place of topLabels(probabilities, 1, kept.length, Math.min(wanted, kept.length))) {
@@ -61,6 +53,26 @@ export function mostProbable(
     if (probability >= threshold) ranked.push({ label: kept[place] as number, probability });
   }
   return ranked;
+}
+
+/** Labels of those allowed, rising, that may have at least this probability; no other has. */
+export function contenders(
+  { utilities, variance }: Utilities,
+  least: number,
+  allowed?: Uint8Array,
+): number[] {
+  const floor = least > 0 ? deterministicLog(least) - ROOM : Number.NEGATIVE_INFINITY;
+  const bar =
+    least > CLOSE ? deterministicLog((least - CLOSE) / (1 - least + CLOSE)) : Number.NEGATIVE_INFINITY;
+  // Every label passes here: a plain loop, several times as fast as one with a function for each.
+  const kept: number[] = [];
+  for (let label = 0; label < utilities.length; label++) {
+    const mean = utilities[label] as number;
+    const spread = variance(label);
+    if (mean + spread / 2 < floor || mean < bar * Math.sqrt(1 + (Math.PI / 8) * spread)) continue;
+    if (allowed?.[label] !== 0) kept.push(label);
+  }
+  return kept;
 }
 
 /** The same from calibrated logits, which do not tie where probabilities are all but 1. */

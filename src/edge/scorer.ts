@@ -3,7 +3,7 @@
 
 import { logistic } from "../calibrate/forward.ts";
 import { ArgumentError } from "../core/errors.ts";
-import { CalibratedLogits, utilityScores } from "./calibrated.ts";
+import { CalibratedLogits } from "./calibrated.ts";
 import { ClosedForm } from "./closed.ts";
 import { fromHalf } from "./half.ts";
 import { Latent, type LatentPoint } from "./latent.ts";
@@ -48,8 +48,7 @@ export class Scorer {
   #judged(latent: Utilities | undefined, closed: readonly Float64Array[]): Scored {
     const { utilities, variance } = latent ?? { utilities: closed[0] as Float64Array, variance: () => 0 };
     const calibrator = this.#calibrator;
-    const logits =
-      calibrator && new CalibratedLogits(calibrator, latent ? [...closed, utilityScores(latent)] : closed);
+    const logits = calibrator && new CalibratedLogits(calibrator, closed, latent);
     const probability = (label: number): number =>
       logits ? logistic(logits.of(label)) : labelProbability(utilities[label] as number, variance(label));
     return { utilities: utilities as Float64Array, variance, probability, logits };

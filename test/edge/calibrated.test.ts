@@ -2,10 +2,12 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { logistic, prepareCalibrator } from "../../src/calibrate/forward.ts";
+import { calibratedLogit, calibratePoint, logistic, prepareCalibrator } from "../../src/calibrate/forward.ts";
 import { compactModel } from "../../src/compact/index.ts";
+import { deterministicLog } from "../../src/data/elementary.ts";
 import { CalibratedLogits } from "../../src/edge/calibrated.ts";
 import { load } from "../../src/edge/index.ts";
+import { labelProbability } from "../../src/edge/probability.ts";
 import { mostCalibrated } from "../../src/edge/ranking.ts";
 import { loadModel } from "../../src/predict/load.ts";
 import { logitByFormula, someCalibrator, someFrequencies } from "../calibrate/calibrators.ts";
@@ -79,34 +81,52 @@ describe("a calibrated model at the edge", () => {
   });
 });
 
+/** Score lists as the closed form gives them, and utilities of any spread. */
+function someScores(names: readonly string[], labels: number, next: () => number) {
+  const closed = names
+    .filter((name) => name !== "utility")
+    .map(() => Float64Array.from({ length: labels }, () => next() ** 8 - 0.02));
+  const means = Float64Array.from({ length: labels }, () => 14 * next() ** 3 - 10);
+  const spreads = Float64Array.from({ length: labels }, () => 8 * next() ** 2);
+  const latent = { utilities: means, variance: (label: number) => spreads[label] as number };
+  const utility = means.map((mean, label) => {
+    const p = labelProbability(mean, spreads[label] as number);
+    return deterministicLog(p) - deterministicLog(1 - p);
+  });
+  return names.includes("utility")
+    ? { closed, latent, all: [...closed, utility] }
+    : { closed, latent: undefined, all: closed };
+}
+
 test("the most probable labels are those of a full sort, whatever scores, lists and thresholds", () => {
   const labels = 400;
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 1000 }),
+      fc.constantFrom(["utility"], ["gaussian", "stack"], ["gaussian", "stack", "utility"]),
       fc.constantFrom(1, 5, 70, 1000),
       fc.constantFrom(0, 1e-3, 0.2, 0.9),
       fc.boolean(),
-      (seed, most, threshold, all) => {
+      (seed, names, most, threshold, every) => {
         const next = generator(seed);
-        const scores = ["gaussian", "stack", "utility"];
         const prepared = prepareCalibrator(
-          someCalibrator(labels, seed, scores),
+          someCalibrator(labels, seed, [...names]),
           someFrequencies(labels, 50, seed),
         );
-        const lists = scores.map(() => Float64Array.from({ length: labels }, () => next() ** 8 - 0.02));
-        const allowed = all ? undefined : Uint8Array.from({ length: labels }, () => Number(next() < 0.3));
-        const logits = new CalibratedLogits(prepared, lists);
+        const { closed, latent, all } = someScores(names, labels, next);
+        const allowed = every ? undefined : Uint8Array.from({ length: labels }, () => Number(next() < 0.3));
+        const point = calibratePoint(prepared, all);
         const wanted = [...Array(labels).keys()]
           .filter((label) => allowed?.[label] !== 0)
-          .map((label) => ({ label, logit: logits.of(label) }))
+          .map((label) => ({ label, logit: calibratedLogit(prepared, point, label) }))
           .sort((a, b) => b.logit - a.logit || a.label - b.label)
           .slice(0, most)
           .map(({ label, logit }) => ({ label, probability: logistic(logit) }))
           .filter(({ probability }) => probability >= threshold);
+        const logits = new CalibratedLogits(prepared, closed, latent);
         expect(mostCalibrated(logits, most, threshold, allowed)).toEqual(wanted);
       },
     ),
-    { numRuns: 60 },
+    { numRuns: 100 },
   );
 });
