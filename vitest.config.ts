@@ -17,6 +17,8 @@ const isolation = {
 const hostOnly = ["test/**/*.files.test.ts", "test/runtimes/**"];
 /** Tests of the page drive a browser and watch its main thread: they run one at a time and alone. */
 const page = ["test/site/browser/**"];
+/** Tests that start what runs many processes: each is a step of its own. */
+const engines = ["slurm"];
 
 export default defineConfig({
   test: {
@@ -27,11 +29,15 @@ export default defineConfig({
         test: {
           name: "node",
           include: ["test/**/*.test.ts"],
-          exclude: page,
+          exclude: [...page, "test/engines/**"],
           environment: "node",
           maxWorkers: 2,
         },
       },
+      ...engines.map((name) => ({
+        extends: true as const,
+        test: { name, include: [`test/engines/${name}.files.test.ts`], environment: "node" },
+      })),
       {
         extends: true,
         test: {

@@ -8,7 +8,9 @@ data=$(realpath "$1") model=$(realpath -m "$2") parts=$3
 here=$(dirname "$(realpath "$0")")
 export MLGPF=${MLGPF:-mlgpf}
 
-plan=$(sbatch --parsable --export=ALL "$here/plan.sbatch" "$data" "$model")
-array=$(sbatch --parsable --export=ALL --dependency="afterok:$plan" --array="1-$parts" "$here/part.sbatch" "$data" "$model")
-merge=$(sbatch --parsable --export=ALL --dependency="afterok:$array" "$here/merge.sbatch" "$model" "$parts")
+# What waits for a job that failed is taken off the queue.
+submit=(sbatch --parsable --export=ALL --kill-on-invalid-dep=yes)
+plan=$("${submit[@]}" "$here/plan.sbatch" "$data" "$model")
+array=$("${submit[@]}" --dependency="afterok:$plan" --array="1-$parts" "$here/part.sbatch" "$data" "$model" "$parts")
+merge=$("${submit[@]}" --dependency="afterok:$array" "$here/merge.sbatch" "$model" "$parts")
 echo "plan $plan, parts $array, merger $merge: $model will be written"
