@@ -2,6 +2,7 @@
 
 import { labelsByName } from "../data/labelnames.ts";
 import { fileFormats, type ReadOptions, type ReadResult, type SkippedRow } from "../data/options.ts";
+import { isStemLanguage, STEM_EXPECTED } from "../data/stemmers.ts";
 import { MOST_WEIGHT } from "../data/terms.ts";
 import type { TfidfOptions } from "../data/tfidf.ts";
 import { readDataset } from "../io/dataset.ts";
@@ -78,6 +79,12 @@ export const textFlags: Flags = {
     help: "weight of a text's first words as terms of their own; 0 for none",
     default: "0.7",
   },
+  stem: {
+    kind: "text",
+    value: "LANGUAGE",
+    help: "cut words down to their stems, e.g. english; takes the package @orama/stemmers",
+    default: "no",
+  },
   "count-unknown": {
     kind: "switch",
     negatable: true,
@@ -123,11 +130,17 @@ function termOptions(flags: Parsed): TfidfOptions {
     charNgrams: characterRange(flags.text("char-ngrams")),
     charWeight: flags.number("char-weight"),
     opening: flags.number("opening"),
+    stem: stemLanguage(flags.text("stem")),
     countUnknown: flags.value("count-unknown") as boolean | undefined,
     minDocuments: flags.number("min-df"),
     maxDocuments: flags.number("max-df"),
     maxFeatures: flags.number("max-features"),
   });
+}
+
+function stemLanguage(language: string | undefined): string | undefined {
+  if (language === undefined || isStemLanguage(language)) return language;
+  throw new UsageError(`--stem: found ${language}, expected ${STEM_EXPECTED}`);
 }
 
 /** "3-5", "4" or "no" */

@@ -71,12 +71,11 @@ async function predict(parsed: Parsed): Promise<void> {
   const screen = terminal(parsed.on("quiet"));
   await withAnyHost(model, deviceOf(parsed), parsed.number("threads"), screen, async (host) => {
     const { stream, name } = await openInput(file);
-    const options = { ...readOptions(parsed), ...fromModel(model), ...(keep.length > 0 ? { keep } : {}) };
+    const explain = parsed.number("explain");
+    const asked = { written: explain !== undefined, ...(keep.length > 0 && { keep }) };
+    const options = { ...readOptions(parsed), ...fromModel(model), ...asked };
     const batches = readBatches(stream, { file: name, requireLabels: false, ...options });
-    const lines = written(
-      format,
-      answers(shardedRows(batches, shard), host, model, choice, parsed.number("explain")),
-    );
+    const lines = written(format, answers(shardedRows(batches, shard), host, model, choice, explain));
     if (out === undefined) await print(lines);
     else await writeAtomically(out, encoded(lines));
     sayNotes(name, batches, screen);
@@ -92,11 +91,12 @@ async function* answers(
   choice: LabelChoice,
   explain: number | undefined,
 ): AsyncGenerator<Answer> {
-  for await (const { features, ids, lines, kept, known, skipped } of batches) {
+  for await (const batch of batches) {
+    const { features, ids, lines, kept, known, skipped } = batch;
     const best = (depth: number) => host.use((predictor) => predictRows(predictor, features, depth));
     const rows = await chooseLabels(best, model.labels, choice);
     if (explain !== undefined)
-      await host.use((predictor) => explainRows(predictor, model, features, rows, explain));
+      await host.use((predictor) => explainRows(predictor, model, batch, rows, explain));
     const left = [...skipped];
     for (let i = 0; i <= rows.length; i++) {
       while (left[0] !== undefined && left[0].rowsBefore === i) {

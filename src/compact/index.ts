@@ -59,7 +59,7 @@ export async function compactModel(
     ...(closed && { closed }),
     ...(model.calibrator && { points: model.summary.points }),
   };
-  const version = model.calibrator || model.vectoriser?.version === 2 ? "2" : "1";
+  const version = String(Math.max(model.vectoriser?.version ?? 1, model.calibrator ? 2 : 1));
   const metadata = { format: COMPACT_FORMAT, version, about: JSON.stringify(about), ...calibrator };
   const bytes = writeSafetensors({ tensors: parcel.tensors, metadata });
   readCompact(bytes, "the compact model"); // nothing is given out that load() would refuse
@@ -123,13 +123,14 @@ function textRules({ vectoriser }: ModelCommon): Pick<CompactAbout, "text"> {
   if (!vectoriser) return {};
   const { options, documents } = vectoriser;
   const { wordNgrams = 1, charNgrams, sublinear = true, idf = true, normalise = true } = options;
-  const { opening, charWeight, countUnknown } = options;
+  const { opening, charWeight, countUnknown, stem } = options;
   return {
     text: {
       ...{ wordNgrams, ...(charNgrams && { charNgrams }), sublinear, idf, normalise, documents },
       ...(opening && { opening }),
       ...(charWeight && { charWeight }),
       ...(countUnknown && { countUnknown }),
+      ...(stem !== undefined && { stem }),
     },
   };
 }

@@ -2,6 +2,7 @@
 // the tagger. For measuring it and for looking at it; serving needs mlgpf/edge alone.
 
 import type { SparseRows } from "../data/dataset.ts";
+import { loadStemmer } from "../data/stemmers.ts";
 import { TfidfVectoriser } from "../data/tfidf.ts";
 import { load, type Tagger, type TaggerInfo } from "../edge/index.ts";
 import { type CompactModel, readCompact } from "../edge/read.ts";
@@ -21,7 +22,7 @@ export interface OpenCompact extends Omit<ModelCommon, "summary" | "calibrator">
 
 /** Opens the bytes of a compact model; `file` is its name for errors. */
 export async function openCompact(bytes: Uint8Array, file = "the compact model"): Promise<OpenCompact> {
-  const tagger = await load(bytes, { wasm: await edgeModule(), name: file });
+  const tagger = await load(bytes, { stem: loadStemmer, wasm: await edgeModule(), name: file });
   const model = readCompact(bytes, file);
   const { tensors } = readSafetensors(bytes, file);
   const { about, columnIds, columnWeights } = model;

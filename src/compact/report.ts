@@ -2,6 +2,7 @@
 // original model.
 
 import type { Dataset } from "../data/dataset.ts";
+import { loadStemmer } from "../data/stemmers.ts";
 import { load, type Tagger } from "../edge/index.ts";
 import { type Evaluation, EvaluationMeter } from "../metrics/evaluation.ts";
 import { isLinear } from "../model/kernels/index.ts";
@@ -71,7 +72,7 @@ export async function evaluateCompact(
   onProgress: (fraction: number) => void = () => {},
 ): Promise<CompactFigures> {
   const bytes = await compactModel(model, options);
-  const tagger = await load(bytes, { wasm: await edgeModule() });
+  const tagger = await load(bytes, { stem: loadStemmer, wasm: await edgeModule() });
   const labels = keptLabels(model, options.allLabels ?? false);
   const evaluation = evaluateTagger(tagger, labels, model, data, onProgress);
   return figuresOf(choiceName(model, options), bytes.length, evaluation);

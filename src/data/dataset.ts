@@ -40,12 +40,14 @@ export interface Dataset {
   readonly kept?: readonly (readonly string[])[];
   /** Part of the words (or features) of each row that the model has, where the data were read for one. */
   readonly known?: Float32Array;
+  /** Of each row the words as written, by their stems; where they were asked for and are stemmed. */
+  readonly written?: readonly (ReadonlyMap<string, string> | undefined)[];
   readonly source?: DatasetSource;
 }
 
 /** The chosen rows, in the order given, with their ids and lines; names and vectoriser are kept. */
 export function selectRows(dataset: Dataset, rows: ArrayLike<number>): Dataset {
-  const { ids, lines, kept, known } = dataset;
+  const { ids, lines, kept, known, written } = dataset;
   return {
     ...dataset,
     features: selectFeatures(dataset.features, rows),
@@ -53,6 +55,7 @@ export function selectRows(dataset: Dataset, rows: ArrayLike<number>): Dataset {
     ...(ids && { ids: Array.from(rows, (row) => ids[row] as string) }),
     ...(lines && { lines: Int32Array.from(rows, (row) => lines[row] as number) }),
     ...(known && { known: Float32Array.from(rows, (row) => known[row] as number) }),
+    ...(written && { written: Array.from(rows, (row) => written[row]) }),
     ...(kept && { kept: Array.from(rows, (row) => kept[row] as readonly string[]) }),
   };
 }

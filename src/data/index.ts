@@ -33,5 +33,7 @@ export type {
   TextFormat,
 } from "./options.ts";
 export { type DataSource, readBatches, readDataset } from "./reader.ts";
+export type { Stemmer } from "./stem.ts";
+export { loadStemmer, useStemmer } from "./stemmers.ts";
 export { tokenise } from "./text.ts";
 export { TfidfFitter, type TfidfOptions, type TfidfState, TfidfVectoriser } from "./tfidf.ts";

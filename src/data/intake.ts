@@ -46,6 +46,7 @@ export class Intake {
   readonly #columnNumbers: IdIndex | undefined; // of the ids that a model has
   #lines: Growable<Int32Array> = growableIntegers();
   #known: Growable<Float32Array> = growableFloats(); // of each row what the model has
+  #written: (ReadonlyMap<string, string> | undefined)[] = []; // of each row the words as written, where they are stemmed
   #ids: string[] | undefined; // of the rows not yet taken, once a row has one
   #fitter: TfidfFitter | undefined;
   #text: string | undefined; // of the row being built
@@ -319,6 +320,8 @@ export class Intake {
     this.#labels = new LabelSetsBuilder();
     this.#lines = growableIntegers();
     this.#known = growableFloats();
+    const written = this.#written;
+    this.#written = [];
     this.#ids = ids && [];
     this.#kept = [];
     return {
@@ -331,6 +334,7 @@ export class Intake {
       ...(ids && { ids }),
       lines,
       ...(this.kind() && { known }),
+      ...(written.length > 0 && { written }),
       ...(this.options.keep && { kept }),
       source: { file: this.file, format },
     };
@@ -371,6 +375,7 @@ export class Intake {
     this.#hasText = true;
     if (this.options.vectoriser) {
       this.#known.push(this.options.vectoriser.appendRow(text, this.#features));
+      if (this.options.written) this.#written[this.#lines.length] = this.options.vectoriser.written(text);
     } else {
       this.#fitter ??= new TfidfFitter(this.options.tfidf, this.file);
       this.#fillTexts();

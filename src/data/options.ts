@@ -71,6 +71,8 @@ export interface ReadOptions {
   /** Turns texts into rows. Without it a vocabulary is learnt from this file, as `tfidf` says. */
   readonly vectoriser?: TfidfVectoriser;
   readonly tfidf?: TfidfOptions;
+  /** Keeps of each text how it writes the words that the `vectoriser` cuts down to stems: reasons then show those. */
+  readonly written?: boolean;
 
   /**
    * svmlight: smallest feature id and smallest label id. Default 0: an id of 0 that never comes is an empty

@@ -24,6 +24,7 @@ import type {
   SkippedRow,
   TextFormat,
 } from "./options.ts";
+import { loadStemmer } from "./stemmers.ts";
 
 /** What a data set can be read from: bytes, or rows in memory. */
 export type DataSource = ByteSource | Iterable<DataRow> | AsyncIterable<DataRow>;
@@ -82,6 +83,9 @@ class Reading {
 
   /** Reads the source block by block, pausing after each. */
   async *blocks(source: DataSource): AsyncGenerator<void> {
+    const { vectoriser, tfidf } = this.intake.options;
+    const language = vectoriser ? vectoriser.stem : tfidf?.stem;
+    if (language !== undefined) await loadStemmer(language);
     if (!isBytes(source)) yield* this.#rows(source, "rows");
     else {
       this.#total = this.intake.options.size ?? sizeOf(source);

@@ -6,6 +6,7 @@
 // does not have count in that length, so that a text of which little is known makes a short row.
 
 import { deterministicLog } from "./elementary.ts";
+import type { Stems } from "./stem.ts";
 import { CHARACTERS_MARK, characterNgrams, OPENING_MARK, tokenise, wordNgrams } from "./text.ts";
 
 /** How terms are made and weighed. */
@@ -21,6 +22,8 @@ export interface TermRules {
   readonly charWeight?: number;
   /** Terms outside the vocabulary count in the length of a row. */
   readonly countUnknown?: boolean;
+  /** Language whose stems the words are cut down to; without it they stay as they are. */
+  readonly stem?: string;
 }
 
 /** The fields of a row: words and runs of words, the opening once more, runs of characters. */
@@ -56,6 +59,12 @@ export function openingLength(n: number): number {
   return words;
 }
 
+/** The words of a text, or their stems. */
+export function wordsOf(text: string, stems: Stems | undefined): string[] {
+  const words = tokenise(text);
+  return stems ? words.map((word) => stems.of(word)) : words;
+}
+
 /**
  * Calls `emit` for every term of a text, with its field. `counts`: by these it is told how much of a text is known, the words
  * or, without words, the runs of characters.
@@ -64,8 +73,9 @@ export function forEachTerm(
   text: string,
   rules: TermRules,
   emit: (term: string, field: number, counts: boolean) => void,
+  stems?: Stems,
 ): void {
-  const tokens = tokenise(text);
+  const tokens = wordsOf(text, stems);
   wordNgrams(tokens, rules.wordNgrams, (term, counts) => emit(term, WORDS, counts));
   const [characters, alone] = [characterField(rules), rules.wordNgrams === 0];
   if (rules.charNgrams) characterNgrams(tokens, ...rules.charNgrams, (term) => emit(term, characters, alone));

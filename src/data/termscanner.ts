@@ -1,10 +1,13 @@
 // The terms of a text, as `forEachTerm` has them, but as code units in a buffer instead of strings: several times faster.
 // Nearly all characters of alphabetic scripts mean the same wherever they stand, so that a table says for each code unit
-// what it becomes; it is made from the rules of text.ts themselves. A text with any other character goes through those.
+// what it becomes; it is made from the rules of text.ts themselves. A text with any other character goes through those, as do
+// texts whose words are stemmed.
 
-import { characterField, OPENING, openingLength, type TermRules, WORDS } from "./terms.ts";
+import { Stems } from "./stem.ts";
+import { loadedStemmer } from "./stemmers.ts";
+import { characterField, OPENING, openingLength, type TermRules, WORDS, wordsOf } from "./terms.ts";
 import { EMPTY_HASH, hashUnit, hashUnits } from "./termtable.ts";
-import { CHARACTERS_MARK, OPENING_MARK, tokenise, UNSPACED } from "./text.ts";
+import { CHARACTERS_MARK, OPENING_MARK, UNSPACED } from "./text.ts";
 
 const [APOSTROPHE, BLANK, UNDERSCORE] = [39, 32, 95];
 /** Classes of code units: these and the apostrophe, or the letter or digit that one becomes, all of which are above it. */
@@ -48,6 +51,7 @@ export type VisitTerm = (
 
 export class TermScanner {
   readonly #rules: TermRules;
+  #stems: Stems | undefined; // where words are stemmed, from the first text on
   #units: Uint16Array = new Uint16Array(1 << 14); // the words so far, a blank after each
   #wordStart = 0; // of the word being read
   #words = 0; // so far
@@ -58,13 +62,20 @@ export class TermScanner {
     this.#rules = rules;
   }
 
+  /** What stems the words, if anything does. */
+  get stems(): Stems | undefined {
+    const { stem } = this.#rules;
+    if (stem !== undefined) this.#stems ??= new Stems(loadedStemmer(stem));
+    return this.#stems;
+  }
+
   /** Visits the terms of a text: for each word as it ends the word, runs of words, runs of characters; then the opening. */
   scan(text: string, visit: VisitTerm): void {
     this.#wordStart = 0;
     this.#words = 0;
     this.#starts.length = 0;
-    if (isSimple(text)) this.#scanUnits(text, visit);
-    else for (const token of tokenise(text)) this.#scanToken(token, visit);
+    if (this.stems === undefined && isSimple(text)) this.#scanUnits(text, visit);
+    else for (const token of wordsOf(text, this.stems)) this.#scanToken(token, visit);
     if (this.#rules.opening !== undefined) this.#opening(openingLength(this.#words), visit);
   }
 

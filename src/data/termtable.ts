@@ -18,6 +18,13 @@ export function hashUnits(units: Uint16Array, from: number, to: number): number 
   return hash;
 }
 
+/** units[from..to) as a text, however many there are. */
+export function textOf(units: Uint16Array, from: number, to: number): string {
+  let text = "";
+  for (let i = from; i < to; i++) text += String.fromCharCode(units[i] as number);
+  return text;
+}
+
 export class TermTable {
   size = 0;
   #units: Uint16Array = new Uint16Array(1 << 12); // of all terms, one after another
@@ -64,10 +71,8 @@ export class TermTable {
 
   /** A term by its number. */
   term(number: number): string {
-    const [start, end] = [this.#starts.data[number] as number, this.#starts.data[number + 1] as number];
-    let text = "";
-    for (let i = start; i < end; i++) text += String.fromCharCode(this.#units[i] as number);
-    return text;
+    const starts = this.#starts.data;
+    return textOf(this.#units, starts[number] as number, starts[number + 1] as number);
   }
 
   /** Where the term is, or would go. */

@@ -8,12 +8,13 @@ import type { SparseRows } from "./rows.ts";
 import { TermCounter } from "./termcounter.ts";
 import { CHARACTERS, FIELDS, fieldOf, inverseFrequency, termWeights, unknownWeight } from "./terms.ts";
 import { TermScanner } from "./termscanner.ts";
-import { TermTable } from "./termtable.ts";
+import { TermTable, textOf } from "./termtable.ts";
 import { tokenise } from "./text.ts";
 import {
   isCount,
   MOST_WITH_RUNS,
   NEW_IN_2,
+  NEW_IN_3,
   SHORT_WORDS,
   settingsFor,
   settle,
@@ -25,8 +26,8 @@ export type { TfidfOptions } from "./tfidfoptions.ts";
 
 /** What a vectoriser is saved as. */
 export interface TfidfState {
-  /** 2 where the options have what version 1 did not know. */
-  readonly version: 1 | 2;
+  /** The first that knows all that the options have. */
+  readonly version: 1 | 2 | 3;
   readonly options: TfidfOptions;
   readonly documents: number; // N
   readonly terms: readonly string[]; // sorted by code units; the position is the column
@@ -76,6 +77,20 @@ export class TfidfVectoriser {
     return this.terms.length;
   }
 
+  /** The language whose stems the words are cut down to, if they are. */
+  get stem(): string | undefined {
+    return this.#settings.stem;
+  }
+
+  /** Each stem of a text as the text has it first; undefined where words are not stemmed. */
+  written(text: string): ReadonlyMap<string, string> | undefined {
+    const { stems } = this.#scanner;
+    if (!stems) return undefined;
+    const words = new Map<string, string>();
+    for (const word of tokenise(text)) if (!words.has(stems.of(word))) words.set(stems.of(word), word);
+    return words;
+  }
+
   /** Learns the vocabulary of some texts and gives their rows as well. */
   static fit(
     texts: Iterable<string>,
@@ -111,7 +126,7 @@ export class TfidfVectoriser {
       if (counts) words++;
       if (column < 0) {
         (this.#unknown[field] as number)++;
-        if (counts) this.newWords?.add(String.fromCharCode(...units.subarray(from, to)));
+        if (counts) this.newWords?.add(textOf(units, from, to));
         return;
       }
       if (counts) known++;
@@ -145,7 +160,8 @@ export class TfidfVectoriser {
   toJSON(): TfidfState {
     const { terms, documents } = this;
     const documentFrequency = Array.from(this.documentFrequency);
-    const version = NEW_IN_2.some((name) => name in this.#settings) ? 2 : 1;
+    const has = (names: readonly string[]): boolean => names.some((name) => name in this.#settings);
+    const version = has(NEW_IN_3) ? 3 : has(NEW_IN_2) ? 2 : 1;
     return { version, options: { ...this.#settings }, documents, terms, documentFrequency };
   }
 
@@ -155,8 +171,8 @@ export class TfidfVectoriser {
       throw new DataError({ file, line: 0, found, expected });
     };
     const { version, options, documents, terms, documentFrequency } = (state ?? {}) as Partial<TfidfState>;
-    if (version !== 1 && version !== 2)
-      return refuse(`vocabulary version ${shown(version)}`, "version 1 or 2");
+    if (version !== 1 && version !== 2 && version !== 3)
+      return refuse(`vocabulary version ${shown(version)}`, "version 1, 2 or 3");
     if (
       !Array.isArray(terms) ||
       !terms.every((term, i) => typeof term === "string" && (i === 0 || terms[i - 1] < term))

@@ -1,5 +1,6 @@
 // Options of a vocabulary, and their defaults.
 
+import { isStemLanguage, STEM_EXPECTED } from "./stemmers.ts";
 import { isFieldWeight, LEAST_WEIGHT, MOST_WEIGHT } from "./terms.ts";
 
 /** What a term is, and how it is weighed. */
@@ -27,6 +28,11 @@ export interface TfidfOptions {
    * words out.
    */
   readonly countUnknown?: boolean;
+  /**
+   * Language whose stems the words are cut down to ("english"), with the package @orama/stemmers; `loadStemmer` loads it where
+   * texts are turned into rows without reading a data set or loading a model. Default: none.
+   */
+  readonly stem?: string;
   /** A term must occur in at least so many texts. Default 2. */
   readonly minDocuments?: number;
   /** A term may occur in at most this fraction of the texts. Default 1. */
@@ -43,8 +49,10 @@ export interface TfidfOptions {
 
 /** Options that vocabularies of version 1 do not have: without them texts are read as they were then. */
 export const NEW_IN_2 = ["opening", "charWeight", "countUnknown"] as const;
+/** The same of version 2. */
+export const NEW_IN_3 = ["stem"] as const;
 
-type Optional = "maxFeatures" | (typeof NEW_IN_2)[number];
+type Optional = "maxFeatures" | (typeof NEW_IN_2)[number] | (typeof NEW_IN_3)[number];
 
 /** The same with nothing left open. */
 export type TfidfSettings = Required<Omit<TfidfOptions, Optional | "charNgrams">> &
@@ -97,6 +105,7 @@ export function settle(options: TfidfOptions): TfidfSettings {
     ...(options.opening && { opening: options.opening }),
     ...(options.charWeight && { charWeight: options.charWeight }),
     ...(options.countUnknown && { countUnknown: options.countUnknown }),
+    ...(options.stem !== undefined && { stem: options.stem }),
   };
   const { wordNgrams: words, charNgrams, minDocuments, maxDocuments, maxFeatures } = settings;
   demand(isCount(words, 0, 9), "wordNgrams", words, "a whole number from 0 to 9");
@@ -128,6 +137,7 @@ export function settle(options: TfidfOptions): TfidfSettings {
     const right = weight === 0 || isFieldWeight(weight);
     demand(right, name, weight, `0 or a number from ${LEAST_WEIGHT} to ${MOST_WEIGHT}`);
   }
+  if (options.stem !== undefined) demand(isStemLanguage(options.stem), "stem", options.stem, STEM_EXPECTED);
   for (const name of ["sublinear", "idf", "normalise", "countUnknown"] as const) {
     const value = settings[name] ?? false;
     demand(typeof value === "boolean", name, value, "true or false");

@@ -96,6 +96,8 @@ export function checkAbout(json: string | undefined, file: string): CompactAbout
       if (value === undefined) return {};
       return isFieldWeight(value) ? { [name]: value } : refuse(name, value, "the weight of a field");
     };
+    const language = (stem: unknown): string =>
+      typeof stem === "string" && /^[a-z]{1,30}$/.test(stem) ? stem : refuse("stem", stem, "a language");
     return {
       wordNgrams,
       ...(range === undefined ? {} : { charNgrams: range as [number, number] }),
@@ -105,6 +107,7 @@ export function checkAbout(json: string | undefined, file: string): CompactAbout
       ...weight("opening"),
       ...weight("charWeight"),
       ...(of.countUnknown === undefined ? {} : { countUnknown: truth(of, "countUnknown") }),
+      ...(of.stem === undefined ? {} : { stem: language(of.stem) }),
       documents: count(of, "documents", 0),
     };
   }

@@ -32,8 +32,11 @@ import type { TermRules } from "../data/terms.ts";
 import type { KernelName } from "../model/kernels/index.ts";
 
 export const COMPACT_FORMAT = "mlgpf-compact";
-/** A file has the first version that knows all that is in it: Gaussian and calibrated models, and fields of a text, have 2. */
-export const COMPACT_VERSIONS = ["1", "2"] as const;
+/**
+ * A file has the first version that knows all that is in it: Gaussian and calibrated models, and fields of a text, have 2;
+ * stemmed words 3.
+ */
+export const COMPACT_VERSIONS = ["1", "2", "3"] as const;
 
 export const VARIANCE_FORMS = ["exact", "low-rank", "diagonal", "none"] as const;
 

@@ -2,6 +2,7 @@
 // training, columns weighted, rows scaled. Single precision where training has it, so that the numbers are the same.
 
 import { ArgumentError } from "../core/errors.ts";
+import type { Stems } from "../data/stem.ts";
 import {
   addCounts,
   FIELDS,
@@ -31,10 +32,12 @@ const shareOf = (part: number, whole: number): number => (whole === 0 ? 0 : part
 
 export class InputReader {
   readonly #model: CompactModel;
+  readonly #stems: Stems | undefined;
   #unknownWeight: number | undefined;
 
-  constructor(model: CompactModel) {
+  constructor(model: CompactModel, stems: Stems | undefined) {
     this.#model = model;
+    this.#stems = stems;
   }
 
   row(input: Input): ReadRow {
@@ -80,13 +83,14 @@ export class InputReader {
     const found: number[] = []; // columns, each with its field
     const unknown = new Int32Array(FIELDS);
     let [words, known] = [0, 0];
-    forEachTerm(text, rules, (term, field, counts) => {
+    const visit = (term: string, field: number, counts: boolean): void => {
       const position = vocabulary.find(term);
       if (counts) words++;
       if (counts && position >= 0) known++;
       if (position < 0) unknown[field] = (unknown[field] as number) + 1;
       else found.push((order ? (order[position] as number) : position) * FIELDS + field);
-    });
+    };
+    forEachTerm(text, rules, visit, this.#stems);
     const columns: number[] = [];
     const fields: number[] = [];
     const counts: number[] = [];

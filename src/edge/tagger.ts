@@ -1,6 +1,7 @@
 // A loaded compact model: texts or features in, labels with probabilities out, synchronously.
 
 import { ArgumentError } from "../core/errors.ts";
+import type { Stems } from "../data/stem.ts";
 import { allowedLabels, type LabelLists } from "../metrics/allowed.ts";
 import { plainThreshold } from "../metrics/cut.ts";
 import {
@@ -62,10 +63,10 @@ export class Tagger {
   #allowed: Uint8Array | undefined;
 
   /** Use load(). */
-  constructor(model: CompactModel, scorer: Scorer) {
+  constructor(model: CompactModel, scorer: Scorer, stems?: Stems) {
     const { kernel, features, labels, factors, variance, text } = model.about;
     this.#model = model;
-    this.#input = new InputReader(model);
+    this.#input = new InputReader(model, stems);
     this.#scorer = scorer;
     const fromText = text !== undefined;
     const calibrated = model.calibrator !== undefined;

@@ -10,7 +10,8 @@
 // Any other score is computed again without the word: its share is what is then missing. Of a long text only the words that
 // weigh most are tried, so that a row takes at most so many times what predicting it takes.
 //
-// A word of the text's opening, and a run of characters, speak for the word that they are of.
+// A word of the text's opening, and a run of characters, speak for the word that they are of. A stem is shown as the text
+// writes it.
 
 import type { RealArray } from "../core/matrix.ts";
 import { type SparseRows, selectFeatures } from "../data/dataset.ts";
@@ -20,6 +21,7 @@ import type { Prediction, Reason } from "../metrics/prediction.ts";
 import { plainHyper } from "../model/kernels/index.ts";
 import { isClosed, type LatentModel, type LinearPart, type TrainedModel } from "../model/model.ts";
 import type { Predictor } from "../model/predictor.ts";
+import type { ModelRows } from "./input.ts";
 
 /** Words of a row that are left out one by one. */
 const MOST_LEFT_OUT = 64;
@@ -40,17 +42,27 @@ interface Word {
 export async function explainRows(
   predictor: Predictor,
   model: Explained,
-  features: SparseRows,
+  { features, written }: Pick<ModelRows, "features" | "written">,
   rows: readonly (readonly (Prediction & { id: number })[])[],
   count: number,
 ): Promise<void> {
   for (const [row, labels] of rows.entries()) {
     const ids = labels.map(({ id }) => id);
     const reasons = await explainRow(predictor, model, features, row, ids, count);
+    const words = written?.[row];
     labels.forEach((label, i) => {
-      label.reasons = reasons[i] as Reason[];
+      const own = reasons[i] as Reason[];
+      label.reasons = words ? own.map((each) => ({ ...each, word: asWritten(each.word, words) })) : own;
     });
   }
+}
+
+/** A term of stems, or a run of them, in the words of the text. */
+function asWritten(term: string, words: ReadonlyMap<string, string>): string {
+  return term
+    .split(" ")
+    .map((stem) => words.get(stem) ?? stem)
+    .join(" ");
 }
 
 /** For each of the labels of a row its reasons: at most `count` for it and as many against it, greatest share first. */

@@ -14,6 +14,8 @@ export interface ModelRows {
   features: SparseRows;
   /** Part of the words or features of each row that the model has. */
   known: ArrayLike<number>;
+  /** The words of each row as written, by their stems, where the model stems them. */
+  written?: Dataset["written"];
 }
 
 /** Rows for a model with this vocabulary, or with these ids of its features. */
@@ -29,7 +31,8 @@ export function modelRows(
     return refuse(`found ${String(input)}, expected a text, texts or rows of features`);
   if ("features" in input) {
     const { features } = mapColumns(input, columnIds);
-    return { features, known: input.known ?? shares(input.features, features) };
+    const known = input.known ?? shares(input.features, features);
+    return { features, known, ...(input.written && { written: input.written }) };
   }
   if ("columns" in input) {
     const features = columnIds ? mapFeatures(input, columnIds) : input;
@@ -41,7 +44,8 @@ export function modelRows(
     return refuse("found texts, expected features: this model was not trained on texts");
   const builder = new SparseRowsBuilder();
   const known = input.map((text) => vectoriser.appendRow(text, builder));
-  return { features: builder.build(vectoriser.columns), known };
+  const written = vectoriser.stem === undefined ? undefined : input.map((text) => vectoriser.written(text));
+  return { features: builder.build(vectoriser.columns), known, ...(written && { written }) };
 }
 
 /** Of the entries of each row the part that was kept. */

@@ -4,6 +4,7 @@ import type { DeviceChoice } from "../backend/devices.ts";
 import { wholeNumber } from "../core/check.ts";
 import { type CoreOptions, createCore } from "../core/core.ts";
 import type { SparseRows } from "../data/dataset.ts";
+import { loadStemmer } from "../data/stemmers.ts";
 import { TfidfVectoriser } from "../data/tfidf.ts";
 import { bytesFrom, type FileSource } from "../io/bytes.ts";
 import type { DatasetInput } from "../io/dataset.ts";
@@ -77,12 +78,13 @@ export async function modelFrom(source: ModelFile): Promise<TrainedModel> {
  */
 export async function loadModel(source: ModelFile, options: LoadOptions = {}): Promise<LoadedModel> {
   const model = await modelFrom(source);
+  const vectoriser = model.vectoriser && TfidfVectoriser.fromJSON(model.vectoriser);
+  if (vectoriser?.stem !== undefined) await loadStemmer(vectoriser.stem);
   const core = await createCore(options);
   const host = await ModelHost.open(core, model, options.device).catch((error) => {
     core.dispose();
     throw error;
   });
-  const vectoriser = model.vectoriser && TfidfVectoriser.fromJSON(model.vectoriser);
   const dispose = (): void => {
     host.dispose();
     core.dispose();
@@ -99,7 +101,7 @@ export async function loadModel(source: ModelFile, options: LoadOptions = {}): P
     const { topK, threshold: _, precision: __, ...lists } = options;
     const threshold = chosenThreshold(options, model.thresholds);
     const single = typeof input === "string";
-    const { features, known } = modelRows(single ? [input] : input, vectoriser, model.columnIds);
+    const { features, known, written } = modelRows(single ? [input] : input, vectoriser, model.columnIds);
     const allowed = allowedLabels(labelsOf(model), lists);
     const rows = await host.use((predictor) =>
       chooseLabels((depth) => predictRows(predictor, features, depth), model.labels, {
@@ -109,7 +111,7 @@ export async function loadModel(source: ModelFile, options: LoadOptions = {}): P
       }),
     );
     if (explain !== undefined)
-      await host.use((predictor) => explainRows(predictor, model, features, rows, explain));
+      await host.use((predictor) => explainRows(predictor, model, { features, written }, rows, explain));
     const answers = rows.map((labels, row) => withKnown(labels, known[row] as number));
     return single ? (answers[0] as Predictions) : answers;
   }

@@ -1,6 +1,7 @@
 // Predictions in a file: a line for each row of the data, which can be joined to it.
 
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { cpSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { CsvRecords } from "../../src/data/csvrecord.ts";
 import { expectSentence, inFolder, mlgpf } from "./support.ts";
@@ -197,6 +198,55 @@ describe("predict", () => {
       expect(broken.code).toBe(1);
       expect(broken.err).toContain("line 2: found");
       expect(readdirSync(path(".")).sort()).toEqual(["docs.jsonl", "new.jsonl", "tagger"]);
+    });
+  });
+  test("stems words by their language, found by its name, and shows reasons as they were written", async () => {
+    await inFolder(async (path) => {
+      const lines = Array.from({ length: 40 }, (_, i) => {
+        const [label, word] = i % 2 ? ["shelf", "library"] : ["boat", "sailing"];
+        return JSON.stringify({ text: `the ${word} of number ${i % 7}`, labels: [label] });
+      });
+      writeFileSync(path("docs.jsonl"), `${lines.join("\n")}\n`);
+      const train = ["train", path("docs.jsonl"), "--out", path("tagger"), "--stem"];
+      const refused = await mlgpf([...train, "klingon"]);
+      expect(refused.code).toBe(2);
+      expect(refused.err).toContain("--stem: found klingon, expected one of arabic");
+      const trained = await mlgpf([...train, "english"]);
+      expect(trained.code, trained.err).toBe(0);
+      writeFileSync(path("new.jsonl"), '{"text": "two Libraries"}\n{"text": "we sailed"}\n');
+      const predict = ["predict", path("tagger"), path("new.jsonl"), "--top", "1", "--explain", "1"];
+      const { out, err } = await mlgpf(predict);
+      const rows = out.trimEnd().split("\n");
+      expect(rows.length, err).toBe(2);
+      for (const [i, [label, word]] of [
+        ["shelf", "libraries"],
+        ["boat", "sailed"],
+      ].entries()) {
+        const [best] = JSON.parse(rows[i] as string).labels;
+        expect([best.label, best.reasons[0].word]).toEqual([label, word]);
+      }
+      const small = await mlgpf(["compact", path("tagger"), "--out", path("tagger.bin")]);
+      expect(small.code, small.err).toBe(0);
+      const compact = await mlgpf(["predict", path("tagger.bin"), path("new.jsonl"), "--top", "1"]);
+      expect(compact.out.split("\n").map((line) => line && JSON.parse(line).labels[0].label)).toEqual([
+        "shelf",
+        "boat",
+        "",
+      ]);
+    });
+  });
+
+  test("says in one sentence which package is missing where words are to be stemmed", async () => {
+    await inFolder(async (path) => {
+      cpSync("dist", path("dist"), { recursive: true });
+      writeFileSync(path("package.json"), '{"type": "module"}');
+      writeFileSync(path("docs.jsonl"), '{"text": "cats and dogs", "labels": ["a"]}\n');
+      const args = ["train", path("docs.jsonl"), "--out", path("tagger"), "--stem", "english"];
+      const { status, stderr } = spawnSync("node", [path("dist/cli.js"), ...args], { encoding: "utf8" });
+      expect(status).toBe(1);
+      expect(stderr.trimEnd().split("\n").at(-1)).toBe(
+        "mlgpf: found words stemmed by english, expected the package @orama/stemmers to do it (npm install @orama/stemmers)",
+      );
     });
   });
 });

@@ -222,7 +222,7 @@ describe("options and states that are wrong", () => {
       null,
       7,
       {},
-      { ...good, version: 3 },
+      { ...good, version: 4 },
       { ...good, options: { opening: -1 } },
       { ...good, options: { charWeight: "much" } },
       { ...good, options: { countUnknown: 1 } },
