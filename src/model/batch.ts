@@ -14,7 +14,7 @@ export interface Batch {
 
 /** Points whose labels are known. */
 export interface LabelledBatch extends Batch {
-  labels: LabelLists | ListedLabels;
+  labels: LabelLists | ListedLabels | DrawnLabels;
 }
 
 /** Only some labels of each point are looked at. */
@@ -24,4 +24,15 @@ export interface ListedLabels {
   signedWeight: Tensor;
 }
 
+/** The same labels are looked at for all points of the batch: those that one of them has, and some that were drawn. */
+export interface DrawnLabels {
+  /** Which they are: one entry in each of its rows. */
+  drawn: PatternTensor;
+  /** 1 x drawn: for how many labels each counts, 1 / (its probability to be drawn). */
+  weight: Tensor;
+  /** The labels that are present, by their places among the drawn ones; these count once. */
+  positives: LabelLists;
+}
+
+export const areDrawn = (labels: LabelledBatch["labels"]): labels is DrawnLabels => "drawn" in labels;
 export const areListed = (labels: LabelledBatch["labels"]): labels is ListedLabels => "pattern" in labels;

@@ -4,8 +4,9 @@
 
 import type { Backend, Tensor } from "../backend/backend.ts";
 import { sumOf } from "../core/matrix.ts";
-import { areListed, type LabelledBatch } from "./batch.ts";
-import { DataTerm } from "./labels.ts";
+import { areDrawn, areListed, type DrawnLabels, type LabelledBatch } from "./batch.ts";
+import { DrawnTerm } from "./drawn.ts";
+import { allocatePointGradients, DataTerm, type PointGradients } from "./labels.ts";
 import { Latent, type LatentGradient, type LatentParameters } from "./latent.ts";
 import { allocateParameters, freeParameters, type Parameters, plainSigma } from "./parameters.ts";
 import type { ModelShape } from "./shape.ts";
@@ -33,7 +34,10 @@ export interface BoundValue {
 export class Bound {
   readonly gradient: Parameters;
   readonly latent: Latent;
-  readonly #data: DataTerm;
+  readonly #points: PointGradients;
+  /** Made when first needed: each has room for its labels. */
+  #data: DataTerm | undefined;
+  #drawn: DrawnTerm | undefined;
   readonly #sigma: Tensor;
   readonly #floor: Tensor;
   readonly #backend: Backend;
@@ -47,14 +51,14 @@ export class Bound {
     this.#meanGradient = meanGradient;
     this.gradient = allocateParameters(backend, shape, meanGradient ? undefined : "mu");
     this.latent = new Latent(backend, shape, basisGram);
-    this.#data = new DataTerm(backend, shape);
+    this.#points = allocatePointGradients(backend, shape);
     this.#sigma = backend.tensor(this.gradient.logSigma.rows, this.gradient.logSigma.columns);
     this.#floor = backend.tensor(1, 1, [shape.floor]);
   }
 
   /** G = d bound / d m [B,P] of the last batch. */
   get dMean(): Tensor {
-    return this.#data.dMean;
+    return this.#points.dMean;
   }
 
   /** The latent functions' parameters, with sigma itself. */
@@ -65,9 +69,9 @@ export class Bound {
 
   /** Computes everything for this batch; `gradient` and `value()` hold the outcome. */
   evaluate(parameters: Parameters, batch: LabelledBatch, options: BoundOptions): void {
-    const { latent, gradient } = this;
-    const data = this.#data;
-    const scale = -this.#shape.points / this.#shape.batch;
+    const { latent } = this;
+    const { dMean, dVariance } = this.#points;
+    const valueWanted = options.valueWanted !== false;
 
     const own = this.latentParameters(parameters);
     latent.ofInducing(own);
@@ -75,12 +79,33 @@ export class Bound {
     latent.ofBatch(own, batch);
     latent.forwardMean(own, batch);
     latent.forwardVariance(batch);
-    latent.divergence(own, options.learnHyper || options.valueWanted !== false);
+    latent.divergence(own, options.learnHyper || valueWanted);
 
-    if (areListed(batch.labels)) data.overListedLabels(batch.labels, latent, parameters, gradient, scale);
-    else data.overAllLabels(batch.labels, latent, parameters, gradient, scale);
-    latent.backward(own, batch, data.dMean, data.dVariance, options.klWeight, this.#wanted(options));
+    this.#dataTerm(parameters, batch.labels, valueWanted);
+    latent.backward(own, batch, dMean, dVariance, options.klWeight, this.#wanted(options));
     this.#throughLogarithm();
+  }
+
+  #dataTerm(parameters: Parameters, labels: LabelledBatch["labels"], valueWanted: boolean): void {
+    const { latent, gradient } = this;
+    const scale = -this.#shape.points / this.#shape.batch;
+    if (areDrawn(labels)) {
+      this.#drawnTerm(labels).evaluate(labels, latent, parameters, gradient, scale, valueWanted);
+      return;
+    }
+    this.#data ??= new DataTerm(this.#backend, this.#shape, this.#points);
+    const data = this.#data;
+    if (areListed(labels)) data.overListedLabels(labels, latent, parameters, gradient, scale);
+    else data.overAllLabels(labels, latent, parameters, gradient, scale);
+  }
+
+  /** The term for draws of this size, which hardly ever changes. */
+  #drawnTerm({ drawn }: DrawnLabels): DrawnTerm {
+    if (this.#drawn?.labels !== drawn.rows) {
+      this.#drawn?.free();
+      this.#drawn = new DrawnTerm(this.#backend, this.#shape, drawn.rows, this.#points);
+    }
+    return this.#drawn as DrawnTerm;
   }
 
   /** Where the gradients go; by sigma for now, where logSigma's place is. */
@@ -106,7 +131,7 @@ export class Bound {
   async value(): Promise<BoundValue> {
     // All reads are asked for before the first is waited for: one journey to the device.
     const [losses, divergence] = await Promise.all([
-      this.#backend.read(this.#data.pointLoss),
+      this.#backend.read(this.#points.pointLoss),
       this.latent.divergenceValue(),
     ]);
     return { dataTerm: (-this.#shape.points / this.#shape.batch) * sumOf(losses), divergence };
@@ -115,7 +140,8 @@ export class Bound {
   free(): void {
     freeParameters(this.#backend, this.gradient);
     this.latent.free();
-    this.#data.free();
-    this.#backend.free(this.#sigma, this.#floor);
+    this.#data?.free();
+    this.#drawn?.free();
+    this.#backend.free(...Object.values(this.#points), this.#sigma, this.#floor);
   }
 }

@@ -4,7 +4,8 @@
 //   g = d bound / d fbar,  h = d bound / d v          dPhi = g' m + 2 Phi * (h' s')       db = column sums of g
 //   G = d bound / d m = g Phi                         H = d bound / d s
 //
-// Either over all labels of every point, or over the present ones and a sample of the absent ones.
+// Either over all labels of every point, or over the present ones and a sample of the absent ones (drawn.ts: one sample for
+// all points of a batch).
 
 import type { Backend, LabelLists, Tensor } from "../backend/backend.ts";
 import type { ListedLabels } from "./batch.ts";
@@ -75,41 +76,60 @@ export class LabelLayer {
   }
 }
 
-/** The data term of a batch. */
-export class DataTerm {
+/** What the data term says of the points. */
+export interface PointGradients {
   /** G [B,P] */
-  readonly dMean: Tensor;
+  dMean: Tensor;
   /** H [groups,B] */
-  readonly dVariance: Tensor;
+  dVariance: Tensor;
   /** 1 x B: each point's expected loss over its labels */
-  readonly pointLoss: Tensor;
+  pointLoss: Tensor;
+}
+
+/** How much labels count [1,K], and whether the loss itself is asked for. */
+export interface LabelWeights {
+  weight: Tensor;
+  valueWanted: boolean;
+}
+
+export function allocatePointGradients(backend: Backend, shape: ModelShape): PointGradients {
+  const { batch: b, factors: p } = shape;
+  return {
+    dMean: backend.tensor(b, p),
+    dVariance: backend.tensor(groupsOf(shape), b),
+    pointLoss: backend.tensor(1, b),
+  };
+}
+
+/** The data term of a batch, which writes to `out`. */
+export class DataTerm {
+  readonly out: PointGradients;
   readonly #layer: LabelLayer;
   readonly #backend: Backend;
   readonly #shape: ModelShape;
   #allLabels: { utility: Tensor; slope: Tensor; byLabel: Tensor } | undefined;
   #variance: Tensor | undefined;
 
-  constructor(backend: Backend, shape: ModelShape) {
-    const { batch: b, factors: p } = shape;
+  constructor(backend: Backend, shape: ModelShape, out: PointGradients) {
     this.#backend = backend;
     this.#shape = shape;
     this.#layer = new LabelLayer(backend, shape);
-    this.dMean = backend.tensor(b, p);
-    this.dVariance = backend.tensor(groupsOf(shape), b);
-    this.pointLoss = backend.tensor(1, b);
+    this.out = out;
   }
 
-  /** Loss and gradients over all labels; `scale` is the factor -N/B of the data term. */
+  /** Loss and gradients over all labels; `scale` is the factor -N/B of the data term. Present labels must count once. */
   overAllLabels(
     positives: LabelLists,
     { mean, variance: s }: LatentPoints,
     parameters: LabelParameters,
     gradient: LabelParameters,
     scale: number,
+    weights?: LabelWeights,
   ): void {
     const backend = this.#backend;
     const layer = this.#layer;
     const { batch: b, labels: k, quadrature } = this.#shape;
+    const { dMean, dVariance, pointLoss } = this.out;
     this.#allLabels ??= {
       utility: backend.tensor(b, k),
       slope: backend.tensor(b, k),
@@ -122,17 +142,53 @@ export class DataTerm {
       this.#variance ??= backend.tensor(b, k);
       return this.#variance;
     });
+    const more = weights?.valueWanted ? this.#lossOfWeights(weights.weight, utility, s) : undefined;
     // g takes the place of fbar
     layer.likelihood.expectation(
       backend,
       { mean: utility, variance, positives, scale, quadrature },
-      { rowValue: this.pointLoss, dMean: utility, dVariance: slope },
+      { rowValue: pointLoss, dMean: utility, dVariance: slope },
     );
+    if (more) {
+      backend.combine("add", pointLoss, more, pointLoss);
+      backend.free(more);
+    }
+    if (weights) for (const each of [utility, slope]) backend.combine("multiply", each, weights.weight, each);
     backend.gemm(utility, mean, gradient.phi, { transposeA: true });
     backend.columnSums(utility, gradient.bias);
-    backend.gemm(utility, parameters.phi, this.dMean);
-    layer.form.backward(backend, slope, s, layer.scale, this.dVariance, byLabel);
+    backend.gemm(utility, parameters.phi, dMean);
+    layer.form.backward(backend, slope, s, layer.scale, dVariance, byLabel);
     this.#addVariancePart(parameters.phi, byLabel, gradient.phi);
+  }
+
+  /** 1 x B: sum_k (w_k - 1) E log(1 + exp f), what labels add to the loss that count more than once; all those are absent. */
+  #lossOfWeights(weight: Tensor, utility: Tensor, s: Tensor): Tensor {
+    const backend = this.#backend;
+    const { batch: b, labels: k, quadrature } = this.#shape;
+    const all = (): Tensor => backend.tensor(b, k);
+    const [mean, variance, signedWeight, value, once] = [
+      all(),
+      all(),
+      all(),
+      all(),
+      backend.tensor(1, k),
+    ] as const;
+    const flat = (tensor: Tensor): Tensor => backend.reshape(tensor, 1, b * k);
+    backend.blend(1, utility, 0, utility, mean);
+    this.#layer.variance(s, variance);
+    backend.fill(once, 1);
+    backend.combine("subtract", once, weight, once);
+    backend.fill(signedWeight, 1);
+    backend.combine("multiply", signedWeight, once, signedWeight);
+    this.#layer.likelihood.listedExpectation(
+      backend,
+      { mean: flat(mean), variance: flat(variance), signedWeight: flat(signedWeight), scale: 1, quadrature },
+      { value: flat(value), dMean: flat(mean), dVariance: flat(variance) },
+    );
+    const sums = backend.tensor(1, b);
+    backend.rowSums(value, sums);
+    backend.free(mean, variance, signedWeight, value, once);
+    return sums;
   }
 
   /** The same over the listed labels, with their weights. */
@@ -146,6 +202,7 @@ export class DataTerm {
     const backend = this.#backend;
     const layer = this.#layer;
     const { batch: b, labels: k, quadrature } = this.#shape;
+    const { dMean, dVariance, pointLoss } = this.out;
     const groups = groupsOf(this.#shape);
     const row = (): Tensor => backend.tensor(1, pattern.entries);
     const [mean, variance, value] = [row(), row(), row()] as const;
@@ -166,14 +223,14 @@ export class DataTerm {
       { mean, variance, signedWeight, scale, quadrature },
       { value, dMean: mean, dVariance: variance },
     );
-    backend.patternTimes(pattern, value, ones.ofLabel, backend.reshape(this.pointLoss, b, 1));
+    backend.patternTimes(pattern, value, ones.ofLabel, backend.reshape(pointLoss, b, 1));
     backend.fill(gradient.phi, 0);
     backend.patternTransposeTimes(pattern, mean, latentMean, gradient.phi);
     backend.fill(gradient.bias, 0);
     backend.patternTransposeTimes(pattern, mean, ones.ofPoint, backend.reshape(gradient.bias, k, 1));
-    backend.patternTimes(pattern, mean, parameters.phi, this.dMean);
+    backend.patternTimes(pattern, mean, parameters.phi, dMean);
     backend.patternTimes(pattern, variance, layer.scale, hByPoint);
-    backend.transpose(hByPoint, this.dVariance);
+    backend.transpose(hByPoint, dVariance);
     backend.patternTransposeTimes(pattern, variance, sByPoint, byLabel);
     this.#addVariancePart(parameters.phi, byLabel, gradient.phi);
     backend.free(mean, variance, value, ones.ofPoint, ones.ofLabel, sByPoint, hByPoint, byLabel);
@@ -190,12 +247,6 @@ export class DataTerm {
 
   free(): void {
     this.#layer.free();
-    this.#backend.free(
-      this.dMean,
-      this.dVariance,
-      this.pointLoss,
-      ...Object.values(this.#allLabels ?? {}),
-      ...(this.#variance ? [this.#variance] : []),
-    );
+    this.#backend.free(...Object.values(this.#allLabels ?? {}), ...(this.#variance ? [this.#variance] : []));
   }
 }

@@ -33,12 +33,14 @@ export function workOf(problem: Problem, options: FullTrainOptions): Work {
   const groups = groupsOf({ posterior, factors: P });
   const steps = Math.max(1, Math.round((epochs * N) / B));
   const meanRows = mean === "features" ? D : M;
-  const looked = options.negatives === "all" ? K : Math.min(K, 2 * options.negatives);
+  const { negatives, labelsPerStep } = options;
+  const sampled = negatives === "all" ? K : Math.min(K, 2 * negatives);
+  const looked = labelsPerStep === "all" ? sampled : labelsPerStep;
   /** Products of a point and an inducing input. */
   const length = subspace ? R : entries / N;
   /** The start looks at a sample where there are very many points. */
-  const sampled = N < 2 * SAMPLE_POINTS ? 1 : SAMPLE_POINTS / N;
-  const started = sampled * entries;
+  const begun = N < 2 * SAMPLE_POINTS ? 1 : SAMPLE_POINTS / N;
+  const started = begun * entries;
   const basis = options.basis === "svd" ? 400 * started * R + 250 * D * R * R : 100 * started * R;
   const step =
     B * looked * (24 * P + 4000) +
@@ -53,7 +55,7 @@ export function workOf(problem: Problem, options: FullTrainOptions): Work {
     3 * groups * M * M +
     6 * B * looked;
   return {
-    operations: basis + 100 * sampled * N * length * M + steps * step,
+    operations: basis + 100 * begun * N * length * M + steps * step,
     bytes: 16 * entries + numbers * (precision === "f32" ? 4 : 8) + 30e6,
   };
 }

@@ -75,6 +75,12 @@ export interface TrainOptions {
    */
   negatives?: "all" | number;
   /**
+   * Labels looked at in a step: all, or so many: those of the step's points, and others drawn in proportion to their
+   * frequency and weighted so that the bound stays right on average.
+   * @default all
+   */
+  labelsPerStep?: "all" | number;
+  /**
    * P, latent functions that the labels share.
    * @default a tenth of the labels, at least 100, at most 300
    */
@@ -295,6 +301,20 @@ export const trainOptions: OptionTable<TrainOptions, FullTrainOptions, DataSizes
     meaning: "absent labels looked at for each point in a step",
     advice:
       "A number (some hundreds) for very many labels: that many absent labels are sampled for each point, and weighted so that the bound stays right on average",
+  },
+  labelsPerStep: {
+    kind: "whole",
+    word: "all",
+    from: 1,
+    default: "all",
+    settle: (count, { labels }) => (count !== "all" && count >= labels ? "all" : count),
+    refuse: (count, { negatives }) =>
+      count !== "all" && negatives !== "all"
+        ? "all beside `negatives`, which samples for each point"
+        : undefined,
+    meaning: "labels looked at in a step: those of its points, and others drawn by their frequency",
+    advice:
+      "A number (1000 to 2000) for very many labels: a step takes time in proportion to it. The drawn ones are weighted so that the bound stays right on average",
   },
   factors: {
     kind: "whole",

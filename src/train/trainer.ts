@@ -20,6 +20,7 @@ import type { ModelShape } from "../model/shape.ts";
 import { BatchOrder, presentLabels, sampledLabels } from "./batches.ts";
 import { CHECKPOINT, type SavedTensor, type TrainingState } from "./checkpoint.ts";
 import { CoordinateSteps, inverseRoot, needsCoordinates } from "./coordinates.ts";
+import { drawnLabels, LabelDraw } from "./draw.ts";
 import type { FullTrainOptions } from "./options.ts";
 import { hasRowSteps, klWeightAt, MeanRowSteps, rateAt } from "./rowsteps.ts";
 
@@ -54,6 +55,7 @@ export class Trainer {
   readonly #coordinates: CoordinateSteps | undefined;
   readonly #rowSteps: MeanRowSteps | undefined;
   readonly #order: BatchOrder;
+  readonly #draw: LabelDraw | undefined;
   readonly #learned: ParameterName[];
   readonly #rows: IndexTensor;
   readonly #squares: Tensor;
@@ -90,6 +92,9 @@ export class Trainer {
       ? new MeanRowSteps(backend, data.x, this.#parameters, moments, options, this.steps)
       : undefined;
     this.#order = new BatchOrder(core, shape.points, shape.batch, options.seed);
+    const { labelsPerStep } = options;
+    this.#draw =
+      labelsPerStep === "all" ? undefined : new LabelDraw(core, data.labels, labelsPerStep, options.seed);
     this.#learned = parameterNames.filter(
       (name) =>
         !(name === "inducingInputs" && options.fixedInducing) &&
@@ -207,15 +212,14 @@ export class Trainer {
       else backend.sparseTimes(x, this.#rows, basis as Tensor, this.#projected);
       batch.projected = this.#projected;
     }
-    if (this.#options.negatives === "all") return { batch, extras: [] };
-    const { lists, signedWeight } = sampledLabels(
-      this.#core,
-      labels,
-      rows,
-      this.#options.negatives,
-      this.#options.seed,
-      step,
-    );
+    const { seed, negatives } = this.#options;
+    if (this.#draw) {
+      const drawn = drawnLabels(backend, labels.labels, this.#draw.at(step, rows));
+      batch.labels = drawn;
+      return { batch, extras: [drawn.drawn, drawn.weight] };
+    }
+    if (negatives === "all") return { batch, extras: [] };
+    const { lists, signedWeight } = sampledLabels(this.#core, labels, rows, negatives, seed, step);
     const pattern = backend.pattern(labels.labels, lists);
     const weights = backend.tensor(1, pattern.entries, signedWeight);
     batch.labels = { pattern, signedWeight: weights };

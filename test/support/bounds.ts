@@ -12,21 +12,23 @@ import {
   parameterNames,
 } from "../../src/model/parameters.ts";
 import type { ModelShape } from "../../src/model/shape.ts";
+import { type Draw, drawnLabels } from "../../src/train/draw.ts";
 import { worst } from "./reference.ts";
 
 export type ParameterValues = Record<ParameterName, number[]>;
 
-/** The points of a batch in full, and the labels that each has. */
+/** The points of a batch in full, and the labels that each has; of all labels, or of those drawn. */
 export interface BatchValues {
   X: number[][];
   labels: number[][];
+  draw?: Draw;
 }
 
 export async function boundAt(
   backend: Backend,
   shape: ModelShape,
   values: ParameterValues,
-  { X, labels }: BatchValues,
+  { X, labels, draw }: BatchValues,
   klWeight = 1,
 ): Promise<{ bound: number; gradient: ParameterValues }> {
   const { batch, features } = shape;
@@ -45,9 +47,10 @@ export async function boundAt(
   const parameters = allocateParameters(backend, shape);
   for (const name of parameterNames) backend.write(parameters[name], values[name]);
   const bound = new Bound(backend, shape);
+  const drawn = draw && drawnLabels(backend, shape.labels, draw);
   bound.evaluate(
     parameters,
-    { x, rows, squares, labels: { rowStart, labelIndex: Int32Array.from(labels.flat()) } },
+    { x, rows, squares, labels: drawn ?? { rowStart, labelIndex: Int32Array.from(labels.flat()) } },
     { klWeight, learnInducing: true, learnHyper: true },
   );
   const { dataTerm, divergence } = await bound.value();
@@ -55,7 +58,7 @@ export async function boundAt(
   for (const name of parameterNames) gradient[name] = Array.from(await backend.read(bound.gradient[name]));
   bound.free();
   freeParameters(backend, parameters);
-  backend.free(x, rows, squares);
+  backend.free(x, rows, squares, ...(drawn ? [drawn.drawn, drawn.weight] : []));
   return { bound: dataTerm - klWeight * divergence, gradient: gradient as ParameterValues };
 }
 

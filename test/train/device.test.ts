@@ -108,6 +108,7 @@ const forms: [name: string, options: TrainOptions][] = [
     { mean: "inducing", posterior: "perFactor", negatives: 4 },
   ],
   ["se, shared, sampled negatives", { kernel: "se", mean: "inducing", negatives: 4 }],
+  ["linear, mean through the features, labels drawn for each step", { labelsPerStep: 6 }],
   ["se, perFactor", { kernel: "se", mean: "inducing", posterior: "perFactor" }],
   [
     "linear+se, basis of centroids, Gauss-Hermite nodes",

@@ -11,11 +11,11 @@ import { modelDigest, numbersDigest, tinyTraining } from "../support/training.ts
 const recorded = {
   linear: {
     numbers: "eaaed1bd76984b43f9fdeeac16758acc6585b587004baf6af018a86ab86437c3",
-    file: "96b240cb72376316fa613f4b4e3dec8f7d8cd59e2eba30e5fd98b3c7def689f0",
+    file: "d483ada875e3cc556bfa4ead6e3478e4c529c479f3b4a75f9e43659b8f0823f6",
   },
   combined: {
     numbers: "89f7c0b66ed51ad1090104dbb7d57d93e18124271bdeab38e11e774050744618",
-    file: "e55221bf9ed219bca17fa2ecfdb47bb0d321c9f216efebc1f9c9ba62db6033ff",
+    file: "4e30bd2af330909b42c8893455abc09e751aa98b2a09fcd8e8002fe2ebbcd656",
   },
 };
 

@@ -157,6 +157,14 @@ describe("a training that is stopped", () => {
       expect(await modelDigest(await tinyTraining({ ...settings, resume: await stopAt(step) }))).toBe(whole);
   });
 
+  test("goes on to the same bytes with drawn labels, with any number of threads", async () => {
+    const drawn = { ...settings, negatives: "all", labelsPerStep: 6 } as const;
+    const whole = await modelDigest(await tinyTraining(drawn));
+    const resume = await stopAt(31, drawn);
+    expect(await modelDigest(await tinyTraining({ ...drawn, threads: 2, resume }))).toBe(whole);
+    expect(whole).not.toBe(await modelDigest(await tinyTraining({ ...drawn, labelsPerStep: "all" })));
+  });
+
   test("may be stopped twice", async () => {
     const first = await stopAt(20);
     const second = await stopAt(40, { ...settings, resume: first });
@@ -410,6 +418,12 @@ describe("the options", () => {
     ],
     ["negatives", { negatives: 0 }, "found 0, expected all or a whole number from 1 to 9"],
     ["negatives", { negatives: 10 }, "found 10, expected all or a whole number from 1 to 9"],
+    ["labelsPerStep", { labelsPerStep: 0 }, "found 0, expected all or a whole number of at least 1"],
+    [
+      "labelsPerStep",
+      { labelsPerStep: 5, negatives: 3 },
+      "found 5, expected all beside `negatives`, which samples for each point",
+    ],
     ["factors", { factors: 0 }, "found 0, expected a whole number of at least 1"],
     ["inducingPoints", { inducingPoints: 61 }, "found 61, expected a whole number from 1 to 60"],
     ["rank", { rank: 26 }, "found 26, expected a whole number from 1 to 25"],
