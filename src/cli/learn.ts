@@ -1,6 +1,6 @@
 // mlgpf learn MODEL FILE --state STATE
 
-import { LearningError } from "../closed/documents.ts";
+import { LearningError, MOST_WEIGHT } from "../closed/documents.ts";
 import { type LearningState, stateChunks, stateFromTensors } from "../closed/state.ts";
 import type { Dataset } from "../data/dataset.ts";
 import { aboutNewWords, NewWords } from "../data/newwords.ts";
@@ -24,6 +24,13 @@ const flags: Flags = {
   state: { kind: "text", value: "STATE", help: "the state that was written with the model (required)" },
   out: { kind: "text", value: "MODEL2", help: "where the new model goes", default: "in place of MODEL" },
   forget: { kind: "switch", help: "take the documents of FILE out, by their ids" },
+  weight: {
+    kind: "whole",
+    from: 1,
+    to: MOST_WEIGHT,
+    help: "each document counts as N; forgetting it takes as much away",
+    default: "1",
+  },
   json: { kind: "switch", help: "print what was done as JSON" },
   threads: threadsFlag,
   quiet: quietFlag,
@@ -45,6 +52,10 @@ async function asked(parsed: Parsed): Promise<Asked> {
   const state = parsed.text("state");
   if (state === undefined)
     throw new UsageError("mlgpf learn needs --state STATE, as mlgpf train --state wrote it");
+  if (parsed.on("forget") && parsed.number("weight") !== undefined)
+    throw new UsageError(
+      "--weight: found with --forget, expected without: what is forgotten counts as it was learned",
+    );
   const out = parsed.text("out") ?? model;
   for (const path of [out, state]) {
     await checkWritable(path);
@@ -105,7 +116,7 @@ async function readRequest(
   screen: Terminal,
 ): Promise<LearnRequest> {
   if (parsed.on("forget")) return { forget: await readIds(file, parsed, screen) };
-  return { documents: await readDocuments(file, parsed, model, screen) };
+  return { documents: await readDocuments(file, parsed, model, screen), weight: parsed.number("weight") };
 }
 
 async function readDocuments(

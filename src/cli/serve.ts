@@ -2,6 +2,7 @@
 
 import { basename } from "node:path";
 import process from "node:process";
+import { MOST_WEIGHT } from "../closed/documents.ts";
 import { readWhole } from "../io/files.ts";
 import { isLoopback } from "../serve/doors.ts";
 import { FileProject } from "../serve/fileproject.ts";
@@ -12,7 +13,7 @@ import { OtherThread } from "../serve/otherthread.ts";
 import { createService } from "../serve/service.ts";
 import { readSubjects, type Subjects } from "../serve/subjects.ts";
 import type { Command } from "./command.ts";
-import { type Flags, type Parsed, UsageError } from "./flags.ts";
+import { type Flags, given, type Parsed, UsageError } from "./flags.ts";
 import { listFlags, readLists } from "./lists.ts";
 import { type Terminal, terminal } from "./terminal.ts";
 
@@ -53,6 +54,13 @@ const flags: Flags = {
     repeat: true,
     value: "STATE",
     help: "learn what is sent to /v1/projects/{id}/learn; the state that was written with each model, in order",
+  },
+  weight: {
+    kind: "whole",
+    from: 1,
+    to: MOST_WEIGHT,
+    help: "each document that is taught counts as N",
+    default: "1",
   },
   token: {
     kind: "text",
@@ -179,6 +187,7 @@ async function openProjects(parsed: Parsed, screen: Terminal): Promise<ServedPro
   );
   const subjects = forEach(tables, paths.length, "labels-file", undefined);
   const states = statesOf(paths.length, parsed.all("learn"));
+  const taught = { ...given({ weight: parsed.number("weight") }), onProblem: screen.say };
   const projects: ServedProject[] = [];
   for (const [i, path] of paths.entries()) {
     screen.show(`opening ${path}`);
@@ -188,7 +197,7 @@ async function openProjects(parsed: Parsed, screen: Terminal): Promise<ServedPro
     projects.push(
       state === undefined
         ? await FileProject.open(path, about)
-        : await LearningProject.open({ ...about, paths: { model: path, state }, onProblem: screen.say }),
+        : await LearningProject.open({ ...about, ...taught, paths: { model: path, state } }),
     );
   }
   return projects;

@@ -6,7 +6,7 @@ import { Scope } from "../core/matrix.ts";
 import { Pattern } from "../core/pattern.ts";
 import type { WorkOptions } from "../core/progress.ts";
 import type { Sign } from "../core/sums.ts";
-import type { Change, Documents } from "./documents.ts";
+import { type Change, type Documents, repeated } from "./documents.ts";
 import type { LearnedRidge } from "./learn.ts";
 import { Points } from "./points.ts";
 import { featuresOf, type SparseFeatures } from "./sparse.ts";
@@ -48,7 +48,7 @@ export async function learnChange(
   ];
   // What comes in first: then what goes out never leaves less than was there.
   for (const [documents, sign] of steps) {
-    const placed = placeDocuments(core, documents, learned.totals.labels, precision);
+    const placed = placeDocuments(core, repeated(documents), learned.totals.labels, precision);
     try {
       await learned.learn(featuresOf(features, placed.points), placed.labels, { ...options, sign });
     } finally {

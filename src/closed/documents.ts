@@ -12,6 +12,24 @@ export interface Documents {
   readonly labels: LabelSets;
   /** |x|^2 of each row, where words outside the vocabulary count in it. */
   readonly squares?: Float32Array | undefined;
+  /** As how many documents each counts, where one counts as more than one. */
+  readonly weights?: Int32Array | undefined;
+}
+
+/** A document counts as so many at most. */
+export const MOST_WEIGHT = 1000;
+
+/** As how many documents they count. */
+export function countOf({ ids, weights }: Documents): number {
+  return weights ? weights.reduce((sum, weight) => sum + weight, 0) : ids.length;
+}
+
+/** Each document as often as it counts: what sums over documents take. */
+export function repeated(documents: Documents): Documents {
+  const { weights } = documents;
+  if (!weights) return documents;
+  const rows = Array.from(weights, (weight, row) => new Array<number>(weight).fill(row)).flat();
+  return { ...select(documents, rows), weights: undefined };
 }
 
 /** Something that cannot be learned or forgotten; nothing was changed. */
@@ -93,12 +111,14 @@ function none(like: Documents): Documents {
 }
 
 /** Some of the documents, in the order given. */
-export function select({ ids, features, labels, squares }: Documents, rows: readonly number[]): Documents {
+export function select(documents: Documents, rows: readonly number[]): Documents {
+  const { ids, features, labels, squares, weights } = documents;
   return {
     ids: rows.map((row) => ids[row] as string),
     features: selectFeatures(features, rows),
     labels: selectLabels(labels, rows),
     squares: squares && Float32Array.from(rows, (row) => squares[row] as number),
+    weights: weights && Int32Array.from(rows, (row) => weights[row] as number),
   };
 }
 
@@ -120,8 +140,13 @@ export function join(a: Documents, b: Documents): Documents {
       labelIndex: joinArrays(Int32Array, a.labels.labelIndex, b.labels.labelIndex),
     },
     squares: b.squares && joinArrays(Float32Array, a.squares ?? new Float32Array(0), b.squares),
+    weights: a.weights || b.weights ? joinArrays(Int32Array, everyWeight(a), everyWeight(b)) : undefined,
   };
 }
+
+/** As how many documents each counts. */
+const everyWeight = ({ ids, weights }: Documents): Int32Array =>
+  weights ?? new Int32Array(ids.length).fill(1);
 
 function joinStarts(a: Int32Array, b: Int32Array): Int32Array {
   const end = a.at(-1) as number;

@@ -4,6 +4,9 @@
 //     C = inverse(K + lam I)      a = C (Y - mu)      s(x) = k(x,X) a + mu      v(x) = lam + k(x,x) - k(x,X) C k(X,x)
 //     left out:  s_i = y_i - a_i / C_ii,   v_i = 1 / C_ii
 //
+// A point that counts as w points has lam / w in the place of lam, as w copies of it would come to; left out, it is a new
+// point, with lam in its variance.
+//
 // Two ways to it. By the inverse: N^3 operations, then C Y costs N additions for each label of each point, and every
 // point has its left-out score. By the factor L L' = K + lam I: N^3 / 3, then 2 N^2 K for a by two solves; C_ii of the
 // last n points is the sum of the squares of column i of the inverse of L's last n rows and columns (a column of
@@ -42,6 +45,8 @@ export interface ExactOptions extends WorkOptions {
   /** lam */
   readonly noise: number;
   readonly kernel: KernelChoice;
+  /** As how many points each counts [N]; as one if not given. */
+  readonly weights?: ArrayLike<number> | undefined;
   /** mu [K]; the labels' frequencies if not given. */
   readonly mean?: ArrayLike<number>;
   /** The way with fewer operations if not given. */
@@ -62,6 +67,7 @@ interface ExactParts {
   readonly pivots: Matrix;
   readonly training: Points;
   readonly labels: Pattern;
+  readonly weights: ArrayLike<number> | undefined;
   readonly index: Postings;
   readonly square: Matrix;
   readonly scope: Scope;
@@ -80,6 +86,7 @@ export class ExactForm implements LeaveOneOut {
   readonly pivots: Matrix;
   readonly #training: Points;
   readonly #labels: Pattern;
+  readonly #weights: ArrayLike<number> | undefined;
   readonly #index: Postings;
   /** C, or L. */
   #square: Matrix | undefined;
@@ -94,6 +101,7 @@ export class ExactForm implements LeaveOneOut {
     this.pivots = parts.pivots;
     this.#training = parts.training;
     this.#labels = parts.labels;
+    this.#weights = parts.weights;
     this.#index = parts.index;
     this.#square = parts.square;
     this.#scope = parts.scope;
@@ -134,8 +142,8 @@ export class ExactForm implements LeaveOneOut {
         await pause(options, stage, number / blocks.length);
         wholeNumber("ranges", from, first, this.points);
         const pivots = this.pivots.view().subarray(from - first, to - first);
-        const variances = Float64Array.from(pivots, (pivot) => 1 / pivot);
-        const inverses = factors.rowRange(0, to - from).set(variances.map((variance) => -variance));
+        const inverses = factors.rowRange(0, to - from).set(Float64Array.from(pivots, (pivot) => -1 / pivot));
+        const variances = Float64Array.from(pivots, (pivot, i) => 1 / pivot + this.#lacking(from + i));
         const scores = room.rowRange(0, to - from);
         combine("multiply", this.dual.rowRange(from, to), inverses, scores);
         addLabels(scores, this.#labels, from);
@@ -144,6 +152,11 @@ export class ExactForm implements LeaveOneOut {
     } finally {
       scope.free();
     }
+  }
+
+  /** lam - lam / w of a point. */
+  #lacking(point: number): number {
+    return this.#weights ? this.noise - this.noise / (this.#weights[point] as number) : 0;
   }
 
   /** Scores [n,K] of new points and, if wanted, their variances, a block at a time. */
@@ -200,16 +213,23 @@ export class ExactForm implements LeaveOneOut {
 }
 
 /** mu_k: how many of the points have each label [K]. */
-function frequenciesOf(labels: Pattern): Float64Array {
+function frequenciesOf(labels: Pattern, weights: ArrayLike<number> | undefined): Float64Array {
   const counts = new Float64Array(labels.columns);
-  for (const label of labels.column.view()) (counts[label] as number) += 1;
-  return counts.map((count) => count / labels.rows);
+  const [starts, columns] = [labels.start.view(), labels.column.view()];
+  let points = 0;
+  for (let i = 0; i < labels.rows; i++) {
+    const weight = weights?.[i] ?? 1;
+    points += weight;
+    for (const label of columns.subarray(starts[i], starts[i + 1])) (counts[label] as number) += weight;
+  }
+  return counts.map((count) => count / points);
 }
 
 /** Fits the exact form. */
 export async function fitExact(training: Points, labels: Pattern, options: ExactOptions): Promise<ExactForm> {
   const { core, precision, rows } = training.x;
   sameSize("labels", "rows", labels.rows, rows);
+  if (options.weights) sameSize("weights", "length", options.weights.length, rows);
   const noise = finiteNumber("noise", options.noise);
   if (!(noise > 0)) throw new ArgumentError("noise", `found ${noise}, expected a number above 0`);
   const { inverse = inverseInPlace } = options;
@@ -219,11 +239,11 @@ export async function fitExact(training: Points, labels: Pattern, options: Exact
   try {
     const kernel = scope.keep(new Kernel(core, precision, options.kernel));
     const index = scope.keep(new Postings(training.x));
-    const mu = options.mean ?? frequenciesOf(labels);
+    const mu = options.mean ?? frequenciesOf(labels, options.weights);
     const mean = scope.keep(matrixFrom(core, 1, labels.columns, mu, precision));
     square = matrix(core, rows, rows, precision);
     await kernelMatrix(training, index, kernel, square, options);
-    addNoise(square, noise);
+    addNoise(square, noise, options.weights);
     await (by === "inverse" ? inverse : factorInPlace)(square, options);
     const count = by === "inverse" ? rows : Math.min(rows, options.leftOut ?? LEFT_OUT);
     const pivots = scope.keep(matrix(core, 1, count, precision));
@@ -231,7 +251,9 @@ export async function fitExact(training: Points, labels: Pattern, options: Exact
     else await trailingPivots(square, pivots, options);
     const dual = scope.keep(matrix(core, rows, labels.columns, precision));
     await (by === "inverse" ? dualFromInverse : dualFromFactor)(square, labels, mean, dual, options);
-    return new ExactForm({ kernel, noise, by, mean, dual, pivots, training, labels, index, square, scope });
+    const { weights } = options;
+    const fitted = { kernel, noise, by, mean, dual, pivots };
+    return new ExactForm({ ...fitted, training, labels, weights, index, square, scope });
   } catch (error) {
     square?.free();
     scope.free();
@@ -239,8 +261,9 @@ export async function fitExact(training: Points, labels: Pattern, options: Exact
   }
 }
 
-function addNoise(square: Matrix, noise: number): void {
+function addNoise(square: Matrix, noise: number, weights: ArrayLike<number> | undefined): void {
   const ridge = fill(matrix(square.core, 1, square.rows, square.precision), noise);
+  if (weights) ridge.set(Float64Array.from(weights, (weight) => noise / weight));
   addDiagonal(square, ridge);
   ridge.free();
 }

@@ -14,12 +14,13 @@ import { excerpt } from "../data/errors.ts";
 import { checksum, checksumOf } from "../io/checksum.ts";
 import { FormatError, shownJson } from "../io/errors.ts";
 import { readSafetensors, safetensorsChunks, type Tensor, type TensorFile } from "../io/safetensors.ts";
-import type { Documents } from "./documents.ts";
+import { type Documents, MOST_WEIGHT } from "./documents.ts";
 import { packedLength } from "./packed.ts";
 import type { RidgeChoice } from "./ridge.ts";
 
 export const STATE_FORMAT = "mlgpf-state";
-export const STATE_VERSION = "1";
+/** A file has the first version that knows all that is in it: documents that count as more than one have 2. */
+export const STATE_VERSIONS = ["1", "2"] as const;
 
 /** What decides the features of a document. */
 export interface StatePlan {
@@ -84,6 +85,7 @@ export function stateIdentity({ plan, labels, totals, documents }: LearningState
     String(labels),
     ...(totals ? [String(totals.points), totals.labelCounts, totals.sums] : []),
     ...(documents ? [documents.features.values, documents.labels.labelIndex] : []),
+    ...(documents?.weights ? [documents.weights] : []),
   ]);
 }
 
@@ -98,7 +100,7 @@ export function stateChunks(state: LearningState): Uint8Array[] {
   const tensors = new Map<string, Tensor>();
   const metadata: Record<string, string> = {
     format: STATE_FORMAT,
-    version: STATE_VERSION,
+    version: documents?.weights ? "2" : "1",
     plan: JSON.stringify(plan),
     labels: String(labels),
   };
@@ -133,6 +135,7 @@ export function stateChunks(state: LearningState): Uint8Array[] {
     tensors.set("documents.labelIndex", whole(documents.labels.labelIndex));
     if (documents.squares)
       tensors.set("documents.squares", real(documents.squares, [documents.squares.length]));
+    if (documents.weights) tensors.set("documents.weights", whole(documents.weights));
   }
   metadata.checksums = JSON.stringify(
     Object.fromEntries([...tensors].map(([name, { data }]) => [name, checksum(data)])),
@@ -176,7 +179,8 @@ class StateReader {
   read(): LearningState {
     const { format, version } = this.#metadata;
     if (format !== STATE_FORMAT) this.#refuse(`format ${shownJson(format)}`, "a state made by mlgpf");
-    if (version !== STATE_VERSION) this.#refuse(`state version ${version}`, `version ${STATE_VERSION}`);
+    if (!STATE_VERSIONS.some((known) => known === version))
+      this.#refuse(`state version ${version}`, `version ${STATE_VERSIONS.join(" or ")}`);
     this.#checkSums();
     const plan = this.#plan();
     const labels = this.#count("labels", Number(this.#metadata.labels));
@@ -329,7 +333,16 @@ class StateReader {
     const squares = this.#tensors.has("documents.squares")
       ? this.#singles("documents.squares", ids.length)
       : undefined;
-    return { ids, features, labels: sets, squares };
+    const weights = this.#tensors.has("documents.weights") ? this.#weights(ids.length) : undefined;
+    return { ids, features, labels: sets, squares, weights };
+  }
+
+  #weights(documents: number): Int32Array {
+    const weights = this.#wholes("documents.weights");
+    const right = weights.length === documents && weights.every((each) => each >= 1 && each <= MOST_WEIGHT);
+    return right
+      ? weights
+      : this.#refuse("tensor documents.weights", `${documents} whole numbers from 1 to ${MOST_WEIGHT}`);
   }
 
   #ids(): string[] {

@@ -1,7 +1,7 @@
 // The exact form fits anew: kernel, noise, vocabulary and weights of the words stay, everything else is as if all
 // documents had been there from the start, calibrator and stack too.
 
-import { LearningError } from "../closed/documents.ts";
+import { countOf, LearningError, repeated } from "../closed/documents.ts";
 import { stateIdentity } from "../closed/state.ts";
 import type { Core } from "../core/core.ts";
 import { labelFrequencies } from "../data/dataset.ts";
@@ -21,16 +21,17 @@ export function exactForm(core: Core, start: ClosedModel & { closed: ExactPart }
     identity: (model, documents) => stateIdentity(exactState(model, documents)),
     async learn({ change: { after }, labelNames }, work) {
       const { labels } = after.labels;
-      const points = after.ids.length;
-      if (!canBeExact(points, labels))
+      const documents = after.ids.length;
+      if (!canBeExact(documents, labels))
         throw new LearningError(
-          `found ${points} documents with those to learn, expected fewer: this form keeps every document, and a new training will take another`,
+          `found ${documents} documents with those to learn, expected fewer: this form keeps every document, and a new training will take another`,
         );
       const common = {
         labels,
-        labelCounts: Int32Array.from(labelFrequencies(after.labels)),
+        labelCounts: Int32Array.from(labelFrequencies(repeated(after).labels)),
         ...(labelNames ? { labelNames } : {}),
       };
+      const points = countOf(after);
       const frame = { ...frameOf(start), ...common, points };
       const { stack: _, summary, ...kept } = start;
       const { figures, ...fitted } = await fitChosen(core, after, frame, choice, work);

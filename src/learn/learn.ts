@@ -19,7 +19,7 @@ export interface Learned extends Lessons {
  * @param model A model in closed form that was trained with `onState`.
  * @param state What `onState` was given, or the last learning gave.
  * @param input New documents: a file or rows, which are read as the model needs them, or a data set that was read so.
- * @param options Threads, progress, and a signal that stops it.
+ * @param options As how many documents each counts; threads, progress, and a signal that stops it.
  * @throws {LearningError} A state of another model, documents without labels: nothing has changed then.
  * @example
  * ```ts
@@ -33,7 +33,7 @@ export async function learn(
   options: LearnOptions = {},
 ): Promise<Learned> {
   const documents = await datasetFrom(input, readingFor(model));
-  return await learnOnce(model, state, { documents }, options);
+  return await learnOnce(model, state, { documents, weight: options.weight }, options);
 }
 
 /**

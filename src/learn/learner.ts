@@ -1,6 +1,6 @@
 // A model that learns: documents come in, are corrected (same id) and are forgotten, one request after the other.
 
-import { changeOf, type Documents, LearningError } from "../closed/documents.ts";
+import { changeOf, countOf, type Documents, LearningError, MOST_WEIGHT } from "../closed/documents.ts";
 import type { LearningState } from "../closed/state.ts";
 import { type Core, type CoreOptions, createCore } from "../core/core.ts";
 import type { WorkOptions } from "../core/progress.ts";
@@ -16,6 +16,8 @@ import { linearForm } from "./linear.ts";
 export interface LearnRequest {
   readonly documents?: Dataset | undefined;
   readonly forget?: readonly string[] | undefined;
+  /** As how many documents each of them counts, or every one: a whole number. Default 1. Forgetting undoes as much. */
+  readonly weight?: number | readonly number[] | undefined;
 }
 
 /** What a request did. */
@@ -29,7 +31,10 @@ export interface Lessons {
 }
 
 /** Options of learning. */
-export interface LearnOptions extends WorkOptions, Pick<CoreOptions, "threads"> {}
+export interface LearnOptions
+  extends WorkOptions,
+    Pick<CoreOptions, "threads">,
+    Pick<LearnRequest, "weight"> {}
 
 export class Learner {
   readonly #core: Core;
@@ -88,10 +93,13 @@ export class Learner {
   }
 
   /** Learns and forgets. What is refused changes nothing. */
-  async learn({ documents, forget = [] }: LearnRequest, work: WorkOptions = {}): Promise<Lessons> {
+  async learn({ documents, forget = [], weight }: LearnRequest, work: WorkOptions = {}): Promise<Lessons> {
     const { labels: known } = this.#model;
     const arrivals = documents && arrivalsFor(this.#model, documents);
-    const coming = arrivals && documentsOf(arrivals, this.#form.rows(arrivals.features));
+    const coming = arrivals && {
+      ...documentsOf(arrivals, this.#form.rows(arrivals.features)),
+      weights: weightsOf(arrivals.ids.length, weight),
+    };
     const change = changeOf(withRoom(this.#documents, arrivals?.labels.labels ?? known), {
       ...(coming ? { learn: coming } : {}),
       forget,
@@ -99,7 +107,7 @@ export class Learner {
     if (change.in.ids.length + change.out.ids.length === 0)
       fail("no document", "documents to learn or to forget");
     const before = this.#model.summary.points;
-    if (before + change.in.ids.length - change.out.ids.length <= 0)
+    if (before + countOf(change.in) - countOf(change.out) <= 0)
       fail("all documents among those to forget", "one that stays");
     const seen = new Set(change.out.ids);
     const unseen = [...change.in.ids.keys()].filter((i) => !seen.has(change.in.ids[i] as string));
@@ -147,6 +155,15 @@ const withRoom = (documents: Documents, labels: number): Documents => ({
   ...documents,
   labels: { ...documents.labels, labels },
 });
+
+/** As how many documents each of so many counts; undefined where each counts as one. */
+function weightsOf(documents: number, weight: LearnRequest["weight"] = 1): Int32Array | undefined {
+  const all = typeof weight === "number" ? new Array<number>(documents).fill(weight) : weight;
+  if (all.length !== documents) fail(`${all.length} weights`, `${documents}, one for each document`);
+  const wrong = all.find((each) => !(Number.isInteger(each) && each >= 1 && each <= MOST_WEIGHT));
+  if (wrong !== undefined) fail(`weight ${wrong}`, `a whole number from 1 to ${MOST_WEIGHT}`);
+  return all.some((each) => each !== 1) ? Int32Array.from(all) : undefined;
+}
 
 function fail(found: string, expected: string): never {
   throw new LearningError(`found ${found}, expected ${expected}`);

@@ -108,7 +108,10 @@ export async function fitChosen(
     const { points, labels } = scope.keep(
       placeDocuments(core, { ...documents, squares }, frame.labels, "f32"),
     );
-    const form = scope.keep(await fitExact(points, labels, { ...work, ...choice, leftOut: CALIBRATED }));
+    const { weights } = documents;
+    const form = scope.keep(
+      await fitExact(points, labels, { ...work, ...choice, weights, leftOut: CALIBRATED }),
+    );
     form.dropSquare();
     const ranges = someOf(form.ranges, CALIBRATED);
     const first = scope.keep(await leftOutScores(core, form, ranges, work));

@@ -77,6 +77,31 @@ describe("mlgpf learn", () => {
     });
   });
 
+  test("lets each document count as several, and forgetting takes as much away", async () => {
+    await inFolder(async (path) => {
+      writeFileSync(path("old.jsonl"), texts(40));
+      writeFileSync(path("new.jsonl"), texts(4, 40));
+      await mlgpf(["train", path("old.jsonl"), "--out", path("model"), "--state", path("state")]);
+      const learn = async (...more: string[]) => {
+        const done = await mlgpf([
+          "learn",
+          path("model"),
+          path("new.jsonl"),
+          "--state",
+          path("state"),
+          "--json",
+          ...more,
+        ]);
+        return done.code === 0 ? JSON.parse(done.out) : done;
+      };
+      expect(await learn("--weight", "3")).toMatchObject({ learned: 4, documents: 52 });
+      const refused = await learn("--forget", "--weight", "3");
+      expect(refused.code).toBe(2);
+      expectSentence(refused);
+      expect(await learn("--forget")).toMatchObject({ forgotten: 4, documents: 40 });
+    });
+  });
+
   test("refuses in one sentence and changes nothing", async () => {
     await inFolder(async (path) => {
       const [model, state] = [path("model"), path("state")];

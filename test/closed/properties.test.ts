@@ -137,6 +137,33 @@ describe("leaving one out", () => {
     });
   }
 
+  test("of the exact form is fitting without that point, where points count as several", async () => {
+    await withCore(oneThread, async (core) => {
+      await scoped(async (scope) => {
+        const { X, Y } = randomProblem(3);
+        const weights = X.map((_, i) => 1 + (i % 4));
+        const options = { noise, kernel: { name: "se" } as const, mean: means(Y) };
+        const whole = new Placed(core, "f64", X, Y, scope);
+        const form = scope.keep(await fitExact(whole.points, whole.labels, { ...options, weights }));
+        const { scores, variances } = await leftOut(form);
+        for (let i = 0; i < X.length; i++) {
+          // The others as often as they count.
+          const copies = <T>(rows: T[]): T[] =>
+            rows.flatMap((row, j) => (j === i ? [] : new Array<T>(weights[j] as number).fill(row)));
+          const rest = new Placed(core, "f64", copies(X), copies(Y), scope);
+          const own = new Placed(core, "f64", [X[i] as number[]], [Y[i] as number[]], scope);
+          const other = scope.keep(await fitExact(rest.points, rest.labels, options));
+          await other.predict(own.points, ({ variances: [variance] }) => {
+            expect(Math.abs((variance as number) - (variances[i] as number))).toBeLessThan(1e-9);
+          });
+          expect(difference(await exactScores(other, own.points), [scores[i] as number[]])).toBeLessThan(
+            1e-9,
+          );
+        }
+      });
+    });
+  });
+
   for (const [parts, weights] of [
     ["both", {}],
     ["both", { kernelWeight: 0.2, linearWeight: 0.7 }],

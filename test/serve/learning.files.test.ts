@@ -213,6 +213,23 @@ describe("mlgpf serve --learn", () => {
   );
 
   test(
+    "lets a document count as several, also when it is learned after a crash, by a server that has another weight",
+    cleanly(async () => {
+      const { model, state } = await trained();
+      const first = await serve([model, "--learn", state, "--weight", "3"]);
+      expect((await teach(first.url, [lesson("a"), lesson("b")])).status).toBe(204);
+      await stop(first, "SIGKILL");
+      const second = await serve([model, "--learn", state]);
+      expect(await standing(second.url)).toMatchObject({ documents: 48 + 6, learned: 2 });
+      // In place of three of it there is one.
+      expect((await teach(second.url, [lesson("b", "ships")])).status).toBe(204);
+      expect((await settled(second.url)).documents).toBe(48 + 3 + 1);
+      await stop(second);
+      expect([...(stateFromBytes(readFileSync(state)).documents?.weights ?? [])].slice(-2)).toEqual([3, 1]);
+    }),
+  );
+
+  test(
     "asks for its token, and refuses what it cannot take with one sentence",
     cleanly(async () => {
       const { model, state } = await trained();

@@ -16,6 +16,8 @@ export interface TaughtDocument {
   readonly id?: string;
   readonly text: string;
   readonly labels: readonly string[];
+  /** As how many documents it counts, where that is not one. */
+  readonly weight?: number;
 }
 
 /** Documents that were taken together. */

@@ -26,7 +26,7 @@ export type Asked =
 export interface LearnedModel {
   /** Its file. */
   readonly bytes: Uint8Array;
-  /** Documents in it, those among them that were learned after its training, and how many labels it has. */
+  /** As how many documents those in it count, how many were learned after its training, and how many labels it has. */
   readonly documents: number;
   readonly learned: number;
   readonly labels: number;

@@ -35,10 +35,13 @@ async function open({ model: path, state: statePath }: LearningPaths): Promise<L
 
 function standing(): LearnedModel {
   const { model, journal: batch } = learner;
-  const most = model.closed.form === "exact" ? { most: mostExact(model.labels) } : {};
+  const { points } = model.summary;
+  const { closed } = model;
+  // A document that counts as several takes the room of one.
+  const most = closed.form === "exact" ? { most: mostExact(model.labels) + points - closed.rows.rows } : {};
   return {
     bytes: modelToBytes(model),
-    documents: model.summary.points,
+    documents: points,
     learned: model.summary.learning?.learned ?? 0,
     labels: model.labels,
     ...most,
@@ -52,7 +55,7 @@ async function teach(documents: readonly TaughtDocument[], batch: number): Promi
     // Labels are whole names here, whatever stands in them.
     { ...readingFor(learner.model), labelSeparator: "", file: "the documents" },
   );
-  await learner.learn({ documents: dataset });
+  await learner.learn({ documents: dataset, weight: documents.map(({ weight = 1 }) => weight) });
   learner.journal = batch;
   return standing();
 }

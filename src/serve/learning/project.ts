@@ -21,6 +21,8 @@ export interface LearningOptions {
   readonly id: string;
   readonly language: string;
   readonly subjects?: Subjects;
+  /** As how many documents one that is taught counts. Default 1. */
+  readonly weight?: number;
   /** Told of what goes wrong after the documents were taken. */
   readonly onProblem: (sentence: string) => void;
 }
@@ -150,7 +152,8 @@ export class LearningProject implements Project {
     const labels = new Set(
       subjects.map(({ uri, label }) => labelOf(uri, label, known, this.subjects) as string),
     );
-    return { ...(id !== undefined && { id }), text, labels: [...labels] };
+    const { weight = 1 } = this.#options;
+    return { ...(id !== undefined && { id }), text, labels: [...labels], ...(weight !== 1 && { weight }) };
   }
 
   /** Learns all that waits, as often as there is more. */
