@@ -24,25 +24,34 @@ export interface LoadFigures {
 
 const GRACE_MILLISECONDS = 5000;
 
-/** One connection with at most one request under way. */
+/** One connection with at most one request under way; a server may close an idle one, and then it is opened again. */
 class Connection {
+  readonly #port: number;
   #socket: Socket;
   #received = "";
   #done: ((status: number) => void) | undefined;
 
-  private constructor(socket: Socket) {
-    this.#socket = socket;
-    socket.setNoDelay(true).setEncoding("latin1");
-    socket.on("data", (text: string) => this.#take(text));
-    socket.on("error", () => {});
-    socket.on("close", () => this.#finish(0));
+  private constructor(port: number, socket: Socket) {
+    this.#port = port;
+    this.#socket = this.#watched(socket);
   }
 
   static open(port: number): Promise<Connection> {
     return new Promise((done, failed) => {
-      const socket = connect(port, "127.0.0.1", () => done(new Connection(socket)));
+      const socket = connect(port, "127.0.0.1", () => done(new Connection(port, socket)));
       socket.once("error", failed);
     });
+  }
+
+  #watched(socket: Socket): Socket {
+    socket.setNoDelay(true).setEncoding("latin1");
+    socket.on("data", (text: string) => this.#take(text));
+    socket.on("error", () => {});
+    socket.on("end", () => socket.destroy());
+    socket.on("close", () => {
+      if (socket === this.#socket) this.#finish(0);
+    });
+    return socket;
   }
 
   get idle(): boolean {
@@ -52,6 +61,10 @@ class Connection {
   /** The status of the answer; 0 where the connection closed without one. */
   ask(request: Buffer): Promise<number> {
     return new Promise((done) => {
+      if (this.#socket.destroyed) {
+        this.#received = "";
+        this.#socket = this.#watched(connect(this.#port, "127.0.0.1"));
+      }
       this.#done = done;
       this.#socket.write(request);
     });

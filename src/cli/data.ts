@@ -10,6 +10,7 @@ import { openInput } from "../io/files.ts";
 import { type Reading, readingFor } from "../model/reading.ts";
 import { type Flags, given, type Parsed, UsageError } from "./flags.ts";
 import { isCompact } from "./models.ts";
+import { showReading } from "./progress.ts";
 import type { Terminal } from "./terminal.ts";
 
 const FORMATS = ["auto", ...fileFormats] as const;
@@ -175,8 +176,7 @@ export async function readData(
     ...options,
     ...(labels === undefined ? {} : { labelsFrom: (await openInput(labels)).stream }),
     ...(model ? fromModel(model) : { tfidf }),
-    onProgress: ({ bytes, total, rows }) =>
-      terminal.show(`reading ${name}: ${rows} rows`, total ? bytes / total : undefined),
+    onProgress: showReading(terminal, name),
   });
   sayNotes(name, result, terminal);
   if (model === undefined || !isCompact(model)) return result;

@@ -17,6 +17,7 @@ import type { Command } from "./command.ts";
 import { dataFlags, fromModel, readOptions, sayNotes } from "./data.ts";
 import { type Flags, given, type Parsed, quietFlag, threadsFlag, UsageError } from "./flags.ts";
 import { openModel } from "./models.ts";
+import { showReading } from "./progress.ts";
 import { Stopped, watchSignals } from "./signals.ts";
 import { sizeText, type Terminal, terminal } from "./terminal.ts";
 
@@ -130,7 +131,7 @@ async function readDocuments(
   if (options.vectoriser) options.vectoriser.newWords = words;
   const result = await readDataset(file, {
     ...options,
-    onProgress: ({ rows }) => screen.show(`reading ${file}: ${rows} rows`),
+    onProgress: showReading(screen, file),
   });
   sayNotes(file, result, screen);
   const about = aboutNewWords(words.counts());

@@ -1,8 +1,9 @@
 // What a training says: a line while it runs, and a line of figures at its end.
 
+import type { ReadProgress } from "../data/options.ts";
 import type { TrainedModel } from "../model/model.ts";
 import type { TrainProgress } from "../train/progress.ts";
-import { duration, type Terminal } from "./terminal.ts";
+import { duration, sizeText, type Terminal } from "./terminal.ts";
 
 type Figures = Readonly<Record<string, number>>;
 
@@ -21,6 +22,28 @@ export function spreadLines(spread: Readonly<Record<string, { mean: number; spre
     row(name, mean.toPrecision(4), deviation.toPrecision(2)),
   );
   return [row("", "mean", "spread"), ...figures];
+}
+
+/** How far a file is read, as parts of a line: rows, bytes, and the time left where its size is known. */
+export function readingParts(
+  name: string,
+  { bytes, total, rows }: ReadProgress,
+  seconds: number,
+): readonly string[] {
+  const read = `reading ${name}: ${rows} rows`;
+  if (total === undefined) return bytes > 0 ? [read, sizeText(bytes)] : [read];
+  const left = duration((seconds * (total - bytes)) / bytes);
+  return [read, `${sizeText(bytes)} of ${sizeText(total)}`, `${left} left`];
+}
+
+/** Reading as a line. */
+export function showReading(terminal: Terminal, name: string): (progress: ReadProgress) => void {
+  const begin = performance.now();
+  return (progress) => {
+    const { bytes, total } = progress;
+    const parts = readingParts(name, progress, (performance.now() - begin) / 1000);
+    terminal.show(parts, total ? bytes / total : undefined);
+  };
 }
 
 /** Progress of a training as a line, most useful first. */

@@ -6,6 +6,7 @@ import { MOST_WEIGHT } from "../closed/documents.ts";
 import { readWhole } from "../io/files.ts";
 import { isLoopback } from "../serve/doors.ts";
 import { FileProject } from "../serve/fileproject.ts";
+import { garbageCollector } from "../serve/garbage.ts";
 import { LearningProject } from "../serve/learning/project.ts";
 import { defaultLimits, type Limits } from "../serve/limits.ts";
 import { type Dropped, listen, type Running } from "../serve/node.ts";
@@ -217,6 +218,7 @@ async function run(parsed: Parsed): Promise<void> {
     limits,
     ...lists,
     large: other.answer,
+    freed: garbageCollector(),
     token,
     origins: parsed.all("cors"),
     ...(isLoopback(host) || hosts.length > 0 ? { hosts } : {}),

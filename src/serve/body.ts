@@ -9,15 +9,23 @@ import { busy, Refusal, refuse, tooLong } from "./refusal.ts";
 /** Bytes that large requests hold, all together. */
 export class HeldBytes {
   readonly #most: number;
+  readonly #freed: (bytes: number) => void;
   total = 0;
 
-  constructor(most: number) {
+  /** `freed` is told of bytes that are no longer held. */
+  constructor(most: number, freed: (bytes: number) => void = () => {}) {
     this.#most = most;
+    this.#freed = freed;
   }
 
   take(bytes: number): void {
     if (this.total + bytes > this.#most) throw busy(`large requests hold ${this.total} bytes`);
     this.total += bytes;
+  }
+
+  give(bytes: number): void {
+    this.total -= bytes;
+    if (bytes > 0) this.#freed(bytes);
   }
 }
 
@@ -40,8 +48,9 @@ export class Holding {
   }
 
   release(): void {
-    this.#of.total -= this.#counted;
+    const counted = this.#counted;
     this.#bytes = this.#counted = 0;
+    this.#of.give(counted);
   }
 }
 

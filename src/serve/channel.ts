@@ -2,7 +2,8 @@
 // the web in Deno: its node:worker_threads looks at every byte of a message by itself (Deno 2.9: 16 s for 22 MB, 0.07 s
 // with its Worker).
 
-import { Worker as NodeWorker, parentPort } from "node:worker_threads";
+import { Worker as NodeWorker, parentPort, type WorkerOptions } from "node:worker_threads";
+import { keepThreadsSmall } from "./garbage.ts";
 
 /** The other side of a channel. */
 export interface Side<In, Out> {
@@ -22,11 +23,16 @@ const inDeno = "Deno" in globalThis;
 
 /** Starts a program; `megabytes` bound its heap where the runtime knows how to. */
 export function startThread<In, Out>(program: URL, megabytes: number): Thread<In, Out> {
+  keepThreadsSmall();
   return inDeno ? webThread(program) : nodeThread(program, megabytes);
 }
 
 function nodeThread<In, Out>(program: URL, megabytes: number): Thread<In, Out> {
-  const worker = new NodeWorker(program, { resourceLimits: { maxOldGenerationSizeMb: megabytes } });
+  const options: WorkerOptions & { smol: boolean } = {
+    resourceLimits: { maxOldGenerationSizeMb: megabytes },
+    smol: true, // Bun's word for a heap that is kept small
+  };
+  const worker = new NodeWorker(program, options);
   const ended = new Promise<unknown>((done) => {
     worker.once("error", done);
     worker.once("exit", () => done(undefined));

@@ -38,6 +38,9 @@ export const SMALL: Readonly<{ bodyBytes: number; inputs: number; labels: number
   labels: 1000,
 };
 
+/** Heap that a byte of a body can take while it is read and predicted. */
+export const HEAP_PER_BYTE = 64;
+
 /** Longest wait that timers take. */
 const MOST_SECONDS = 86_400;
 

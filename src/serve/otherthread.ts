@@ -4,16 +4,15 @@
 import type { LabelLists } from "../metrics/allowed.ts";
 import type { Answer } from "./answer.ts";
 import { startThread, type Thread } from "./channel.ts";
-import type { Limits } from "./limits.ts";
+import { HEAP_PER_BYTE, type Limits } from "./limits.ts";
 import type { Project, ServedModel } from "./project.ts";
 import { busy, Refusal } from "./refusal.ts";
 import type { ThreadAnswer, ThreadAsked, ThreadStart } from "./thread.ts";
 import type { Job } from "./work.ts";
 
 const MEGABYTE = 2 ** 20;
-/** Heap of the thread: what it needs by itself, and for each byte of a body. Only Node keeps to it. */
+/** Heap of the thread: what it needs by itself. Only Node keeps to it. */
 const HEAP_MEGABYTES = 192;
-const HEAP_PER_BYTE = 64;
 
 /** Where the thread's program is: beside this one in the package, a source file in a clone. */
 function program(): URL {

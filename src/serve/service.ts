@@ -40,6 +40,8 @@ export interface ServiceOptions extends DoorOptions, LabelLists {
   readonly limits?: Partial<Limits>;
   /** Does large requests elsewhere. */
   readonly large?: DoLarge;
+  /** Is told of bytes that large requests no longer hold. */
+  readonly freed?: (bytes: number) => void;
   /** What those must know who teach. */
   readonly token?: string | undefined;
 }
@@ -78,7 +80,7 @@ class TheService implements Service {
     this.limits = completeLimits(options.limits);
     this.#projects = projects;
     this.#doors = new Doors(options);
-    this.#held = new HeldBytes(this.limits.heldBytes);
+    this.#held = new HeldBytes(this.limits.heldBytes, options.freed);
     const workbench = new Workbench(projects, this.limits, options);
     this.#workbench = workbench;
     this.#token = options.token;

@@ -5,7 +5,8 @@ import type { LabelLists } from "../metrics/allowed.ts";
 import type { Answer } from "./answer.ts";
 import { ownSide } from "./channel.ts";
 import { loadCompact } from "./compact.ts";
-import type { Limits } from "./limits.ts";
+import { garbageCollector } from "./garbage.ts";
+import { HEAP_PER_BYTE, type Limits } from "./limits.ts";
 import type { Project, ServedModel } from "./project.ts";
 import { Refusal } from "./refusal.ts";
 import { type Subject, Subjects } from "./subjects.ts";
@@ -68,11 +69,14 @@ async function answerTo(asked: ThreadAsked): Promise<ThreadAnswer> {
 }
 
 const side = ownSide<ThreadAsked, ThreadAnswer>();
+const freed = garbageCollector();
 side.listen(async (asked) => {
+  const bytes = "job" in asked ? asked.job.bytes.length : 0;
   const said = await answerTo(asked);
   const pieces = "answer" in said && typeof said.answer.body !== "string" ? said.answer.body : [];
   side.send(
     said,
     pieces.map(({ buffer }) => buffer as ArrayBuffer),
   );
+  freed(HEAP_PER_BYTE * bytes);
 });
