@@ -301,7 +301,7 @@ export class TfidfFitter {
         file: this.#file,
         line: 0,
         found: `no term that occurs in ${range}`,
-        expected: "more texts or wider limits of document frequency",
+        expected: "more texts, or another `minDocuments` (--min-df) or `maxDocuments` (--max-df)",
       });
     }
     if (maxFeatures !== undefined && chosen.length > maxFeatures) {

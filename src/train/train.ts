@@ -26,6 +26,7 @@ import {
 import { dataFor, readingLike } from "../predict/reading.ts";
 import { chosenLikelihood } from "./choose.ts";
 import { canBeExact, type ExactWork, trainExact } from "./exact.ts";
+import { explained } from "./explained.ts";
 import { calibrateHeldOut, type Split, splitData } from "./heldOut.ts";
 import { trainLatent } from "./latent.ts";
 import { checkLengths } from "./lengths.ts";
@@ -118,7 +119,9 @@ export async function train(
       onProgress: (progress) => run.onProgress?.(progress as TrainProgress),
     };
     const job = { core, data, split, dropped: dataset.features.rows - points, full, run, work, note };
-    const model = await trainJob(job);
+    const model = await trainJob(job).catch((error) => {
+      throw explained(error, full);
+    });
     return held && model.calibrator ? await withValidation(core, model, held) : model;
   } finally {
     core.dispose();

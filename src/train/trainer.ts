@@ -174,8 +174,10 @@ export class Trainer {
   }
 
   #wentWrong(found: string, expected = "finite numbers"): Error {
+    const { klWeight, klStart } = this.#options;
+    const heavy = Math.max(klWeight, klStart) > 1 ? ", lower `klWeight` and `klStart`" : "";
     return new Error(
-      `found ${found} at step ${this.step}, expected ${expected}: lower \`learningRate\` or raise \`floor\``,
+      `found ${found} at step ${this.step}, expected ${expected}: lower \`learningRate\`${heavy} or raise \`floor\``,
     );
   }
 

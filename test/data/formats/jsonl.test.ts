@@ -134,7 +134,7 @@ describe("JSONL with texts", () => {
   });
   test("no term often enough", async () => {
     expect(await refusal('{"text":"alpha","labels":["x"]}', options)).toBe(
-      "train.jsonl: found no term that occurs in at least 2 and at most 1 of the 1 texts, expected more texts or wider limits of document frequency",
+      "train.jsonl: found no term that occurs in at least 2 and at most 1 of the 1 texts, expected more texts, or another `minDocuments` (--min-df) or `maxDocuments` (--max-df)",
     );
   });
 });
