@@ -31,7 +31,8 @@ async function buildWasm(): Promise<void> {
     sources.map((name) => ({ name, text: readFileSync(`assembly/${name}`, "utf8") })),
   );
   const state = createHash("sha256");
-  for (const name of [...sources, "edge/index.ts"]) state.update(readFileSync(`assembly/${name}`));
+  for (const name of [...sources, "edge/index.ts", "edge/sparse.ts"])
+    state.update(readFileSync(`assembly/${name}`));
   for (const name of ["scripts/build.ts", "scripts/kernels.ts", "package-lock.json"])
     state.update(readFileSync(name));
   const digest = state.digest("hex");

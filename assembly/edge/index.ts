@@ -1,4 +1,4 @@
-// The label layer of mlgpf/edge: utilities of all labels from the latent means of one or several texts, for labels in
+// The module of mlgpf/edge. sparse.ts has matrices with few elements; here is the label layer: utilities of all labels from the latent means of one or several texts, for labels in
 // whole numbers of 8 bits or in single or half precision. A module of its own, without imports; memory is laid out by
 // the caller: labels a multiple of four, rows padded with zeros to whole vectors.
 //
@@ -6,6 +6,8 @@
 // a vector that is loaded serves several of them. The sum of a text and a label is the same either way, to the last bit.
 
 import { at } from "../simd";
+
+export { addDense, addSparse } from "./sparse";
 
 /** First address that the caller may use. */
 export function heapBase(): usize {

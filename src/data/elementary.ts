@@ -44,22 +44,16 @@ export function deterministicLog(x: number): number {
   return exponent * LN2_HIGH + (f - (s * (f - 2 * z * series) - exponent * LN2_LOW));
 }
 
-const EXP_COEFFICIENTS: readonly number[] = [
-  1 / 6227020800,
-  1 / 479001600,
-  1 / 39916800,
-  1 / 3628800,
-  1 / 362880,
-  1 / 40320,
-  1 / 5040,
-  1 / 720,
-  1 / 120,
-  1 / 24,
-  1 / 6,
-  1 / 2,
-  1,
-  1,
-];
+/** The series of e^r to r^13 / 13!, written out: it is under most of what the edge computes, and a loop takes twice as long. */
+function expSeries(r: number): number {
+  let series = (1 / 6227020800) * r + 1 / 479001600;
+  series = (series * r + 1 / 39916800) * r + 1 / 3628800;
+  series = (series * r + 1 / 362880) * r + 1 / 40320;
+  series = (series * r + 1 / 5040) * r + 1 / 720;
+  series = (series * r + 1 / 120) * r + 1 / 24;
+  series = (series * r + 1 / 6) * r + 1 / 2;
+  return (series * r + 1) * r + 1;
+}
 
 /** e^x, within 2 units in the last place: x = k ln 2 + r, |r| < 0.35, e^r by its series, times 2^k. */
 export function deterministicExp(x: number): number {
@@ -67,10 +61,9 @@ export function deterministicExp(x: number): number {
   if (x > 709.782712893384) return Infinity;
   if (x < -745.1332191019412) return 0;
   const k = Math.floor(x * Math.LOG2E + 0.5);
-  const r = x - k * LN2_HIGH - k * LN2_LOW;
-  let series = 0;
-  for (const coefficient of EXP_COEFFICIENTS) series = series * r + coefficient;
-  const half = k >> 1; // two factors, because 2^k alone can lie outside the range of normal numbers
+  const series = expSeries(x - k * LN2_HIGH - k * LN2_LOW);
+  if (k > -1022 && k < 1024) return series * powerOfTwo(k);
+  const half = k >> 1; // two factors, because 2^k alone lies outside the range of normal numbers
   return series * powerOfTwo(half) * powerOfTwo(k - half);
 }
 

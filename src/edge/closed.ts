@@ -10,6 +10,8 @@ import type { ClosedAbout } from "./format.ts";
 import { LARGEST_SQUARE } from "./limits.ts";
 import { type Row, type RowMatrix, squareSum } from "./matrix.ts";
 import type { Parts } from "./parts.ts";
+import type { SparseMatrix } from "./sparse.ts";
+import { wasmSparse } from "./wasmsparse.ts";
 
 /** What is left of a covariance beside the tangent, of that of a point with itself, to be worth a look. */
 const NEAR = 5e-4;
@@ -17,8 +19,8 @@ const NEAR = 5e-4;
 export interface ClosedNumbers {
   readonly about: ClosedAbout;
   readonly offset: Float32Array;
-  readonly weights: RowMatrix | undefined;
-  readonly points: { z: RowMatrix; squares: Float32Array; dual: RowMatrix } | undefined;
+  readonly weights: SparseMatrix | undefined;
+  readonly points: { z: SparseMatrix; squares: Float32Array; dual: SparseMatrix } | undefined;
   readonly stack: { mean: Float32Array; vectors: RowMatrix; weights: RowMatrix } | undefined;
 }
 
@@ -78,15 +80,24 @@ export function besideTangent(kernel: ScalarKernel, [level, slope]: ClosedAbout[
 
 export class ClosedForm {
   readonly #numbers: ClosedNumbers;
+  /** The sparse matrices of it, where they are added up. */
+  readonly #weights: RowMatrix | undefined;
+  readonly #z: RowMatrix | undefined;
+  readonly #dual: RowMatrix | undefined;
   readonly #beside: BesideTangent;
   /** x.z of all points; those that are worth a look, and their covariance beside the tangent. */
   readonly #products: Float64Array;
   readonly #near: Int32Array;
   readonly #excess: Float64Array;
 
-  constructor(numbers: ClosedNumbers) {
+  constructor(numbers: ClosedNumbers, wasm?: WebAssembly.Module) {
     const { kernel, hyper, points, tangent } = numbers.about;
+    const held = (matrix: SparseMatrix | undefined): RowMatrix | undefined =>
+      matrix && wasm ? wasmSparse(matrix, wasm) : matrix;
     this.#numbers = numbers;
+    this.#weights = held(numbers.weights);
+    this.#z = held(numbers.points?.z);
+    this.#dual = held(numbers.points?.dual);
     this.#beside = besideTangent(scalarKernel(kernel, hyper), tangent);
     this.#products = new Float64Array(points);
     this.#near = new Int32Array(points);
@@ -95,9 +106,9 @@ export class ClosedForm {
 
   /** Scores of all labels, and those of the stack where there is one. */
   scores(x: Row): Float64Array[] {
-    const { offset, weights, stack } = this.#numbers;
+    const { offset, stack } = this.#numbers;
     const scores = Float64Array.from(offset);
-    weights?.add(x.columns, x.values, x.columns.length, scores);
+    this.#weights?.add(x.columns, x.values, x.columns.length, scores);
     this.#addPoints(x, scores);
     return stack ? [scores, stacked(scores, stack)] : [scores];
   }
@@ -105,9 +116,9 @@ export class ClosedForm {
   #addPoints(x: Row, scores: Float64Array): void {
     const { about, points } = this.#numbers;
     if (!points) return;
-    const { z, squares, dual } = points;
+    const { squares } = points;
     const products = this.#products.fill(0);
-    z.add(x.columns, x.values, x.columns.length, products);
+    this.#z?.add(x.columns, x.values, x.columns.length, products);
     const square = Math.max(about.whole ? 1 : 0, squareSum(x.values));
     let count = 0;
     for (let i = 0; i < products.length; i++) {
@@ -116,7 +127,7 @@ export class ClosedForm {
       this.#near[count] = i;
       this.#excess[count++] = excess;
     }
-    dual.add(this.#near, this.#excess, count, scores);
+    this.#dual?.add(this.#near, this.#excess, count, scores);
   }
 }
 

@@ -7,7 +7,7 @@ import { COMPACT_FORMAT, COMPACT_VERSIONS, type CompactAbout } from "./format.ts
 import { allHalvesFinite, fromHalf } from "./half.ts";
 import { LARGEST_NUMBER, LARGEST_ROW } from "./limits.ts";
 import { packedBytes, type RowMatrix, rowMatrix } from "./matrix.ts";
-import { sparseMatrix } from "./sparse.ts";
+import { type SparseMatrix, sparseMatrix } from "./sparse.ts";
 
 /** What the label layer multiplies with. */
 export interface LabelMatrix {
@@ -121,7 +121,7 @@ export class Parts {
   }
 
   /** A matrix most of whose elements are 0. */
-  sparse(name: string, rows: number, columns: number): RowMatrix {
+  sparse(name: string, rows: number, columns: number): SparseMatrix {
     const gaps = this.bytes(`${name}.gaps`);
     const count = this.#tensors.get(`${name}.values`)?.shape[0] ?? 0;
     const { dtype, data } = this.#tensor(`${name}.values`, ["F32", "I8"], [count]);

@@ -36,7 +36,7 @@ export class Scorer {
     this.path = wasm ? "wasm" : "plain";
     this.#calibrator = calibrator;
     this.#latent = latent && new LatentScorer(model, latent, wasm);
-    this.#closed = closed && new ClosedForm(closed);
+    this.#closed = closed && new ClosedForm(closed, wasm);
   }
 
   /** Scores of at most GROUP rows. Their arrays are used again by the next call. */

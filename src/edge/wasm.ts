@@ -2,12 +2,11 @@
 // whole vectors; everything else stays where it lies.
 
 import type { CompactModel, LatentNumbers } from "./read.ts";
+import { Room } from "./room.ts";
 import { GROUP, type LabelLayer, roundMeans } from "./utilities.ts";
 
 /** What assembly/edge/ exports; sizes count elements, addresses bytes. */
 interface EdgeKernels {
-  memory: WebAssembly.Memory;
-  heapBase(): number;
   utilitiesI8(
     labels: number,
     vectors: number,
@@ -32,7 +31,6 @@ type RealKernel = (
   out: number,
 ) => void;
 
-const PAGE = 65536;
 /** Elements of a row that are worked on together, and bytes of a mean beside them. */
 const LANES = { I8: 16, F32: 4, F16: 4 } as const;
 const MEAN_BYTES = { I8: 2, F32: 4, F16: 4 } as const;
@@ -44,28 +42,22 @@ export function wasmLayer(
   { phi, bias }: LatentNumbers,
   module: WebAssembly.Module,
 ): LabelLayer {
-  const kernels = new WebAssembly.Instance(module, {}).exports as unknown as EdgeKernels;
+  const room = new Room<EdgeKernels>(module);
+  const { kernels } = room;
   const { labels, factors } = about;
   const { dtype, data, scale } = phi;
   const vectors = Math.ceil(factors / LANES[dtype]);
   const width = vectors * LANES[dtype];
   const padded = Math.ceil(labels / TILE) * TILE;
 
-  let next = kernels.heapBase();
-  const reserve = (bytes: number): number => {
-    const address = next;
-    next = Math.ceil((next + bytes) / 16) * 16;
-    return address;
-  };
-  const phiAt = reserve(padded * width * data.BYTES_PER_ELEMENT);
-  const [scaleAt, biasAt] = [reserve(4 * padded), reserve(4 * padded)] as const;
-  const [meansAt, unitsAt] = [reserve(GROUP * width * MEAN_BYTES[dtype]), reserve(8 * GROUP)] as const;
-  const outAt = reserve(GROUP * 8 * padded);
-  const { memory } = kernels;
-  const missing = Math.ceil((next - memory.buffer.byteLength) / PAGE);
-  if (missing > 0) memory.grow(missing);
-
-  const { buffer } = memory;
+  const phiAt = room.reserve(padded * width * data.BYTES_PER_ELEMENT);
+  const [scaleAt, biasAt] = [room.reserve(4 * padded), room.reserve(4 * padded)] as const;
+  const [meansAt, unitsAt] = [
+    room.reserve(GROUP * width * MEAN_BYTES[dtype]),
+    room.reserve(8 * GROUP),
+  ] as const;
+  const outAt = room.reserve(GROUP * 8 * padded);
+  const buffer = room.grown();
   const rows = new (data.constructor as Uint8ArrayConstructor)(buffer, phiAt, labels * width);
   for (let label = 0; label < labels; label++)
     rows.set(data.subarray(label * factors, (label + 1) * factors), label * width);

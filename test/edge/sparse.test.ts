@@ -2,8 +2,11 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { edgeModule } from "../../src/compact/module.ts";
 import { leastKept, SparseWriter } from "../../src/compact/sparse.ts";
 import { sparseMatrix } from "../../src/edge/sparse.ts";
+import { wasmSparse } from "../../src/edge/wasmsparse.ts";
+import { generator } from "../support/numbers.ts";
 
 const refuse = (found: string, expected: string): never => {
   throw new Error(`found ${found}, expected ${expected}`);
@@ -60,6 +63,47 @@ describe("a sparse matrix", () => {
         }),
       );
     });
+
+  test.each([
+    ["few of whose elements are there", 0.05, 300],
+    ["most of whose elements are there", 0.8, 37],
+    ["with a row of more than 16 bits", 0.0005, 70_000],
+  ])("adds up to the same bits in the module, %s", async (_, part, columns) => {
+    const next = generator(columns);
+    const [rows, writer] = [50, new SparseWriter(true)];
+    for (let row = 0; row < rows; row++) {
+      const kept = Array.from({ length: columns }, (_, column) => column).filter(() => next() < part);
+      writer.row(
+        kept,
+        kept.map(() => next() - 0.5),
+      );
+    }
+    const { gaps, values, scale } = writer.finish();
+    const matrix = sparseMatrix({ gaps, values, scale }, rows, columns, refuse);
+    const module = wasmSparse(matrix, await edgeModule());
+    expect(module !== matrix).toBe(columns < 65_536);
+    for (let times = 0; times < 20; times++) {
+      const which = Array.from({ length: rows }, (_, row) => row).filter(() => next() < 0.4);
+      const factors = which.map(() => next() - 0.5);
+      const wanted = Float64Array.from({ length: columns }, next);
+      const found = wanted.slice();
+      // One element after another, in the order of the rows: rows by the file's bytes, sums by a double loop.
+      which.forEach((row, e) => {
+        const one = new Float64Array(columns);
+        matrix.add([row], [1], 1, one);
+        const unit = scale?.[row] as number;
+        one.forEach((value, column) => {
+          const whole = Math.round(value / unit);
+          wanted[column] = (wanted[column] as number) + (factors[e] as number) * unit * whole;
+        });
+      });
+      const plain = found.slice();
+      matrix.add(which, factors, which.length, plain);
+      module.add(which, factors, which.length, found);
+      expect(found).toEqual(plain);
+      expect(plain).toEqual(wanted);
+    }
+  });
 
   const read = (gaps: number[], values: number[], rows = 1, columns = 300): unknown =>
     sparseMatrix(

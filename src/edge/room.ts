@@ -1,0 +1,29 @@
+// The memory of a module of mlgpf/edge, laid out once and by the caller.
+
+const PAGE = 65536;
+
+/** Places in the memory of an instance of its own. */
+export class Room<Kernels> {
+  readonly kernels: Kernels & { memory: WebAssembly.Memory; heapBase(): number };
+  #next: number;
+
+  constructor(module: WebAssembly.Module) {
+    this.kernels = new WebAssembly.Instance(module, {}).exports as unknown as Room<Kernels>["kernels"];
+    this.#next = this.kernels.heapBase();
+  }
+
+  /** The address of so many bytes. */
+  reserve(bytes: number): number {
+    const address = this.#next;
+    this.#next = Math.ceil((address + bytes) / 16) * 16;
+    return address;
+  }
+
+  /** The memory, with all that was reserved in it. */
+  grown(): ArrayBuffer {
+    const { memory } = this.kernels;
+    const missing = Math.ceil((this.#next - memory.buffer.byteLength) / PAGE);
+    if (missing > 0) memory.grow(missing);
+    return memory.buffer;
+  }
+}
