@@ -4,11 +4,11 @@ import type { Dataset } from "../data/dataset.ts";
 import { readDataset } from "../io/dataset.ts";
 import { checkWritable, writeAtomically } from "../io/files.ts";
 import { ask, type Question } from "../learn/ask.ts";
+import { csvCell } from "../predict/lines.ts";
 import type { Command } from "./command.ts";
 import { dataFlags, fromModel, readOptions, sayNotes } from "./data.ts";
 import { type Flags, given, type Parsed, quietFlag, threadsFlag, UsageError } from "./flags.ts";
 import { openModel } from "./models.ts";
-import { csvCell } from "./predictions.ts";
 import { terminal } from "./terminal.ts";
 
 const flags: Flags = {

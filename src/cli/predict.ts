@@ -6,10 +6,10 @@ import { readBatches } from "../data/reader.ts";
 import { checkWritable, openInput, writeAtomically } from "../io/files.ts";
 import { allowedLabels } from "../metrics/allowed.ts";
 import { chosenThreshold } from "../metrics/cut.ts";
-import { chooseLabels, type LabelChoice } from "../predict/choose.ts";
-import { explainRows } from "../predict/explain.ts";
+import { type AnswerOptions, answersOf } from "../predict/answers.ts";
 import type { ModelHost } from "../predict/host.ts";
-import { labelsOf, predictRows } from "../predict/load.ts";
+import type { Answer, PredictionFormat } from "../predict/lines.ts";
+import { labelsOf } from "../predict/load.ts";
 import type { Command } from "./command.ts";
 import { cutFlags, cutOf } from "./cut.ts";
 import { dataFlags, fromModel, readOptions, sayNotes } from "./data.ts";
@@ -25,7 +25,7 @@ import {
 } from "./flags.ts";
 import { listFlags, readLists } from "./lists.ts";
 import { type AnyModel, openAnyModel, withAnyHost } from "./models.ts";
-import { type Answer, formatOf, type PredictionFormat } from "./predictions.ts";
+import { formatOf } from "./predictions.ts";
 import { shardFlag, shardOf } from "./shard.ts";
 import { shardedRows } from "./shardedrows.ts";
 import { terminal } from "./terminal.ts";
@@ -67,15 +67,15 @@ async function predict(parsed: Parsed): Promise<void> {
   const choice = {
     ...given({ topK: parsed.number("top"), threshold: chosenThreshold(cutOf(parsed), model.thresholds) }),
     allowed: allowedLabels(labelsOf(model), lists),
+    explain: parsed.number("explain"),
   };
   const screen = terminal(parsed.on("quiet"));
   await withAnyHost(model, deviceOf(parsed), parsed.number("threads"), screen, async (host) => {
     const { stream, name } = await openInput(file);
-    const explain = parsed.number("explain");
-    const asked = { written: explain !== undefined, ...(keep.length > 0 && { keep }) };
+    const asked = { written: choice.explain !== undefined, ...(keep.length > 0 && { keep }) };
     const options = { ...readOptions(parsed), ...fromModel(model), ...asked };
     const batches = readBatches(stream, { file: name, requireLabels: false, ...options });
-    const lines = written(format, answers(shardedRows(batches, shard), host, model, choice, explain));
+    const lines = written(format, answers(shardedRows(batches, shard), host, model, choice));
     if (out === undefined) await print(lines);
     else await writeAtomically(out, encoded(lines));
     sayNotes(name, batches, screen);
@@ -83,32 +83,14 @@ async function predict(parsed: Parsed): Promise<void> {
   });
 }
 
-/** An answer for each row that was read and each that was left out, in the order of the file. */
+/** Of every piece, in the order of the file. */
 async function* answers(
   batches: AsyncIterable<Batch>,
   host: Pick<ModelHost, "use">,
   model: AnyModel,
-  choice: LabelChoice,
-  explain: number | undefined,
+  options: AnswerOptions,
 ): AsyncGenerator<Answer> {
-  for await (const batch of batches) {
-    const { features, ids, lines, kept, known, skipped } = batch;
-    const best = (depth: number) => host.use((predictor) => predictRows(predictor, features, depth));
-    const rows = await chooseLabels(best, model.labels, choice);
-    if (explain !== undefined)
-      await host.use((predictor) => explainRows(predictor, model, batch, rows, explain));
-    const left = [...skipped];
-    for (let i = 0; i <= rows.length; i++) {
-      while (left[0] !== undefined && left[0].rowsBefore === i) {
-        const { line, message } = left.shift() as (typeof left)[0];
-        yield { line, error: message };
-      }
-      const labels = rows[i];
-      if (labels === undefined) break;
-      const own = given({ id: ids?.[i], kept: kept?.[i], known: known?.[i] });
-      yield { line: lines?.[i] as number, ...own, labels };
-    }
-  }
+  for await (const batch of batches) yield* await answersOf(batch, host, model, options);
 }
 
 async function* written(

@@ -47,7 +47,7 @@ export async function runSteps(
   };
   let last = trainer.step >= trainer.steps;
   while (!last) {
-    last = trainer.step + 1 >= trainer.steps;
+    last = trainer.step + 1 >= trainer.steps || run.finish?.aborted === true;
     const validating = run.validation !== undefined && (last || (trainer.step + 1) % validateEvery === 0);
     const reporting = now - reported >= pause || validating || last;
     if (reporting) reported = now;
@@ -83,7 +83,8 @@ export async function runSteps(
   if (early?.done && early.best) {
     const text = `stopped at step ${trainer.step} of ${trainer.steps}: ${early.metric} on the validation data was best at step ${early.best.step}`;
     run.onProgress?.({ stage: "note", text });
-  }
+  } else if (trainer.step < trainer.steps)
+    run.onProgress?.({ stage: "note", text: `ended at step ${trainer.step} of ${trainer.steps}, as asked` });
   const model = await session.outcome();
   if (validation) model.summary.validation ??= validation;
   return model;

@@ -36,6 +36,8 @@ export interface RunOptions {
   onStep?: (value: StepValue) => void;
   /** Ends the training with the signal's reason; the last checkpoint stays. */
   signal?: AbortSignal;
+  /** Ends the steps early and without an error: the model comes out as far as it has been learned. */
+  finish?: AbortSignal;
   /** Data to measure on while training: a data set, a path, rows. */
   validation?: DatasetInput;
   /**
@@ -106,6 +108,7 @@ const inCode: Record<Exclude<keyof RunOptions, Setting>, true> = {
   onProgress: true,
   onStep: true,
   signal: true,
+  finish: true,
   validation: true,
   onCheckpoint: true,
   onState: true,

@@ -202,6 +202,28 @@ describe("a training that is stopped", () => {
     expect(await modelDigest(resumed)).toBe(await modelDigest(whole));
   });
 
+  test("ends where it is when asked to, with the model of that step", async () => {
+    const finish = new AbortController();
+    const progress: TrainProgress[] = [];
+    const values: number[][] = [];
+    const options = { batch: 50, epochs: 6, calibration: false } as const;
+    const whole = await tinyTraining(options);
+    const early = await tinyTraining({
+      ...options,
+      finish: finish.signal,
+      onProgress: (each) => progress.push(each),
+      onStep: ({ step, bound }) => {
+        values.push([step, bound]);
+        if (step === 5) finish.abort();
+      },
+    });
+    expect(whole.summary.steps).toBeGreaterThan(6);
+    expect(early.summary.steps).toBe(6);
+    expect(values.at(-1)).toEqual([6, (early.summary.dataTerm ?? 0) - (early.summary.divergence ?? 0)]);
+    expect(notes(progress)).toContain(`ended at step 6 of ${whole.summary.steps}, as asked`);
+    expect(allFinite(early)).toBe(true);
+  });
+
   test("is refused before it starts when it is cancelled before", async () => {
     const signal = AbortSignal.abort(new Error("never mind"));
     await expect(tinyTraining({ signal })).rejects.toThrow("never mind");
