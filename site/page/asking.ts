@@ -2,7 +2,10 @@
 
 import type { LearningState } from "../../src/closed/state.ts";
 import type { Answer, Change, ModelInfo, PredictorReply, PredictorRequest } from "../worker/messages.ts";
+import { CurrentModel } from "./current.ts";
 import { byId, make, say } from "./dom.ts";
+import type { NamedFile } from "./download.ts";
+import { Labelling } from "./labelling.ts";
 import { percent, several } from "./words.ts";
 
 /** What to type for each kind of model. */
@@ -19,20 +22,28 @@ export class Asking {
   readonly #answers = byId("answers", HTMLElement);
   readonly #worker: Worker;
   readonly #onRefused: (message: string) => void;
-  readonly #onLearned: (bytes: Uint8Array<ArrayBuffer>) => void;
+  readonly #current: CurrentModel;
+  readonly #labelling: Labelling;
   readonly #correct = byId("correct", HTMLFormElement);
   readonly #rightLabels = byId("right-labels", HTMLInputElement);
   readonly #learned = byId("learned", HTMLElement);
   #model: ModelInfo | undefined;
+  /** Models on their way to the worker, in its order. */
+  readonly #opening: NamedFile[] = [];
   /** Questions are numbered; only the newest one's answer is shown, and one is on its way at a time. */
   #asked = 0;
   #waiting = false;
   #changed = false;
   #resting: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(onRefused: (message: string) => void, onLearned: (bytes: Uint8Array<ArrayBuffer>) => void) {
+  constructor(onRefused: (message: string) => void) {
     this.#onRefused = onRefused;
-    this.#onLearned = onLearned;
+    const send = (request: PredictorRequest): void => this.#send(request);
+    this.#labelling = new Labelling(send, onRefused);
+    this.#current = new CurrentModel({
+      open: (file) => this.load(file),
+      compact: () => send({ kind: "compact" }),
+    });
     this.#worker = new Worker(new URL("./predict.js", import.meta.url), { type: "module" });
     this.#worker.onmessage = ({ data }: MessageEvent<PredictorReply>) => this.#hear(data);
     this.#worker.onerror = (event) =>
@@ -47,9 +58,15 @@ export class Asking {
     });
   }
 
-  load(file: string, source: Blob, state?: LearningState): void {
-    say(byId("model", HTMLElement), `Opening ${file}`);
-    this.#send({ kind: "load", file, source, state });
+  load(file: NamedFile, state?: LearningState): void {
+    this.#onRefused("");
+    say(byId("model", HTMLElement), `Opening ${file.name}`);
+    this.#opening.push(file);
+    this.#send({ kind: "load", file: file.name, source: file.content, state });
+  }
+
+  label(file: File): void {
+    if (this.#model) this.#labelling.start(file);
   }
 
   /** The typed text with its right labels goes into the model. */
@@ -80,22 +97,29 @@ export class Asking {
   }
 
   #hear(reply: PredictorReply): void {
-    if (reply.kind === "loaded") this.#welcome(reply.info);
-    else if (reply.kind === "learned") {
-      this.#onLearned(reply.bytes);
+    if (reply.kind === "loaded") {
+      this.#welcome(reply.info);
+      this.#current.set(this.#opening.shift() as NamedFile, reply.info.compact);
+    } else if (reply.kind === "learned") {
+      this.#current.replace(new Blob([reply.bytes]));
       this.#welcome(reply.info);
       say(this.#learned, `Learned. ${reply.changes.map(inWords).join(", ")}.`);
     } else if (reply.kind === "refused") {
+      this.#opening.shift();
       this.#onRefused(reply.message);
       this.#introduce();
-    } else {
-      this.#waiting = false;
-      if (this.#changed) this.#ask();
-      if (reply.kind === "failed") {
-        say(this.#learned, "");
-        this.#onRefused(reply.message);
-      } else this.#show(reply.answers, reply.known, reply.unknown);
-    }
+    } else if (reply.kind === "compacted") this.#current.saveCompact(reply.bytes);
+    else if (reply.kind === "predicted" || reply.kind === "failed") this.#hearAnswer(reply);
+    else this.#labelling.hear(reply);
+  }
+
+  #hearAnswer(reply: Extract<PredictorReply, { kind: "predicted" | "failed" }>): void {
+    this.#waiting = false;
+    if (this.#changed) this.#ask();
+    if (reply.kind === "failed") {
+      say(this.#learned, "");
+      this.#onRefused(reply.message);
+    } else this.#show(reply.answers, reply.known, reply.unknown);
   }
 
   #welcome(info: ModelInfo): void {
@@ -103,6 +127,7 @@ export class Asking {
     if ((this.#model?.input ?? "text") !== info.input) this.#text.value = info.example;
     this.#model = info;
     this.#correct.hidden = !info.learns;
+    byId("label", HTMLElement).hidden = false;
     say(byId("text-label", HTMLElement), LABELS[info.input]);
     this.#introduce();
     this.#ask();
@@ -113,8 +138,8 @@ export class Asking {
     const words =
       file === undefined
         ? "There is no model yet: train one above, or drop in one that was saved."
-        : `The model is ${file}: ${several(labels ?? 0, "label")} from ${several(features ?? 0, "feature")}, ` +
-          `learned from ${several(points ?? 0, "point")}.`;
+        : `The model is ${file}: ${several(labels ?? 0, "label")} from ${several(features ?? 0, "feature")}` +
+          (points ? `, learned from ${several(points, "point")}.` : ".");
     say(byId("model", HTMLElement), words);
   }
 

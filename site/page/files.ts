@@ -1,4 +1,4 @@
-// Files that are dropped or chosen, told apart: models go one way, data the other.
+// Files that are dropped or chosen, told apart: models, data to learn from, texts to label.
 
 import { byId } from "./dom.ts";
 
@@ -10,30 +10,36 @@ export async function isModel(file: Blob): Promise<boolean> {
 }
 
 export interface FileTakers {
+  /** To learn from. */
   data(file: File): void;
+  /** To label. */
+  texts(file: File): void;
   model(file: File): void;
   problem(message: string): void;
 }
 
 export function listenForFiles(takers: FileTakers): void {
   const drop = byId("drop", HTMLElement);
-  const input = byId("file", HTMLInputElement);
-  const take = async (files: FileList | null | undefined): Promise<void> => {
+  const take = async (files: FileList | null | undefined, toLabel: boolean): Promise<void> => {
     const [file, ...more] = files ?? [];
     if (file === undefined) return;
     if (more.length > 0) return takers.problem(`found ${more.length + 1} files, expected one at a time`);
     try {
       if (await isModel(file)) takers.model(file);
+      else if (toLabel) takers.texts(file);
       else takers.data(file);
     } catch {
       takers.problem(`${file.name}: found something that cannot be read, expected a file`);
     }
   };
-  input.addEventListener("change", () => {
-    void take(input.files);
-    // So that choosing the same file again, once mended, is a change too.
-    input.value = "";
-  });
+  for (const id of ["file", "texts"]) {
+    const input = byId(id, HTMLInputElement);
+    input.addEventListener("change", () => {
+      void take(input.files, id === "texts");
+      // So that choosing the same file again, once mended, is a change too.
+      input.value = "";
+    });
+  }
   // Anywhere on the page: a file that misses the box must not open in place of the page.
   const hasFiles = (event: DragEvent): boolean => event.dataTransfer?.types.includes("Files") === true;
   addEventListener("dragover", (event) => {
@@ -48,6 +54,7 @@ export function listenForFiles(takers: FileTakers): void {
     if (!hasFiles(event)) return;
     event.preventDefault();
     drop.classList.remove("over");
-    void take(event.dataTransfer?.files);
+    const toLabel = event.target instanceof Element && event.target.closest("#label") !== null;
+    void take(event.dataTransfer?.files, toLabel);
   });
 }

@@ -7,11 +7,8 @@ import { describeMachine } from "./machine.ts";
 import { readSettings } from "./settings.ts";
 import { Training } from "./training.ts";
 
-const training = new Training(({ name, model }, state) => asking.load(name, model, state), train);
-const asking = new Asking(
-  (message) => training.complain(message),
-  (bytes) => training.replaceModel(bytes),
-);
+const training = new Training((file, state) => asking.load(file, state), train);
+const asking = new Asking((message) => training.complain(message));
 
 function train(source: "sample" | File): void {
   try {
@@ -26,10 +23,8 @@ byId("train-sample", HTMLButtonElement).addEventListener("click", () => train("s
 byId("settings", HTMLFormElement).addEventListener("submit", (event) => event.preventDefault());
 listenForFiles({
   data: train,
-  model: (file) => {
-    training.complain("");
-    asking.load(file.name, file);
-  },
+  texts: (file) => asking.label(file),
+  model: (file) => asking.load({ name: file.name, content: file }),
   problem: (message) => training.complain(message),
 });
 void describeMachine();

@@ -1,7 +1,7 @@
 // The options form, read.
 
 import type { LikelihoodChoice } from "../../src/train/options.ts";
-import type { DeviceChoice, TrainSettings } from "../worker/messages.ts";
+import type { DeviceChoice, LabelSettings, TrainSettings } from "../worker/messages.ts";
 import { byId } from "./dom.ts";
 
 /** A number that was typed, or undefined; refuses what the field does not take. */
@@ -19,6 +19,8 @@ function typedNumber(id: string): number | undefined {
 const given = <T>(name: string, value: T | undefined | ""): Record<string, T> =>
   value === undefined || value === "" ? {} : { [name]: value };
 
+const typedName = (id: string): string => byId(id, HTMLInputElement).value.trim();
+
 export function readSettings(): TrainSettings {
   return {
     device: byId("device", HTMLSelectElement).value as DeviceChoice,
@@ -28,7 +30,15 @@ export function readSettings(): TrainSettings {
     ...given("epochs", typedNumber("epochs")),
     ...given("factors", typedNumber("factors")),
     ...given("seed", typedNumber("seed")),
-    ...given("textName", byId("text-name", HTMLInputElement).value.trim()),
-    ...given("labelsName", byId("labels-name", HTMLInputElement).value.trim()),
+    ...given("textName", typedName("text-name")),
+    ...given("labelsName", typedName("labels-name")),
+  };
+}
+
+export function readLabelSettings(): LabelSettings {
+  return {
+    lenient: byId("lenient", HTMLInputElement).checked,
+    ...given("textName", typedName("text-name")),
+    ...given("idName", typedName("id-name")),
   };
 }

@@ -2,18 +2,16 @@
 
 import type { LearningState } from "../../src/closed/state.ts";
 import type { StepProgress, TrainProgress } from "../../src/train/progress.ts";
-import type {
-  DataSummary,
-  MissingColumn,
-  TrainerReply,
-  TrainerRequest,
-  TrainSettings,
-} from "../worker/messages.ts";
+import type { DataSummary, TrainerReply, TrainerRequest, TrainSettings } from "../worker/messages.ts";
+import { offerColumns } from "./columns.ts";
 import { Curves } from "./curves.ts";
 import { byId, make, say, show } from "./dom.ts";
+import { type NamedFile, stemOf } from "./download.ts";
 import { count, duration, several } from "./words.ts";
 
-type State = "idle" | "reading" | "running" | "pausing" | "paused";
+type State = "idle" | "reading" | "running" | "pausing" | "paused" | "stopping";
+
+const WORKING: readonly State[] = ["running", "pausing", "stopping"];
 
 /** What the stages of a training's preparation are to a visitor. */
 const STAGES: Record<string, string> = {
@@ -23,11 +21,6 @@ const STAGES: Record<string, string> = {
   "k-means": "Getting ready: placing the inducing points",
 };
 
-export interface TrainedFile {
-  name: string;
-  model: Blob;
-}
-
 export class Training {
   readonly #status = byId("status", HTMLElement);
   readonly #problem = byId("problem", HTMLElement);
@@ -35,8 +28,7 @@ export class Training {
   readonly #sample = byId("train-sample", HTMLButtonElement);
   readonly #pause = byId("pause", HTMLButtonElement);
   readonly #stop = byId("stop", HTMLButtonElement);
-  readonly #save = byId("save", HTMLButtonElement);
-  readonly #onTrained: (file: TrainedFile, state: LearningState | undefined) => void;
+  readonly #onTrained: (file: NamedFile, state: LearningState | undefined) => void;
   readonly #onChosen: (source: "sample" | File) => void;
   #source: "sample" | File = "sample";
   #state: State = "idle";
@@ -48,11 +40,10 @@ export class Training {
   #worked = 0;
   #since = 0;
   #last: StepProgress | undefined;
-  #trained: TrainedFile | undefined;
 
   /** `onChosen` is told the file whose columns were chosen, after it could not be read without. */
   constructor(
-    onTrained: (file: TrainedFile, state: LearningState | undefined) => void,
+    onTrained: (file: NamedFile, state: LearningState | undefined) => void,
     onChosen: (source: "sample" | File) => void,
   ) {
     this.#onTrained = onTrained;
@@ -61,8 +52,7 @@ export class Training {
       if (this.#state === "paused") this.#resume();
       else if (this.#state === "running" && this.#last !== undefined) this.#hold();
     });
-    this.#save.addEventListener("click", () => this.#trained && download(this.#trained));
-    this.#stop.addEventListener("click", () => this.#end("Stopped."));
+    this.#stop.addEventListener("click", () => this.#halt());
   }
 
   get busy(): boolean {
@@ -75,8 +65,7 @@ export class Training {
 
   start(source: "sample" | File, settings: TrainSettings): void {
     this.#source = source;
-    this.#name =
-      source === "sample" ? "sample" : source.name.replace(/(\.(jsonl?|ndjson|csv|tsv|txt|svm|gz))+$/i, "");
+    this.#name = source === "sample" ? "sample" : stemOf(source.name);
     this.complain("");
     this.#clear();
     this.#worker = this.#open();
@@ -97,8 +86,8 @@ export class Training {
   }
 
   #enter(state: State): void {
-    const wasWorking = this.#state === "running" || this.#state === "pausing";
-    const works = state === "running" || state === "pausing";
+    const wasWorking = WORKING.includes(this.#state);
+    const works = WORKING.includes(state);
     if (works && !wasWorking) this.#since = performance.now();
     if (wasWorking && !works) this.#worked += performance.now() - this.#since;
     this.#state = state;
@@ -119,7 +108,6 @@ export class Training {
     this.#last = undefined;
     this.#worked = 0;
     this.#progress.value = 0;
-    this.#save.hidden = true;
     byId("figures", HTMLElement).replaceChildren();
     byId("notes", HTMLElement).replaceChildren();
     say(byId("data", HTMLElement), "");
@@ -130,10 +118,8 @@ export class Training {
     if (reply.kind === "reading") this.#progress.value = reply.total > 0 ? reply.bytes / reply.total : 0;
     else if (reply.kind === "data") this.#describe(reply.summary);
     else if (reply.kind === "progress") this.#report(reply.progress);
-    else if (reply.kind === "paused") {
-      this.#enter("paused");
-      say(this.#status, "Paused. Resume goes on as if nothing had happened.");
-    } else if (reply.kind === "trained") this.#finish(reply);
+    else if (reply.kind === "paused") this.#rest();
+    else if (reply.kind === "trained") this.#finish(reply);
     else {
       this.#fail(reply.message);
       if (reply.columns) offerColumns(reply.columns, () => this.#onChosen(this.#source));
@@ -204,6 +190,13 @@ export class Training {
     say(this.#status, "Pausing");
   }
 
+  #rest(): void {
+    // Stop may have been pressed since: then it goes on to the model.
+    if (this.#state !== "pausing") return;
+    this.#enter("paused");
+    say(this.#status, "Paused. Resume goes on as if nothing had happened.");
+  }
+
   #resume(): void {
     this.complain("");
     this.#enter("running");
@@ -211,21 +204,29 @@ export class Training {
     say(this.#status, "Getting ready to go on");
   }
 
+  /** Ends a training in steps with the model it has; the second time, and any other training, at once. */
+  #halt(): void {
+    if (this.#last === undefined) this.#end("Stopped. Nothing was learned yet.");
+    else if (this.#state === "stopping") this.#end("Stopped. Nothing is kept.");
+    else {
+      this.#enter("stopping");
+      this.#send({ kind: "finish" });
+      say(this.#status, "Stopping: what was learned is made into a model");
+    }
+  }
+
   #finish({ bytes, state, precision }: Extract<TrainerReply, { kind: "trained" }>): void {
     const right =
       precision === undefined
         ? ""
         : ` The label named first is right for ${precision.toFixed(1)} % of held-out points.`;
+    const stopped = this.#state === "stopping";
     this.#end("");
-    say(this.#status, `Trained in ${duration(this.#worked / 1000)}.${right}`);
-    this.#save.hidden = false;
-    this.#onTrained(this.replaceModel(bytes), state);
-  }
-
-  /** What is saved from now on. */
-  replaceModel(bytes: Uint8Array<ArrayBuffer>): TrainedFile {
-    this.#trained = { name: `${this.#name}.safetensors`, model: new Blob([bytes]) };
-    return this.#trained;
+    const how = stopped
+      ? `Stopped at step ${count(this.#last?.step ?? 0)}, and what was learned is kept.`
+      : "";
+    say(this.#status, `${how || `Trained in ${duration(this.#worked / 1000)}.`}${right}`);
+    this.#onTrained({ name: `${this.#name}.safetensors`, content: new Blob([bytes]) }, state);
   }
 
   #fail(message: string): void {
@@ -244,36 +245,7 @@ export class Training {
   }
 }
 
-/** The columns of a file to choose from, where the one for the text or the labels has another name: then it is read again. */
-function offerColumns({ names, of }: MissingColumn, onChosen: () => void): void {
-  byId("columns", HTMLDataListElement).replaceChildren(
-    ...names.map((name) => {
-      const option = document.createElement("option");
-      option.value = name;
-      return option;
-    }),
-  );
-  const field = byId(`${of}-name`, HTMLInputElement);
-  const options = field.closest("details");
-  if (options) options.open = true;
-  field.addEventListener("change", onChosen, { once: true });
-  // Where labels have another name the text may have one too; the labels are named last.
-  const text = byId("text-name", HTMLInputElement);
-  const textToo = of === "labels" && text.value === "" && !names.includes("text");
-  (textToo ? text : field).focus();
-}
-
 /** A button that would do nothing now. It keeps the focus, which a disabled one loses. */
 function disable(button: HTMLButtonElement, off: boolean): void {
   button.setAttribute("aria-disabled", String(off));
-}
-
-/** Hands a file to the browser to keep. */
-function download({ name, model }: TrainedFile): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(model);
-  link.download = name;
-  link.click();
-  // The browser has taken it by then.
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }

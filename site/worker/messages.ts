@@ -26,7 +26,9 @@ export interface TrainSettings {
 export type TrainerRequest =
   | { kind: "train"; source: "sample" | File; settings: TrainSettings }
   | { kind: "pause" }
-  | { kind: "resume" };
+  | { kind: "resume" }
+  /** Ends the steps: what was learned by then is the model. */
+  | { kind: "finish" };
 
 /** What was found in a data file. */
 export interface DataSummary {
@@ -41,10 +43,10 @@ export interface DataSummary {
   notes: readonly string[];
 }
 
-/** Columns (or keys) to choose from for the text or the labels. */
+/** Columns (or keys) to choose from for the text, the labels or the id. */
 export interface MissingColumn {
   names: readonly string[];
-  of: "text" | "labels";
+  of: "text" | "labels" | "id";
 }
 
 export type TrainerReply =
@@ -65,15 +67,29 @@ export type TrainerReply =
 export type PredictorRequest =
   | { kind: "load"; file: string; source: Blob; state?: LearningState | undefined }
   | { kind: "learn"; text: string; labels: readonly string[] }
-  | { kind: "predict"; number: number; text: string };
+  | { kind: "predict"; number: number; text: string }
+  /** Its compact form is wanted, for a file. */
+  | { kind: "compact" }
+  /** Every row of a file is to be labelled; `cancel` ends that. */
+  | { kind: "label"; source: File; settings: LabelSettings }
+  | { kind: "cancel" };
+
+/** How a file to label is read. */
+export interface LabelSettings {
+  textName?: string;
+  idName?: string;
+  lenient: boolean;
+}
 
 export interface ModelInfo {
   file: string;
-  kernel: string;
+  /** It is one for the edge, and stays as it is. */
+  compact: boolean;
   /** What it reads: texts, or features by name or number. */
   input: "text" | "names" | "numbers";
   /** Something to begin with, for a model that does not read texts. */
   example: string;
+  /** Those it was learned from, where the file says so. */
   points: number;
   features: number;
   labels: number;
@@ -115,6 +131,12 @@ export type PredictorReply =
       known: number;
       unknown: readonly string[];
     }
+  | { kind: "compacted"; bytes: Uint8Array<ArrayBuffer> }
+  /** `part` of the file, 0 to 1. */
+  | { kind: "labelling"; rows: number; part: number }
+  | { kind: "labelled"; rows: number; csv: Blob; notes: readonly string[] }
+  /** Without a message it was cancelled. */
+  | { kind: "unlabelled"; message?: string; columns?: MissingColumn }
   | { kind: "failed"; message: string };
 
 /** A worker's own side of the channel; the page's types do not know it. */

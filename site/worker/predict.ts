@@ -1,56 +1,62 @@
-// The worker that holds a model and answers what is typed.
+// The worker that holds a model: it answers what is typed, learns, labels files and makes compact models.
 
 import type { LearningState } from "../../src/closed/state.ts";
 import { readDataset, TfidfVectoriser } from "../../src/data/index.ts";
 import { learn } from "../../src/learn/learn.ts";
 import type { Prediction } from "../../src/metrics/prediction.ts";
-import { modelFromBytes, modelToBytes } from "../../src/model/file.ts";
-import { isClosed, type TrainedModel } from "../../src/model/model.ts";
-import { type LoadedModel, loadModel } from "../../src/predict/load.ts";
+import { modelToBytes } from "../../src/model/file.ts";
+import { isClosed } from "../../src/model/model.ts";
+import { explainRows } from "../../src/predict/explain.ts";
+import { modelRows } from "../../src/predict/input.ts";
+import { predictRows } from "../../src/predict/load.ts";
+import { missingColumn } from "./columns.ts";
+import { labelFile } from "./label.ts";
 import {
   type Answer,
   inWords,
+  type LabelSettings,
   type ModelInfo,
   type PredictorReply,
   type PredictorRequest,
   type WordShare,
   type WorkerScope,
 } from "./messages.ts";
+import { type Opened, openBytes, openFull } from "./opened.ts";
 import { type TypedReader, typedReader } from "./typed.ts";
 
 const scope = globalThis as unknown as WorkerScope<PredictorRequest, PredictorReply>;
 const LABELS = 8;
 const WORDS = 3;
 
-interface Loaded {
+interface Loaded extends Opened {
   file: string;
-  model: LoadedModel;
   reader: TypedReader;
   /** What it goes on learning from. */
   state: LearningState | undefined;
 }
 
 let loaded: Loaded | undefined;
+/** Ends the labelling that is under way. */
+let labelling = new AbortController();
 
 /** For showing only: nothing that is saved depends on it. */
 const sigmoid = (utility: number): number => 1 / (1 + Math.exp(-utility));
 
 /** Takes the place of the model before; what is said of it. */
-async function use(file: string, model: TrainedModel, state: LearningState | undefined): Promise<ModelInfo> {
-  // One text at a time is too little work to share out.
-  const next = await loadModel(model, { threads: 1 });
-  loaded?.model.dispose();
+function use(file: string, opened: Opened, state: LearningState | undefined): ModelInfo {
+  labelling.abort();
+  loaded?.free();
+  const { model, full } = opened;
   const reader = typedReader(model);
-  loaded = { file, model: next, reader, state };
-  const { features, labels, summary } = model;
+  loaded = { ...opened, file, reader, state };
   return {
     file,
-    kernel: isClosed(model) ? model.likelihood : model.kernel,
+    compact: full === undefined,
     input: reader.input,
     example: reader.example,
-    points: summary.points,
-    features,
-    labels,
+    points: full?.summary.points ?? 0,
+    features: model.features,
+    labels: model.labels,
     learns: state !== undefined,
   };
 }
@@ -58,8 +64,7 @@ async function use(file: string, model: TrainedModel, state: LearningState | und
 async function load(file: string, source: Blob, state: LearningState | undefined): Promise<void> {
   try {
     const bytes = new Uint8Array(await source.arrayBuffer());
-    const info = await use(file, modelFromBytes(bytes, file), state);
-    scope.postMessage({ kind: "loaded", info });
+    scope.postMessage({ kind: "loaded", info: use(file, await openBytes(bytes, file), state) });
   } catch (error) {
     scope.postMessage({ kind: "refused", message: inWords(error) });
   }
@@ -67,15 +72,15 @@ async function load(file: string, source: Blob, state: LearningState | undefined
 
 /** Learns a text with its right labels; the same text again takes the place of its earlier version. */
 async function learnText(text: string, labels: readonly string[]): Promise<void> {
-  if (!loaded?.state || !loaded.model.model.vectoriser) return;
-  const { file, model, state } = loaded;
-  const before = await probabilities(model, text);
+  if (!loaded?.state || !loaded.full?.vectoriser) return;
+  const { file, full, state } = loaded;
+  const before = await probabilities(loaded, text);
   const { dataset } = await readDataset([{ id: `typed: ${text}`, text, labels: [...labels] }], {
-    vectoriser: TfidfVectoriser.fromJSON(model.model.vectoriser),
+    vectoriser: TfidfVectoriser.fromJSON(loaded.full.vectoriser),
   });
-  const learned = await learn(model.model, state, dataset);
-  const info = await use(file, learned.model, learned.state);
-  const after = await probabilities(loaded.model, text);
+  const learned = await learn(full, state, dataset);
+  const info = use(file, await openFull(learned.model), learned.state);
+  const after = await probabilities(loaded, text);
   const changes = labels.map((label) => ({
     label,
     before: before.get(label) ?? 0,
@@ -86,8 +91,9 @@ async function learnText(text: string, labels: readonly string[]): Promise<void>
 }
 
 /** Of every label. */
-async function probabilities(model: LoadedModel, text: string): Promise<Map<string, number>> {
-  const answers = await model.predict(text, { topK: model.model.labels });
+async function probabilities({ host, model, reader }: Loaded, text: string): Promise<Map<string, number>> {
+  const { features } = reader.read(text);
+  const [answers = []] = await host.use((predictor) => predictRows(predictor, features, model.labels));
   return new Map(answers.map(({ label, probability }) => [label, probability]));
 }
 
@@ -97,38 +103,90 @@ const weightiest = (shares: readonly WordShare[]): WordShare[] =>
 
 /** What the model does not know, where it says so: one standard deviation less and more. */
 function bandOf(
-  model: TrainedModel,
-  { probability, score, sd }: { probability: number; score: number; sd: number | undefined },
+  { model, full }: Opened,
+  { probability, score = 0, sd }: Prediction,
 ): Pick<Answer, "low" | "high"> {
-  if (sd !== undefined && isClosed(model))
+  const ofProbability = full !== undefined && isClosed(full);
+  const ofScore = "info" in model ? !model.info.calibrated : model.calibrator === undefined;
+  if (sd !== undefined && ofProbability)
     return { low: Math.max(0, probability - sd), high: Math.min(1, probability + sd) };
-  if (sd !== undefined && model.calibrator === undefined)
-    return { low: sigmoid(score - sd), high: sigmoid(score + sd) };
+  if (sd !== undefined && ofScore) return { low: sigmoid(score - sd), high: sigmoid(score + sd) };
   return { low: probability, high: probability };
 }
 
 async function predict(number: number, text: string): Promise<void> {
   if (!loaded) return;
-  const { model, reader } = loaded;
-  const { features, unknown } = reader.read(text);
-  const [labels = []] = await model.predict(features, { topK: LABELS, explain: WORDS });
-  const answerOf = ({ label, probability, score = 0, sd, reasons = [] }: Prediction): Answer => ({
-    label: model.model.labelNames ? label : `label ${label}`,
-    probability,
-    ...bandOf(model.model, { probability, score, sd }),
-    words: weightiest(reasons),
-  });
-  const answers = labels.map(answerOf);
-  scope.postMessage({ kind: "predicted", number, answers, known: features.values.length, unknown });
+  const current = loaded;
+  const { model, host, reader } = current;
+  const { features: typed, unknown } = reader.read(text);
+  const { features } = modelRows(typed, undefined, model.columnIds);
+  const depth = Math.min(LABELS, model.labels);
+  const rows = await host.use((predictor) => predictRows(predictor, features, depth));
+  await host.use((predictor) => explainRows(predictor, model, { features }, rows, WORDS));
+  const answers = (rows[0] ?? []).map(
+    (found: Prediction): Answer => ({
+      label: model.labelNames ? found.label : `label ${found.label}`,
+      probability: found.probability,
+      ...bandOf(current, found),
+      words: weightiest(found.reasons ?? []),
+    }),
+  );
+  scope.postMessage({ kind: "predicted", number, answers, known: typed.values.length, unknown });
 }
 
-// One after another, in the order they were asked for.
-let last: Promise<void> = Promise.resolve();
+async function makeCompact(): Promise<void> {
+  if (!loaded?.full) return;
+  const { compactModel } = await import("../../src/compact/index.ts");
+  const bytes = await compactModel(loaded.full);
+  scope.postMessage({ kind: "compacted", bytes }, [bytes.buffer]);
+}
+
+/** Beside the questions, in turn with them. */
+async function label(source: File, settings: LabelSettings): Promise<void> {
+  if (!loaded) return;
+  labelling.abort();
+  labelling = new AbortController();
+  const { signal } = labelling;
+  try {
+    const labelled = await labelFile(loaded, source, settings, {
+      signal,
+      inTurn: async (work) => {
+        // What was typed, and `cancel`, is heard before the next piece.
+        await new Promise<void>((resolve) => setTimeout(resolve, 0));
+        return await inTurn(async () => {
+          signal.throwIfAborted();
+          return await work();
+        });
+      },
+      onProgress: (rows, part) => scope.postMessage({ kind: "labelling", rows, part }),
+    });
+    scope.postMessage({ kind: "labelled", ...labelled });
+  } catch (error) {
+    const columns = missingColumn(error);
+    const why = signal.aborted ? {} : { message: inWords(error), ...(columns && { columns }) };
+    scope.postMessage({ kind: "unlabelled", ...why });
+  }
+}
+
+let last: Promise<unknown> = Promise.resolve();
+/** One after another, in the order they were asked for. */
+function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  const done = last.then(work);
+  last = done.catch(() => {});
+  return done;
+}
+
+function answer(request: Exclude<PredictorRequest, { kind: "cancel" | "label" }>): Promise<void> {
+  if (request.kind === "load") return load(request.file, request.source, request.state);
+  if (request.kind === "learn") return learnText(request.text, request.labels);
+  return request.kind === "compact" ? makeCompact() : predict(request.number, request.text);
+}
+
 scope.onmessage = ({ data }) => {
-  last = last
-    .then(() => {
-      if (data.kind === "load") return load(data.file, data.source, data.state);
-      return data.kind === "learn" ? learnText(data.text, data.labels) : predict(data.number, data.text);
-    })
-    .catch((error: unknown) => scope.postMessage({ kind: "failed", message: inWords(error) }));
+  if (data.kind === "cancel") labelling.abort();
+  else if (data.kind === "label") void inTurn(async () => void label(data.source, data.settings));
+  else
+    inTurn(() => answer(data)).catch((error: unknown) =>
+      scope.postMessage({ kind: "failed", message: inWords(error) }),
+    );
 };

@@ -1,14 +1,14 @@
-// The worker that reads data and trains. Stopping is ending the worker; pausing is cancelling with a checkpoint, from
-// which the training goes on to the same bytes.
+// The worker that reads data and trains. Pausing is cancelling with a checkpoint, from which the training goes on to the
+// same bytes; finishing ends the steps with the model there is.
 
 import type { LearningState } from "../../src/closed/state.ts";
-import { DataError, type Dataset, readDataset, selectRows, splitRows } from "../../src/data/index.ts";
+import { type Dataset, readDataset, selectRows, splitRows } from "../../src/data/index.ts";
 import { joined } from "../../src/io/safetensors.ts";
 import { modelToBytes } from "../../src/model/file.ts";
 import { type RunOptions, train } from "../../src/train/train.ts";
+import { missingColumn } from "./columns.ts";
 import {
   inWords,
-  type MissingColumn,
   type TrainerReply,
   type TrainerRequest,
   type TrainSettings,
@@ -17,8 +17,6 @@ import {
 
 const scope = globalThis as unknown as WorkerScope<TrainerRequest, TrainerReply>;
 const SAMPLE = "sample.jsonl.gz";
-/** The sample is small: what helps the ranking is learned by then. */
-const SAMPLE_EPOCHS = 20;
 /** With fewer points there is nothing to measure on. */
 const LEAST_HELD = 5;
 /** With more points, what learning needs is too much to hold beside the model in a page. */
@@ -35,6 +33,8 @@ interface Task {
 let task: Task | undefined;
 let checkpoint: Uint8Array | undefined;
 let running = new AbortController();
+let finishing = new AbortController();
+let paused = false;
 
 async function openSample(): Promise<Blob> {
   const response = await fetch(new URL(SAMPLE, import.meta.url));
@@ -69,9 +69,8 @@ async function read(source: "sample" | File, settings: TrainSettings): Promise<T
       notes,
     },
   });
-  const epochs = settings.epochs ?? (source === "sample" ? SAMPLE_EPOCHS : undefined);
   return {
-    settings: { ...settings, ...(epochs === undefined ? {} : { epochs }) },
+    settings,
     ...(measured
       ? { training: selectRows(dataset, kept), validation: selectRows(dataset, held) }
       : { training: dataset }),
@@ -79,17 +78,20 @@ async function read(source: "sample" | File, settings: TrainSettings): Promise<T
 }
 
 /** Trains from the start or from the checkpoint, to the end or to the next pause. */
-async function run({ training, validation, settings }: Task): Promise<void> {
+async function run(job: Task): Promise<void> {
+  const { training, validation, settings } = job;
   const { device, likelihood, epochs, factors, seed } = settings;
   let state: LearningState | undefined;
   // With passes or latent functions of one's own `auto` is the likelihood that has them, which cannot go on learning.
   const inSteps = likelihood === "bernoulli" || epochs !== undefined || factors !== undefined;
   const learns = !inSteps && training.vectoriser && training.features.rows <= MOST_TO_LEARN;
   running = new AbortController();
+  paused = false;
   const { signal } = running;
   const how: RunOptions = {
     device,
     signal,
+    finish: finishing.signal,
     checkpointSeconds: NEVER,
     onCheckpoint: (chunks) => {
       checkpoint = joined(chunks);
@@ -118,24 +120,25 @@ async function run({ training, validation, settings }: Task): Promise<void> {
     scope.postMessage({ kind: "trained", bytes, state, precision }, [bytes.buffer]);
   } catch (error) {
     if (!signal.aborted || error !== signal.reason) throw error;
+    paused = true;
+    if (finishing.signal.aborted) return await run(job);
     scope.postMessage({ kind: "paused" });
   }
 }
 
 async function answer(request: TrainerRequest): Promise<void> {
   if (request.kind === "pause") return running.abort();
+  if (request.kind === "finish") {
+    finishing.abort();
+    // From a pause it goes on for one step, to the model.
+    if (!paused) return;
+  }
   if (request.kind === "train") {
     checkpoint = undefined;
+    finishing = new AbortController();
     task = await read(request.source, request.settings);
   }
   if (task) await run(task);
-}
-
-/** The columns to choose from, where the file has others than were looked for. */
-function missingColumn(error: unknown): MissingColumn | undefined {
-  if (!(error instanceof DataError)) return undefined;
-  const { names = [], option } = error;
-  return names.length > 0 && (option === "text" || option === "labels") ? { names, of: option } : undefined;
 }
 
 scope.onmessage = ({ data }) => {

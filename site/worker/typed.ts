@@ -1,7 +1,7 @@
 // What a visitor types, as a row of features: words for a model of texts, `name:value` pairs for any other.
 
 import { type SparseRows, TfidfVectoriser, tokenise } from "../../src/data/index.ts";
-import type { TrainedModel } from "../../src/model/model.ts";
+import type { Reading } from "../../src/model/reading.ts";
 
 export interface TypedRow {
   /** By the ids of the training data. */
@@ -41,7 +41,7 @@ function readerOfTexts(vectoriser: TfidfVectoriser): TypedReader {
 }
 
 /** Pairs are parted by blanks, or by commas and new lines where names have blanks; a lone name counts 1. */
-function readerOfPairs({ features, featureNames, columnIds }: TrainedModel): TypedReader {
+function readerOfPairs({ features, featureNames, columnIds }: Reading): TypedReader {
   const columns = columnIds ? (columnIds.at(-1) as number) + 1 : features;
   const ids = columnIds && new Set(columnIds);
   const columnOf = featureNames && new Map(featureNames.map((name, column) => [name, column]));
@@ -73,6 +73,6 @@ function readerOfPairs({ features, featureNames, columnIds }: TrainedModel): Typ
   };
 }
 
-export function typedReader(model: TrainedModel): TypedReader {
+export function typedReader(model: Reading): TypedReader {
   return model.vectoriser ? readerOfTexts(TfidfVectoriser.fromJSON(model.vectoriser)) : readerOfPairs(model);
 }

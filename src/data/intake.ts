@@ -213,6 +213,7 @@ export class Intake {
    * have it.
    */
   columnsByName(names: readonly string[], line: number): Int32Array {
+    if (names.length === 0) return new Int32Array(); // texts: their columns are the vocabulary's
     this.featureNames ??= new NameIndex();
     const known: NameIndex = this.featureNames;
     if (names.length > MOST_COLUMNS) this.refuse(line, `${names.length} features`, `at most ${MOST_COLUMNS}`);

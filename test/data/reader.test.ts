@@ -262,6 +262,26 @@ describe("batches", () => {
     expect(rows).toBe(500);
     expect(batches).toBeGreaterThan(10);
   });
+  test("of texts have the vocabulary's columns in every format", async () => {
+    const { vectoriser } = TfidfVectoriser.fit(["alpha beta", "beta gamma"], wordsAlone);
+    const texts = ["beta", "", "gamma alpha unknown"];
+    const files = {
+      jsonl: texts.map((text) => JSON.stringify({ text })).join("\n"),
+      json: JSON.stringify(texts.map((text) => ({ text }))),
+      csv: ["nr,text", ...texts.map((text, i) => `${i},${text}`)].join("\n"),
+    };
+    for (const [format, file] of Object.entries(files)) {
+      const columns: number[] = [];
+      for await (const { features } of readBatches(file, {
+        vectoriser,
+        format: format as keyof typeof files,
+      })) {
+        expect(features.columns, format).toBe(3);
+        columns.push(...features.columnIndex);
+      }
+      expect(columns, format).toEqual([1, 0, 2]);
+    }
+  });
   test("of texts need a vocabulary", async () => {
     let message = "";
     try {

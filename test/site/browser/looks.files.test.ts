@@ -45,10 +45,7 @@ const cut = (page: Page): Promise<string[]> =>
 
 /** Trains on the sample, or on a few lines where what is trained does not matter. */
 async function trainAndAsk(page: Page, source: "sample" | "lines" = "sample"): Promise<void> {
-  await page.locator("summary").click();
-  await inSteps(page);
-  await page.fill("#epochs", "8");
-  await page.locator("summary").click();
+  await inSteps(page, 8);
   if (source === "sample") await page.click("#train-sample");
   else await chooseFile(page, "zoo.jsonl", smallTexts(200));
   await statusIs(page, /^Trained/);

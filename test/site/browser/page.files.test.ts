@@ -75,7 +75,7 @@ describe("training on the sample", () => {
     const { page, errors, requests } = await site.open();
     const early = requests.filter((url) => /\.(wasm|gz)$/.test(url));
     expect(early).toEqual([]);
-    await inSteps(page);
+    await inSteps(page, 20);
     await page.click("#train-sample");
     expect(await statusIs(page, /^Trained/)).toMatch(/right for \d\d\.\d % of held-out points/);
     const [first, last] = await boundEnds(page);
@@ -111,11 +111,9 @@ describe("training on the sample", () => {
     expect(requests.every((url) => url.startsWith(page.url()) || url.startsWith("blob:"))).toBe(true);
   });
 
-  test("goes on after a pause to the same model, and can be stopped", async () => {
+  test("goes on after a pause to the same model", async () => {
     const { page, errors } = await site.open();
-    await inSteps(page);
-    await page.locator("summary").click();
-    await page.fill("#epochs", "8");
+    await inSteps(page, 8);
     await page.click("#train-sample");
     await statusIs(page, /^Training/);
     await page.click("#pause");
@@ -144,13 +142,6 @@ describe("training on the sample", () => {
     expect(
       Buffer.compare(bytes, await trainedInNode("sample.jsonl.gz", sample, { ...steps, epochs: 8 })),
     ).toBe(0);
-
-    await page.click("#train-sample");
-    await statusIs(page, /^Training/);
-    await page.click("#stop");
-    expect(await statusIs(page, /^Stopped/)).toBe("Stopped.");
-    expect(await page.isVisible("#save")).toBe(false);
-    expect(await page.isEnabled("#train-sample")).toBe(true);
     expect(errors).toEqual([]);
   });
 });

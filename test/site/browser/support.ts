@@ -74,11 +74,15 @@ export async function statusIs(page: Page, pattern: RegExp): Promise<string> {
   return status as string;
 }
 
-/** The paper's model, which is learned in steps. */
-export async function inSteps(page: Page): Promise<void> {
-  await page.evaluate(() => {
-    (document.getElementById("likelihood") as HTMLSelectElement).value = "bernoulli";
-  });
+/** The paper's model, which is learned in steps: so many passes, or as many as are chosen by the size of the data. */
+export async function inSteps(page: Page, epochs?: number): Promise<void> {
+  await page.evaluate(
+    (passes) => {
+      (document.getElementById("likelihood") as HTMLSelectElement).value = "bernoulli";
+      (document.getElementById("epochs") as HTMLInputElement).value = passes;
+    },
+    String(epochs ?? ""),
+  );
 }
 
 /** Chooses a file as a visitor does. */
@@ -91,8 +95,16 @@ export async function chooseFile(page: Page, name: string, content: string | Uin
 }
 
 /** Presses "Save the model" and gives the file that comes. */
-export async function savedModel(page: Page): Promise<{ name: string; bytes: Uint8Array }> {
-  const [download] = await Promise.all([page.waitForEvent("download"), page.click("#save")]);
+export const savedModel = (page: Page): Promise<SavedFile> => downloaded(page, () => page.click("#save"));
+
+export interface SavedFile {
+  name: string;
+  bytes: Uint8Array;
+}
+
+/** Does something that hands out a file, and gives that file. */
+export async function downloaded(page: Page, act: () => Promise<void>): Promise<SavedFile> {
+  const [download] = await Promise.all([page.waitForEvent("download"), act()]);
   const parts: Buffer[] = [];
   for await (const part of await download.createReadStream()) parts.push(part as Buffer);
   return { name: download.suggestedFilename(), bytes: new Uint8Array(Buffer.concat(parts)) };

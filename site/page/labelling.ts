@@ -1,0 +1,60 @@
+// A whole file labelled to CSV: chosen or dropped, with progress, and a way to cancel.
+
+import type { PredictorReply, PredictorRequest } from "../worker/messages.ts";
+import { offerColumns } from "./columns.ts";
+import { byId, say } from "./dom.ts";
+import { download, stemOf } from "./download.ts";
+import { readLabelSettings } from "./settings.ts";
+import { several } from "./words.ts";
+
+type LabelReply = Extract<PredictorReply, { kind: "labelling" | "labelled" | "unlabelled" }>;
+
+export class Labelling {
+  readonly #input = byId("texts", HTMLInputElement);
+  readonly #cancel = byId("cancel", HTMLButtonElement);
+  readonly #progress = byId("labelled-part", HTMLProgressElement);
+  readonly #words = byId("labelled", HTMLElement);
+  readonly #send: (request: PredictorRequest) => void;
+  readonly #onRefused: (message: string) => void;
+  #file: File | undefined;
+
+  constructor(send: (request: PredictorRequest) => void, onRefused: (message: string) => void) {
+    this.#send = send;
+    this.#onRefused = onRefused;
+    this.#cancel.addEventListener("click", () => send({ kind: "cancel" }));
+  }
+
+  start(file: File): void {
+    this.#file = file;
+    this.#onRefused("");
+    this.#work(true);
+    this.#progress.value = 0;
+    say(this.#words, `Labelling ${file.name}`);
+    this.#send({ kind: "label", source: file, settings: readLabelSettings() });
+  }
+
+  hear(reply: LabelReply): void {
+    const file = this.#file;
+    if (file === undefined) return;
+    if (reply.kind === "labelling") this.#progress.value = reply.part;
+    else if (reply.kind === "labelled") {
+      const name = `${stemOf(file.name)}-labels.csv`;
+      this.#work(false);
+      const notes = reply.notes.map((note) => ` ${note}.`).join("");
+      say(this.#words, `${several(reply.rows, "row")} of ${file.name} labelled: ${name}.${notes}`);
+      download({ name, content: reply.csv });
+    } else {
+      this.#work(false);
+      say(this.#words, reply.message === undefined ? "Cancelled." : "");
+      if (reply.message !== undefined) this.#onRefused(reply.message);
+      if (reply.columns) offerColumns(reply.columns, () => this.start(file));
+    }
+  }
+
+  #work(works: boolean): void {
+    // A button that goes away hands the focus on.
+    if (!works && document.activeElement === this.#cancel) this.#input.focus();
+    this.#cancel.hidden = !works;
+    this.#progress.hidden = !works;
+  }
+}

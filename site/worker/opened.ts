@@ -1,0 +1,52 @@
+// A model in the page, full or compact: opened from its file, asked through one host.
+
+import type { OpenCompact } from "../../src/compact/open.ts";
+import { createCore } from "../../src/core/core.ts";
+import { COMPACT_FORMAT } from "../../src/edge/format.ts";
+import { readSafetensorsHeader } from "../../src/io/safetensors.ts";
+import { modelFromBytes } from "../../src/model/file.ts";
+import type { TrainedModel } from "../../src/model/model.ts";
+import { ModelHost } from "../../src/predict/host.ts";
+
+export interface Opened {
+  readonly model: TrainedModel | OpenCompact;
+  readonly host: Pick<ModelHost, "use">;
+  /** The model where it is a full one: that can be made compact, and go on learning. */
+  readonly full: TrainedModel | undefined;
+  free(): void;
+}
+
+/** Opens the file of a model of either kind. */
+export async function openBytes(bytes: Uint8Array, file: string): Promise<Opened> {
+  if (!isCompact(bytes, file)) return await openFull(modelFromBytes(bytes, file));
+  // Fetched by those who have one.
+  const { openCompact } = await import("../../src/compact/open.ts");
+  const model = await openCompact(bytes, file);
+  return {
+    model,
+    host: { use: (work) => work(model.predictor) },
+    full: undefined,
+    free: () => model.predictor.free(),
+  };
+}
+
+export async function openFull(model: TrainedModel): Promise<Opened> {
+  // One text at a time is too little work to share out.
+  const core = await createCore({ threads: 1 });
+  const host = await ModelHost.open(core, model).catch((error) => {
+    core.dispose();
+    throw error;
+  });
+  return {
+    model,
+    host,
+    full: model,
+    free() {
+      host.dispose();
+      core.dispose();
+    },
+  };
+}
+
+const isCompact = (bytes: Uint8Array, file: string): boolean =>
+  readSafetensorsHeader(bytes, bytes.length, file).metadata.format === COMPACT_FORMAT;
