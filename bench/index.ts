@@ -9,6 +9,7 @@ import { gpuBench } from "./gpu.ts";
 import type { BenchOptions } from "./harness.ts";
 import { honestBench } from "./honest.ts";
 import { killsBench } from "./kills.ts";
+import { learningLoadBench } from "./learningload.ts";
 import { serveBench } from "./serve.ts";
 import { stepBench } from "./step.ts";
 import { attackBench } from "./trust/attack.ts";
@@ -29,6 +30,7 @@ const suites: Record<string, (options: BenchOptions) => Promise<void>> = {
   kills: killsBench,
   year: yearBench,
   ask: askBench,
+  "learning-load": learningLoadBench,
 };
 
 const args = process.argv.slice(2);

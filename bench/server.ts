@@ -31,11 +31,13 @@ export async function startServer(
   runtime: string,
   model: string,
   args: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
 ): Promise<RunningServer> {
   if (!existsSync("dist/cli.js")) throw new Error("found no dist/cli.js, expected one: run npm run build");
   const [program, ...before] = runtimes[runtime] as [string, ...string[]];
   const child = spawn(program, [...before, "dist/cli.js", "serve", model, "--port", "0", ...args], {
     stdio: ["ignore", "ignore", "pipe"],
+    env: { ...process.env, ...env },
   });
   let said = "";
   let code: number | null | undefined;
