@@ -18,7 +18,7 @@ const hostOnly = ["test/**/*.files.test.ts", "test/runtimes/**"];
 /** Tests of the page drive a browser and watch its main thread: they run one at a time and alone. */
 const page = ["test/site/browser/**"];
 /** Tests that start what runs many processes: each is a step of its own. */
-const engines = ["slurm"];
+const engines = ["slurm", "mpi"];
 
 export default defineConfig({
   test: {

@@ -14,7 +14,11 @@ export interface Wanted {
   otherwise?: string;
 }
 
-export const slurm: Wanted = { name: "Slurm", paths: ["/usr/sbin/slurmctld"], packages: "slurm-wlm" };
+/** What the steps of these names start. */
+export const engines: Record<"slurm" | "mpi", Wanted> = {
+  slurm: { name: "Slurm", paths: ["/usr/sbin/slurmctld"], packages: "slurm-wlm" },
+  mpi: { name: "MPICH", paths: ["/usr/bin/mpiexec.mpich"], packages: "mpich" },
+};
 
 /** Path of the program; ends this process with the command to run where there is none and none can be installed. */
 export function ensureProgram({ name, paths, packages, otherwise = "" }: Wanted): string {

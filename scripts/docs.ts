@@ -13,6 +13,7 @@ const FOLDER = "docs/api";
 const TITLES: Record<string, string> = {
   train: "Training",
   backend: "Training",
+  ranks: "Training",
   learn: "Learning",
   closed: "Learning",
   predict: "Prediction",

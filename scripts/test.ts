@@ -3,7 +3,7 @@
 
 import { readFileSync, rmSync } from "node:fs";
 import { ensureChromium } from "./chromium.ts";
-import { ensureProgram, slurm } from "./debian.ts";
+import { engines, ensureProgram } from "./debian.ts";
 import { newestNode } from "./newest-node.ts";
 import { type Job, run } from "./run.ts";
 import { vulkanEnvironment } from "./vulkan.ts";
@@ -140,6 +140,7 @@ const stages: Step[][] = [
   ],
   [vitest("page", "tests of the page")],
   [vitest("slurm", "tests of the example for Slurm")],
+  [vitest("mpi", "tests of trainings by ranks of MPI")],
 ];
 
 const chosen = process.argv.slice(2);
@@ -147,7 +148,8 @@ const total: Counts = { passed: 0, failed: 0, skipped: 0 };
 const table: string[] = [];
 const needsChromium = chosen.length === 0 || chosen.some((name) => name === "chromium" || name === "page");
 const chromium = needsChromium ? ensureChromium() : "";
-if (chosen.length === 0 || chosen.includes("slurm")) ensureProgram(slurm);
+for (const [name, program] of Object.entries(engines))
+  if (chosen.length === 0 || chosen.includes(name)) ensureProgram(program);
 
 /** Runs a step and says how it went. */
 async function take(step: Step): Promise<void> {

@@ -34,6 +34,7 @@ export {
 } from "./predict/load.ts";
 export { evaluate } from "./predict/measure.ts";
 export { saveModel } from "./predict/save.ts";
+export type { Communicator } from "./ranks/communicator.ts";
 export { type ReportOptions, report } from "./report/report.ts";
 export type { EarlyStopping, TrainOptions } from "./train/options.ts";
 export {

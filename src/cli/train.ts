@@ -8,6 +8,7 @@ import { safetensorsChunks } from "../io/safetensors.ts";
 import { modelFromTensors, modelToTensors } from "../model/file.ts";
 import type { FromFile } from "../options/kinds.ts";
 import { readingLike } from "../predict/reading.ts";
+import type { Communicator } from "../ranks/communicator.ts";
 import { recordHistory } from "../report/history.ts";
 import { completeOptions, trainOptions } from "../train/options.ts";
 import { runOptions } from "../train/run.ts";
@@ -23,6 +24,7 @@ import { asTyped, flagsOf, optionsGiven } from "./options.ts";
 import { writeSomewhere } from "./outputs.ts";
 import { trainPlanned } from "./parts.ts";
 import { closingLine } from "./progress.ts";
+import { withRanks } from "./ranks.ts";
 import { machine, writeReport } from "./report.ts";
 import { shardFlag } from "./shard.ts";
 import { openStepLog } from "./steplog.ts";
@@ -81,7 +83,7 @@ async function optionsOf(parsed: Parsed): Promise<Options> {
 
 async function run(parsed: Parsed): Promise<void> {
   try {
-    await trainFile(parsed);
+    await withRanks((ranks) => trainFile(parsed, ranks));
   } catch (error) {
     throw asTyped(error, trainOptions, runOptions);
   }
@@ -116,16 +118,28 @@ type Output = "out" | "report" | "log" | "state";
 /** Where the state is kept unless --checkpoint says so. */
 const checkpointOf = (out: string): string => `${out}.checkpoint`;
 
-async function trainFile(parsed: Parsed): Promise<void> {
+/** What is not computed by several processes together. */
+function refuseWithRanks(parsed: Parsed): void {
+  for (const flag of ["plan", "cross-validate", "state"])
+    if ((parsed.text(flag) ?? parsed.number(flag)) !== undefined)
+      throw new UsageError(`--${flag}: found other ranks, expected one process`);
+}
+
+async function trainFile(parsed: Parsed, ranks: Communicator | undefined): Promise<void> {
+  if (ranks) refuseWithRanks(parsed);
+  const leads = ranks === undefined || ranks.rank === 0;
   const { file, outputs } = await asked(parsed);
   const plan = parsed.text("plan");
   if (plan !== undefined) return await trainPlanned(parsed, plan, file);
   if (parsed.text("shard") !== undefined)
     throw new UsageError("--shard: found no --plan, expected one made by mlgpf plan");
-  const options = await optionsOf(parsed);
+  const options = { ...(await optionsOf(parsed)), ...given({ ranks }) };
+  if (ranks) options.likelihood ??= "bernoulli";
   const valid = parsed.text("valid");
   const wanted = valid === undefined ? undefined : validationOf(valid);
-  const screen = terminal(parsed.on("quiet"));
+  const screen = terminal(parsed.on("quiet") || !leads);
+  if (ranks)
+    screen.say(`${ranks.size} ranks: if one ends, all do, and --resume goes on with any number of them`);
   const { dataset } = await readData(file, parsed, screen).catch(async (error) => {
     throw (await isModel(file)) ? new UsageError(`${file}: found a model, expected data to train on`) : error;
   });
@@ -170,7 +184,9 @@ async function trainInto(out: string, dataset: Dataset, job: Job): Promise<void>
   const checkpoint = new CheckpointFile(parsed.text("checkpoint") ?? checkpointOf(out), screen);
   const from = parsed.on("resume") ? await checkpoint.read() : undefined;
   let state: LearningState | undefined;
-  const log = outputs.log === undefined ? undefined : openStepLog(outputs.log, from !== undefined, screen);
+  const leads = options.ranks === undefined || options.ranks.rank === 0;
+  const log =
+    outputs.log === undefined || !leads ? undefined : openStepLog(outputs.log, from !== undefined, screen);
   const model = await trainWatched(
     dataset,
     {
@@ -181,7 +197,7 @@ async function trainInto(out: string, dataset: Dataset, job: Job): Promise<void>
           state = made;
         },
       }),
-      onCheckpoint: (chunks) => checkpoint.write(chunks),
+      onCheckpoint: (chunks) => (leads ? checkpoint.write(chunks) : undefined),
     },
     (progress) => watched.record(progress),
     () => checkpoint.standing(),
@@ -191,6 +207,7 @@ async function trainInto(out: string, dataset: Dataset, job: Job): Promise<void>
       throw checkpoint.named(error);
     })
     .finally(() => log?.close());
+  if (!leads) return;
   const content = modelToTensors(model);
   // Nothing is said to be done that no command could open.
   modelFromTensors(content, "the trained model");

@@ -3,12 +3,15 @@
 //   bound = -(N/B) sum_i sum_k E log(1 + exp(-y f)) - sum_p KL_p
 
 import type { Backend, Tensor } from "../backend/backend.ts";
+import { ArgumentError } from "../core/errors.ts";
 import { sumOf } from "../core/matrix.ts";
+import type { LabelShare } from "../ranks/share.ts";
 import { areDrawn, areListed, type DrawnLabels, type LabelledBatch } from "./batch.ts";
 import { DrawnTerm } from "./drawn.ts";
 import { allocatePointGradients, DataTerm, type PointGradients } from "./labels.ts";
 import { Latent, type LatentGradient, type LatentParameters } from "./latent.ts";
 import { allocateParameters, freeParameters, type Parameters, plainSigma } from "./parameters.ts";
+import { RankedTerm } from "./ranked.ts";
 import type { ModelShape } from "./shape.ts";
 
 export interface BoundOptions {
@@ -38,20 +41,31 @@ export class Bound {
   /** Made when first needed: each has room for its labels. */
   #data: DataTerm | undefined;
   #drawn: DrawnTerm | undefined;
+  readonly #ranked: RankedTerm | undefined;
   readonly #sigma: Tensor;
   readonly #floor: Tensor;
   readonly #backend: Backend;
   readonly #shape: ModelShape;
   readonly #meanGradient: boolean;
 
-  /** Without `meanGradient` the one by mu is left to whoever has dMean: gradient.mu has no elements. */
-  constructor(backend: Backend, shape: ModelShape, basisGram?: Tensor, meanGradient = true) {
+  /**
+   * Without `meanGradient` the one by mu is left to whoever has dMean: gradient.mu has no elements. With `share` the labels
+   * of `shape` are those of one rank, and the bound is over those of all.
+   */
+  constructor(
+    backend: Backend,
+    shape: ModelShape,
+    basisGram?: Tensor,
+    meanGradient = true,
+    share?: LabelShare,
+  ) {
     this.#backend = backend;
     this.#shape = shape;
     this.#meanGradient = meanGradient;
     this.gradient = allocateParameters(backend, shape, meanGradient ? undefined : "mu");
     this.latent = new Latent(backend, shape, basisGram);
     this.#points = allocatePointGradients(backend, shape);
+    this.#ranked = share && new RankedTerm(backend, shape, share, this.#points);
     this.#sigma = backend.tensor(this.gradient.logSigma.rows, this.gradient.logSigma.columns);
     this.#floor = backend.tensor(1, 1, [shape.floor]);
   }
@@ -89,6 +103,12 @@ export class Bound {
   #dataTerm(parameters: Parameters, labels: LabelledBatch["labels"], valueWanted: boolean): void {
     const { latent, gradient } = this;
     const scale = -this.#shape.points / this.#shape.batch;
+    if (this.#ranked) {
+      if (areDrawn(labels) || areListed(labels))
+        throw new ArgumentError("labels", "found a sample of them with ranks, expected all");
+      this.#ranked.overAllLabels(labels, latent, parameters, gradient, scale);
+      return;
+    }
     if (areDrawn(labels)) {
       this.#drawnTerm(labels).evaluate(labels, latent, parameters, gradient, scale, valueWanted);
       return;
@@ -142,6 +162,7 @@ export class Bound {
     this.latent.free();
     this.#data?.free();
     this.#drawn?.free();
+    this.#ranked?.free();
     this.#backend.free(...Object.values(this.#points), this.#sigma, this.#floor);
   }
 }

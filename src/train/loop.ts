@@ -68,14 +68,17 @@ export async function runSteps(
         await tell(report);
         coming = undefined;
       }
-    } else if (now - breathed < REPORT_MILLISECONDS) continue;
+    } else if (now - breathed < REPORT_MILLISECONDS && !session.shared) continue;
     breathed = now;
     await new Promise<void>((resolve) => setTimeout(resolve, 0));
-    if (run.signal?.aborted && !last) {
+    if (last) continue;
+    // Ranks stop together, and write down one state together.
+    if (session.onAny(run.signal?.aborted === true)) {
       if (run.onCheckpoint) await save();
-      run.signal.throwIfAborted();
+      run.signal?.throwIfAborted();
+      throw new Error("stopped, because another rank was");
     }
-    if (run.onCheckpoint && now - saved > saveEvery && !last) {
+    if (session.onAny(run.onCheckpoint !== undefined && now - saved > saveEvery)) {
       saved = now;
       await save();
     }

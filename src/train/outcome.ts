@@ -9,6 +9,7 @@ import type { LatentModel, ModelFrame } from "../model/model.ts";
 import type { ModelNumbers } from "../model/numbers.ts";
 import { plainSigma } from "../model/parameters.ts";
 import type { Prepared } from "./prepare.ts";
+import { gatheredTensors } from "./share.ts";
 import type { Trainer } from "./trainer.ts";
 
 function frameOf({ shape, data, transform }: Prepared): ModelFrame {
@@ -23,13 +24,13 @@ function frameOf({ shape, data, transform }: Prepared): ModelFrame {
   };
 }
 
-/** The trainer's own tensors, where they are; only Z' and sigma are made for it. */
+/** The trainer's own tensors, where they are; only Z' and sigma are made for it, and Phi and b where ranks share the labels. */
 export async function liveNumbers(
   backend: Backend,
   trainer: Trainer,
   prepared: Prepared,
 ): Promise<ModelNumbers> {
-  const { inducingInputs, mu, logSigma, phi, bias, hyper } = trainer.parameters;
+  const { inducingInputs, mu, logSigma, hyper } = trainer.parameters;
   const made: Tensor[] = [];
   const keep = (tensor: Tensor): Tensor => {
     made.push(tensor);
@@ -37,6 +38,10 @@ export async function liveNumbers(
   };
   const sigma = keep(backend.tensor(logSigma.rows, logSigma.columns));
   plainSigma(backend, logSigma, keep(backend.tensor(1, 1, [prepared.shape.floor])), sigma);
+  const { phi, bias } = prepared.share
+    ? await gatheredTensors(backend, trainer.parameters, prepared.share)
+    : trainer.parameters;
+  if (prepared.share) made.push(phi, bias);
   const inSubspace =
     prepared.basis && (await subspaceInputs(backend, inducingInputs, prepared.basis.transposed));
   return {

@@ -7,6 +7,8 @@ import type { WorkOptions } from "../core/progress.ts";
 import type { Dataset } from "../data/dataset.ts";
 import { type FeatureTransform, fitTransform, transformInPlace } from "../data/transform.ts";
 import type { ModelShape } from "../model/shape.ts";
+import type { Communicator } from "../ranks/communicator.ts";
+import { type LabelShare, shareOf } from "../ranks/share.ts";
 import type { FullTrainOptions } from "./options.ts";
 import type { TrainProgress } from "./progress.ts";
 import { type Basis, basisGram, makeBasis, projectAll } from "./start.ts";
@@ -30,6 +32,8 @@ export interface Prepared {
   projected?: Matrix;
   /** For the long pieces of work that are still to come. */
   work: WorkOptions;
+  /** Which labels are this process's own, where several compute one training. */
+  share?: LabelShare;
 }
 
 /** Gives back what a problem takes of the core. */
@@ -43,6 +47,7 @@ export interface PrepareOptions {
   onProgress?: (progress: TrainProgress) => void;
   /** Most bytes that one matrix may have on the device. */
   largestTensor: number;
+  ranks?: Communicator;
 }
 
 export async function prepare(
@@ -78,6 +83,7 @@ export async function prepare(
     ...(basis && !basis.orthonormal ? { gram: basisGram(basis) } : {}),
     ...(projected ? { projected } : {}),
     work,
+    ...(run.ranks ? { share: shareOf(run.ranks, data.labels.labels) } : {}),
   };
 }
 

@@ -5,6 +5,7 @@ import type { LearningState } from "../closed/state.ts";
 import type { Dataset } from "../data/dataset.ts";
 import type { DatasetInput } from "../io/dataset.ts";
 import { completeTable, type OptionTable, refuseUnknown } from "../options/table.ts";
+import type { Communicator } from "../ranks/communicator.ts";
 import { trainOptions } from "./options.ts";
 import type { StepValue, TrainProgress } from "./progress.ts";
 
@@ -54,6 +55,12 @@ export interface RunOptions {
   onState?: (state: LearningState) => void | Promise<void>;
   /** A checkpoint to go on from. */
   resume?: Uint8Array;
+  /**
+   * Processes that compute this training together, each for its own labels (likelihood bernoulli, on WASM). All of them get the
+   * model; only that of rank 0 is calibrated. The bytes are the same for any number of ranks, and differ from those of a
+   * training without: sums over labels run in another order.
+   */
+  ranks?: Communicator;
 }
 
 type Setting = "device" | "threads" | "relaxed" | "memoryBudget" | "checkpointSeconds";
@@ -113,6 +120,7 @@ const inCode: Record<Exclude<keyof RunOptions, Setting>, true> = {
   onCheckpoint: true,
   onState: true,
   resume: true,
+  ranks: true,
 };
 
 /** Fills in the defaults; refuses what cannot be, and what is no option of a training at all. */

@@ -4,10 +4,12 @@ import type { OpenDevice } from "../backend/devices.ts";
 import type { Dataset } from "../data/dataset.ts";
 import { LatentPredictor } from "../model/latentPredictor.ts";
 import type { LatentModel } from "../model/model.ts";
+import { onAny } from "../ranks/communicator.ts";
 import type { TrainingState } from "./checkpoint.ts";
 import { BEST, EarlyStopping } from "./early.ts";
 import { liveNumbers, modelOf } from "./outcome.ts";
 import type { Prepared } from "./prepare.ts";
+import { gatheredState, ownShape, ownState } from "./share.ts";
 import { inducingStart, startParameters } from "./start.ts";
 import { Trainer, type TrainingData } from "./trainer.ts";
 import { freeData, uploadData } from "./upload.ts";
@@ -30,19 +32,21 @@ export class Session {
   readonly #data: TrainingData;
 
   constructor(device: OpenDevice, prepared: Prepared) {
-    const { core, shape, options } = prepared;
+    const { core, shape, options, share } = prepared;
     this.device = device;
     this.#prepared = prepared;
     this.#data = uploadData(device.backend, prepared);
-    this.trainer = new Trainer(device.backend, core, shape, options, this.#data);
+    const own = share ? ownShape(shape, share) : shape;
+    this.trainer = new Trainer(device.backend, core, own, options, this.#data);
     const warmSteps = options.klStart === options.klWeight ? 0 : options.klWarmup * this.trainer.steps;
     this.early = options.earlyStopping ? new EarlyStopping(options.earlyStopping, warmSteps) : undefined;
   }
 
   /** Goes to a state, or to the start. */
-  async start(state: TrainingState | undefined): Promise<void> {
-    const { core, x, projected, basis, options, shape, data, work } = this.#prepared;
+  async start(from: TrainingState | undefined): Promise<void> {
+    const { core, x, projected, basis, options, shape, data, work, share } = this.#prepared;
     const { backend } = this.device;
+    const state = from && share ? ownState(from, share) : from;
     if (state) {
       this.early?.restore(state, this.trainer.steps);
       // Refused now if they are not whole, and not at the end.
@@ -58,6 +62,7 @@ export class Session {
         inducing.toArray(),
         data.labels,
         options.seed,
+        share?.own,
       );
       inducing.free();
       await this.trainer.chooseCoordinates();
@@ -70,14 +75,30 @@ export class Session {
 
   /** Everything that decides how the training goes on. */
   async state(): Promise<TrainingState> {
-    const state = this.trainer.state();
-    return this.early ? this.early.addTo(await state) : await state;
+    return this.#whole(await this.trainer.state());
+  }
+
+  /** A state of the trainer with that of early stopping and, where there are other ranks, with theirs. */
+  #whole(state: TrainingState): TrainingState {
+    const { share } = this.#prepared;
+    const whole = this.early ? this.early.addTo(state) : state;
+    return share ? gatheredState(whole, share) : whole;
+  }
+
+  /** Whether something is so here or on any other rank. */
+  onAny(isSo: boolean): boolean {
+    const { share } = this.#prepared;
+    return share ? onAny(share.ranks, isSo) : isSo;
+  }
+
+  /** Whether other processes compute the same steps. */
+  get shared(): boolean {
+    return this.#prepared.share !== undefined;
   }
 
   /** The same for a checkpoint: refused where numbers have run away, so that the last good one stays. */
   async soundState(): Promise<TrainingState> {
-    const state = await this.trainer.soundState();
-    return this.early ? this.early.addTo(state) : state;
+    return this.#whole(await this.trainer.soundState());
   }
 
   /** One step; `valueWanted` is whether the bound's value will be asked for. */

@@ -15,6 +15,7 @@ import { hyperStart } from "../model/kernels/index.ts";
 import { likelihoods } from "../model/likelihoods/index.ts";
 import { type Parameters, parameterSizes } from "../model/parameters.ts";
 import type { ModelShape } from "../model/shape.ts";
+import type { Range } from "../ranks/share.ts";
 import type { FullTrainOptions } from "./options.ts";
 import { SAMPLE_POINTS, sampledSvd, withSample } from "./sample.ts";
 
@@ -108,7 +109,7 @@ function normalNumbers(
   return values;
 }
 
-/** Phi ~ N(0, 1/P), mu ~ 0.01 N(0, 1), sigma = 1, b at the labels' frequencies. */
+/** Phi ~ N(0, 1/P), mu ~ 0.01 N(0, 1), sigma = 1, b at the labels' frequencies; Phi and b have those of `own` labels. */
 export function startParameters(
   backend: Backend,
   core: Core,
@@ -117,20 +118,26 @@ export function startParameters(
   inducing: RealArray,
   labels: LabelSets,
   seed: number,
+  own: Range = { from: 0, to: shape.labels },
 ): void {
   const sizes = parameterSizes(shape);
   const count = (name: keyof Parameters): number => sizes[name][0] * sizes[name][1];
   backend.write(parameters.inducingInputs, inducing);
   backend.write(
     parameters.phi,
-    normalNumbers(core, count("phi"), 1 / Math.sqrt(shape.factors), seed, PHI_STREAM),
+    normalNumbers(core, count("phi"), 1 / Math.sqrt(shape.factors), seed, PHI_STREAM).subarray(
+      own.from * shape.factors,
+      own.to * shape.factors,
+    ),
   );
   backend.write(parameters.mu, normalNumbers(core, count("mu"), 0.01, seed, MU_STREAM));
   backend.fill(parameters.logSigma, deterministicLog(1 - shape.floor));
   const { biasStart } = likelihoods[shape.likelihood];
   backend.write(
     parameters.bias,
-    Float64Array.from(labelFrequencies(labels), (count) => biasStart(count, labels.rows)),
+    Float64Array.from(labelFrequencies(labels).subarray(own.from, own.to), (count) =>
+      biasStart(count, labels.rows),
+    ),
   );
   backend.write(parameters.hyper, hyperStart(shape.kernel));
 }

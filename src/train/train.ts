@@ -107,6 +107,7 @@ export async function train(
   const validation = held && mapColumns(held, data.columnIds);
   const run: FullRunOptions = { ...settings, ...(validation && { validation }) };
   if (run.onState) checkLearning(data, full, chosen?.reason);
+  if (run.ranks) checkRanks(full, run);
   checkLengths(data.features, transformFor(data, full));
   const core = await createCore({ threads: run.threads, relaxed: run.relaxed });
   try {
@@ -153,6 +154,18 @@ function checkLearning(data: Dataset, { likelihood }: FullTrainOptions, why?: st
         "expected gaussian or both",
     );
   checkIds(data);
+}
+
+/** Refuses what ranks cannot compute together. */
+function checkRanks(
+  { likelihood, negatives, labelsPerStep }: FullTrainOptions,
+  { device }: FullRunOptions,
+): void {
+  const expected = { likelihood: "bernoulli", negatives: "all", labelsPerStep: "all", device: "wasm" };
+  const found: Record<string, unknown> = { likelihood, negatives, labelsPerStep, device };
+  for (const [name, value] of Object.entries(expected))
+    if (found[name] !== value)
+      throw new ArgumentError(name, `found ${found[name]} with ranks, expected ${value}`);
 }
 
 async function trainJob(job: Job): Promise<TrainedModel> {
@@ -208,6 +221,7 @@ async function trainBernoulli(job: Job): Promise<LatentModel> {
   if (split === undefined) return await trainLatent(core, data, dropped, full, run);
   sayHeldOut(job, split.heldOut);
   const model = await trainLatent(core, split.fitted, dropped, full, run);
+  if (run.ranks && run.ranks.rank > 0) return model;
   const parts = { frame: frameOf(model), latent: model };
   const { figures, ...honest } = await calibrateHeldOut(core, parts, split.heldOut, work);
   return { ...model, ...honest, summary: { ...model.summary, leftOut: figures } };

@@ -17,6 +17,7 @@ import {
 } from "../model/parameters.ts";
 import { hyperFault, latentFault } from "../model/reach.ts";
 import type { ModelShape } from "../model/shape.ts";
+import type { LabelShare } from "../ranks/share.ts";
 import { BatchOrder, presentLabels, sampledLabels } from "./batches.ts";
 import { CHECKPOINT, type SavedTensor, type TrainingState } from "./checkpoint.ts";
 import { CoordinateSteps, inverseRoot, needsCoordinates } from "./coordinates.ts";
@@ -29,7 +30,9 @@ export interface TrainingData {
   x: SparseTensor;
   /** |x_i|^2 [N,1] */
   squares: Tensor;
+  /** Of all points; with ranks only the labels of this one. */
   labels: LabelSets;
+  share?: LabelShare;
   /** Xtilde' [D,R] and Xtilde Xtilde' (where it is not I), in a subspace. */
   basis?: Tensor;
   basisGram?: Tensor;
@@ -85,7 +88,7 @@ export class Trainer {
     this.#second = allocateParameters(backend, shape);
     this.steps = Math.max(1, Math.round((options.epochs * shape.points) / shape.batch));
     const byRows = hasRowSteps(backend, shape, options);
-    this.#bound = new Bound(backend, shape, data.basisGram, !byRows);
+    this.#bound = new Bound(backend, shape, data.basisGram, !byRows, data.share);
     this.#coordinates = needsCoordinates(shape) ? new CoordinateSteps(backend, shape) : undefined;
     const moments = { first: this.#first, second: this.#second };
     this.#rowSteps = byRows

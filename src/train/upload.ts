@@ -3,10 +3,11 @@
 import type { Backend, Tensor } from "../backend/backend.ts";
 import type { Matrix } from "../core/matrix.ts";
 import type { Prepared } from "./prepare.ts";
+import { ownLabels } from "./share.ts";
 import type { TrainingData } from "./trainer.ts";
 
 export function uploadData(backend: Backend, prepared: Prepared): TrainingData {
-  const { x, squares, basis, gram, projected, data } = prepared;
+  const { x, squares, basis, gram, projected, data, share } = prepared;
   const own = backend.onCore;
   const up = (matrix: Matrix): Tensor =>
     own ? matrix : backend.tensor(matrix.rows, matrix.columns, matrix.toArray());
@@ -16,7 +17,8 @@ export function uploadData(backend: Backend, prepared: Prepared): TrainingData {
   return {
     x: rows,
     squares: up(squares),
-    labels: data.labels,
+    labels: share ? ownLabels(data.labels, share) : data.labels,
+    ...(share ? { share } : {}),
     // The basis is looked at in a step only where the projections are not kept.
     ...(basis && !projected ? { basis: up(basis.transposed) } : {}),
     ...(gram ? { basisGram: up(gram) } : {}),

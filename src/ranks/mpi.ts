@@ -1,0 +1,129 @@
+// Ranks that mpiexec (or srun) started. Waiting is done by asking, with pauses: libraries of MPI wait by spinning, which takes
+// the core from a rank that still computes where there are more ranks than cores.
+
+import type { Communicator } from "./communicator.ts";
+import { type Library, loadLibrary, type Name } from "./library.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Where launchers say which process this is, of how many. */
+const launchers = [
+  { rank: "OMPI_COMM_WORLD_RANK", size: "OMPI_COMM_WORLD_SIZE", openMpi: true },
+  { rank: "PMI_RANK", size: "PMI_SIZE", openMpi: false },
+];
+
+export interface Launched {
+  rank: number;
+  size: number;
+  openMpi: boolean;
+}
+
+/** What the launcher says, if one has started this process. */
+export function launched(environment: Environment): Launched | undefined {
+  const found = launchers.find(({ rank, size }) => environment[rank] && environment[size]);
+  return (
+    found && {
+      rank: Number(environment[found.rank]),
+      size: Number(environment[found.size]),
+      openMpi: found.openMpi,
+    }
+  );
+}
+
+/** Milliseconds of asking without a pause, and the pause between two questions afterwards. */
+const EAGER = 1;
+const PAUSE = 0.1;
+/** Room for MPI_Status and MPI_Request of any library. */
+const STATUS_BYTES = 128;
+
+/** Memory that stays where it is while the library uses it: small arrays without a buffer of their own may be moved. */
+const bytes = (length: number): Uint8Array => new Uint8Array(new ArrayBuffer(length));
+const wholes = (values: readonly number[]): Int32Array => {
+  const list = new Int32Array(new ArrayBuffer(4 * values.length));
+  list.set(values);
+  return list;
+};
+
+class Mpi implements Communicator {
+  readonly rank: number;
+  readonly size: number;
+  readonly #library: Library;
+  readonly #request = bytes(STATUS_BYTES);
+  readonly #status = bytes(STATUS_BYTES);
+  readonly #done = wholes([0]);
+  /** What is sent, and of each rank how much comes and where it goes. */
+  #sent = bytes(0);
+  readonly #counts: Int32Array;
+  readonly #starts: Int32Array;
+  /** Nobody wakes it: to wait for it is to sleep. */
+  readonly #sleep = new Int32Array(new SharedArrayBuffer(4));
+
+  constructor(library: Library) {
+    this.#library = library;
+    this.#call("MPI_Init", null, null);
+    const number = wholes([0]);
+    const asked = (name: Name): number => {
+      this.#call(name, library.world, number);
+      return number[0] as number;
+    };
+    this.rank = asked("MPI_Comm_rank");
+    this.size = asked("MPI_Comm_size");
+    this.#counts = wholes(new Array<number>(this.size).fill(0));
+    this.#starts = wholes(new Array<number>(this.size).fill(0));
+  }
+
+  #call(name: Name, ...args: unknown[]): void {
+    const status = this.#library.call(name, ...args);
+    if (status !== 0) throw new Error(`found status ${status} of ${name}, expected 0`);
+  }
+
+  allgather(own: Uint8Array, lengths: readonly number[]): Uint8Array {
+    const { world, byte } = this.#library;
+    let total = 0;
+    for (const [rank, length] of lengths.entries()) {
+      this.#counts[rank] = length;
+      this.#starts[rank] = total;
+      total += length;
+    }
+    if (this.#sent.length < own.length) this.#sent = bytes(own.length);
+    this.#sent.set(own);
+    const all = bytes(total);
+    const [sent, counts, starts] = [this.#sent, this.#counts, this.#starts];
+    this.#call("MPI_Iallgatherv", sent, own.length, byte, all, counts, starts, byte, world, this.#request);
+    this.#wait();
+    return all;
+  }
+
+  barrier(): void {
+    this.#call("MPI_Ibarrier", this.#library.world, this.#request);
+    this.#wait();
+  }
+
+  #wait(): void {
+    const begin = performance.now();
+    for (;;) {
+      this.#call("MPI_Test", this.#request, this.#done, this.#status);
+      if (this.#done[0] !== 0) return;
+      if (performance.now() - begin > EAGER) Atomics.wait(this.#sleep, 0, 0, PAUSE);
+    }
+  }
+
+  close(): void {
+    this.barrier();
+    this.#call("MPI_Finalize");
+  }
+
+  abort(status: number): void {
+    this.#library.call("MPI_Abort", this.#library.world, status);
+  }
+}
+
+/** Joins the other processes of a launcher; `library` is where the library is, if not in its usual place. */
+export async function joinRanks({ size, openMpi }: Launched, library?: string): Promise<Communicator> {
+  const ranks = new Mpi(await loadLibrary(openMpi, library));
+  if (ranks.size !== size)
+    throw new Error(
+      `found ${ranks.size} ranks where the launcher says ${size}, expected the library of MPI that belongs to it (its path in MLGPF_MPI_LIBRARY)`,
+    );
+  return ranks;
+}
