@@ -20,6 +20,10 @@ export function sameCases(): Record<string, { model: TrainedModel; options: Comp
       model: closedModel({ form: "exact", points: 60, stack: 7, seed: 5 }),
       options: {},
     },
+    "Gaussian, linear in the features, the largest weights": {
+      model: closedModel({ form: "linear", seed: 7 }),
+      options: { size: 0.02 },
+    },
     "both likelihoods": { model: closedModel({ form: "both", seed: 6 }), options: {} },
   };
 }
@@ -44,6 +48,10 @@ export const edgeDigests: Record<string, [file: string, predictions: string]> = 
   "Gaussian, every point in the mean": [
     "ed77971392065fa7ee76e5da7455eea23a035e3bc4e6007cb73c77b0628448d2",
     "2f7765179a0bf1cd313a7699048f3643e70a885660f87a3c302dcb09bf4edafc",
+  ],
+  "Gaussian, linear in the features, the largest weights": [
+    "bc53ec6dcaf8d41ed8f3db33b88cb3278b4638f31be132cf14ed2876eb5030e2",
+    "38b42d67f3e383cf468bc0af5f1aed6061bf3054100b4e25e057ba7604e8e8f2",
   ],
   "both likelihoods": [
     "6b1dee9be1e2217b9f32b07aec882bd29609d653d38bbffbf0954fc6a2fd8963",
