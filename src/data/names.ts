@@ -3,6 +3,8 @@
 export class NameIndex {
   readonly names: string[];
   readonly #ids: Map<string, number>;
+  /** How often names were forgotten: until it rises, a name has the number it had. */
+  forgotten = 0;
 
   constructor(names: readonly string[] = []) {
     this.names = [...names];
@@ -28,6 +30,8 @@ export class NameIndex {
 
   /** Forgets the names added after the first `size`. */
   shrink(size: number): void {
+    if (size >= this.names.length) return;
     for (const name of this.names.splice(size)) this.#ids.delete(name);
+    this.forgotten++;
   }
 }

@@ -7,9 +7,9 @@ const PLUS = 43;
 const MINUS = 45;
 const POINT = 46;
 
-/** Powers of ten that are exact in double precision. */
-const POWERS_OF_TEN = Float64Array.from({ length: 23 }, (_, i) => Number(`1e${i}`));
 const MOST_EXACT_DIGITS = 15; // any 15 decimal digits fit into the 53 bits of a double
+/** Powers of ten that are exact in double precision. */
+const POWERS_OF_TEN = Float64Array.from({ length: MOST_EXACT_DIGITS + 1 }, (_, i) => Number(`1e${i}`));
 
 export function isSpace(byte: number | undefined): boolean {
   return byte === SPACE || byte === TAB;
@@ -17,6 +17,15 @@ export function isSpace(byte: number | undefined): boolean {
 
 function isDigit(byte: number | undefined): boolean {
   return byte !== undefined && byte >= ZERO && byte <= ZERO + 9;
+}
+
+/**
+ * mantissa 10^-fraction of so many digits, those of the fraction included, exactly as parseFloat gives it; NaN where it takes
+ * more care. Up to 15 digits it is one correctly rounded division of two exact doubles (Clinger, 1990).
+ */
+export function exactDecimal(mantissa: number, digits: number, fraction: number): number {
+  if (digits > MOST_EXACT_DIGITS) return NaN;
+  return mantissa / (POWERS_OF_TEN[fraction] as number);
 }
 
 /** A cursor over one line. */
@@ -65,8 +74,6 @@ export class Scanner {
 
   /**
    * A decimal number, exactly as parseFloat gives it; NaN when it is none (or `nan`, `inf`, hexadecimal ...).
-   * digits 10^-f with at most 15 digits and f <= 22 is one correctly rounded division of two exact doubles
-   * (Clinger, 1990); everything else goes to Number().
    */
   decimal(): number {
     const { bytes, end } = this;
@@ -99,11 +106,9 @@ export class Scanner {
     if (at < 0) return NaN;
     this.position = at;
     if (!this.atBreak()) return NaN;
-    if (at === exponentAt && digits <= MOST_EXACT_DIGITS) {
-      const value = mantissa / (POWERS_OF_TEN[fraction] as number);
-      return negative ? -value : value;
-    }
-    return Number(this.slice(start, at));
+    const value = at === exponentAt ? exactDecimal(mantissa, digits, fraction) : NaN;
+    if (Number.isNaN(value)) return Number(this.slice(start, at));
+    return negative ? -value : value;
   }
 
   /** Where `e-12` that begins at `at` ends, or -1. */

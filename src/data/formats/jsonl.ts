@@ -3,6 +3,7 @@
 import { excerpt } from "../errors.ts";
 import type { Intake } from "../intake.ts";
 import { duplicateKey } from "../jsonkeys.ts";
+import { PlainRecords } from "./plainrecord.ts";
 import { describe, isObject, type JsonObject, Records } from "./records.ts";
 
 /** A record from its JSON text; what is no object, or has a key twice, is a broken row. */
@@ -28,13 +29,17 @@ export function parseRecord(text: string, intake: Intake, line: number): JsonObj
 export class JsonlParser {
   readonly #intake: Intake;
   readonly #records: Records;
+  readonly #plain: PlainRecords | undefined;
 
   constructor(intake: Intake) {
     this.#intake = intake;
     this.#records = new Records(intake);
+    if (PlainRecords.suits(intake)) this.#plain = new PlainRecords(intake);
   }
 
   line(bytes: Uint8Array, start: number, end: number, line: number): void {
+    const kinds = this.#plain && this.#records.kinds;
+    if (kinds && this.#plain?.read(bytes, start, end, line, kinds)) return;
     const text = this.#intake.decode(bytes, start, end, line);
     this.#records.add(parseRecord(text, this.#intake, line), line);
   }

@@ -10,6 +10,7 @@ import type { Intake } from "../intake.ts";
 import { alternatives, ID_KEYS, LABEL_KEYS, listOf, URI_KEY } from "./keys.ts";
 import { LabelCells } from "./labelcells.ts";
 import { OneHot } from "./onehot.ts";
+import type { RecordKinds } from "./plainrecord.ts";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -52,6 +53,13 @@ export class Records {
     const { featureKeys, featureNames } = intake.options;
     if (featureKeys === "names" || featureKeys === "ids") this.#keys = featureKeys;
     else if (featureNames) this.#keys = "names";
+  }
+
+  /** What the rows so far have decided, once they are features with labels. */
+  get kinds(): RecordKinds | undefined {
+    const labels = this.#intake.options.labelNames ? "string" : this.#labelKind;
+    const keys = this.#keys;
+    return this.#kind === "features" && keys && labels ? { keys, labels } : undefined;
   }
 
   /** The next row. */
