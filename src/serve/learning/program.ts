@@ -13,6 +13,7 @@ import { mostExact } from "../../train/exact.ts";
 import { ownSide } from "../channel.ts";
 import type { TaughtDocument } from "./journal.ts";
 import type { Asked, LearnedModel, LearningPaths, Said } from "./messages.ts";
+import { warmUp } from "./warm.ts";
 
 let learner: Learner;
 let loaded: LoadedModel;
@@ -75,6 +76,7 @@ async function answerTo(asked: Asked): Promise<Said> {
     if ("save" in asked) return { saved: await save(asked.save) };
     if ("load" in asked) {
       loaded = await loadModel(modelFromBytes(asked.load), { threads: 1 });
+      await warmUp(loaded);
       return { ready: labelsOf(loaded.model).map(String) };
     }
     const rows = await loaded.predict(asked.texts, asked.options);
