@@ -9,7 +9,7 @@ import type { DataRow } from "../src/data/options.ts";
 import { modelToBytes } from "../src/model/file.ts";
 import { train } from "../src/train/train.ts";
 import type { BenchOptions } from "./harness.ts";
-import { runLoad } from "./load.ts";
+import { httpRequest, runLoad } from "./load.ts";
 import { randomMatrix } from "./problems.ts";
 import { type RunningServer, startServer } from "./server.ts";
 
@@ -35,6 +35,13 @@ async function writeModel(rows: readonly DataRow[], model: string, state: string
   const onState = (made: LearningState): void => writeFileSync(state, stateToBytes(made));
   writeFileSync(model, modelToBytes(await train([...rows], { likelihood: "gaussian", onState })));
 }
+
+const suggestion = (text: string): Buffer =>
+  httpRequest(
+    "/v1/projects/tagger/suggest",
+    "application/x-www-form-urlencoded",
+    String(new URLSearchParams({ text, limit: "10" })),
+  );
 
 interface Standing {
   documents: number;
@@ -82,12 +89,17 @@ export async function learningLoadBench({ json, only, minutes }: BenchOptions): 
     const texts = rows.slice(0, 500).map(({ text }) => text as string);
     const stalls = { NODE_OPTIONS: "--import ./bench/stalls.mjs" };
     const server = await startServer("Node", model, ["--learn", state], stalls);
-    await runLoad(server.port, texts, { connections: 16, seconds: WARM_UP_SECONDS });
+    await runLoad(server.port, texts, { connections: 16, seconds: WARM_UP_SECONDS, request: suggestion });
     server.child.kill("SIGUSR2");
     const teacher = teach(server, rows.slice(DOCUMENTS));
     const seconds = minutes === undefined ? SECONDS : minutes * 60;
     const rate = only === undefined ? RATE : Number(only);
-    const figures = await runLoad(server.port, texts, { connections: 64, seconds, rate });
+    const figures = await runLoad(server.port, texts, {
+      connections: 64,
+      seconds,
+      rate,
+      request: suggestion,
+    });
     const taken = await teacher.stop();
     let now = await standing(server);
     while (now.waiting > 0) now = await standing(server);

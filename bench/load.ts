@@ -8,6 +8,8 @@ export interface Load {
   seconds: number;
   /** Requests a second, started on time whatever became of those before; without it each connection asks again at once. */
   rate?: number;
+  /** How a text is asked about; by POST /predict if not given. */
+  request?: (text: string) => Buffer;
 }
 
 export interface LoadFigures {
@@ -92,14 +94,18 @@ class Connection {
   }
 }
 
-function httpRequest(text: string): Buffer {
-  const body = Buffer.from(JSON.stringify({ text }));
-  const head = `POST /predict HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`;
+/** The bytes of a POST. */
+export function httpRequest(path: string, type: string, content: string): Buffer {
+  const body = Buffer.from(content);
+  const head = `POST ${path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: ${type}\r\ncontent-length: ${body.length}\r\n\r\n`;
   return Buffer.concat([Buffer.from(head), body]);
 }
 
+const prediction = (text: string): Buffer =>
+  httpRequest("/predict", "application/json", JSON.stringify({ text }));
+
 export async function runLoad(port: number, texts: readonly string[], load: Load): Promise<LoadFigures> {
-  const requests = texts.map(httpRequest);
+  const requests = texts.map(load.request ?? prediction);
   const connections = await Promise.all(
     Array.from({ length: load.connections }, () => Connection.open(port)),
   );

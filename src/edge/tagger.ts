@@ -111,11 +111,11 @@ export class Tagger {
     const found: Predictions[] = [];
     for (let first = 0; first < list.length; first += GROUP)
       for (const scores of this.#scores(list.slice(first, first + GROUP)))
-        found.push(withKnown(this.#best(scores, topK, threshold ?? 0), scores.known));
+        found.push(withKnown(this.#best(scores, topK, threshold ?? 0, options.sd), scores.known));
     return found;
   }
 
-  #best(scores: KnownScores, topK: number, threshold: number): Prediction[] {
+  #best(scores: KnownScores, topK: number, threshold: number, sd = true): Prediction[] {
     const { about } = this.#alive();
     const { logits } = scores;
     const found = logits
@@ -123,7 +123,7 @@ export class Tagger {
       : mostProbable(scores, topK, threshold, this.#allowed);
     return found.map(({ label, probability }: RankedLabel): Prediction => {
       const name = this.#name(label);
-      return logits || about.variance === "none"
+      return logits || !sd || about.variance === "none"
         ? { label: name, probability }
         : { label: name, probability, sd: Math.sqrt(scores.variance(label)) };
     });

@@ -32,6 +32,8 @@ export interface BestOptions {
   rank?: RankName;
   /** Give utility, variance and probability of each label too. */
   details?: boolean;
+  /** Standard deviations of probabilities among the details (default true). */
+  deviations?: boolean;
 }
 
 /** The best labels of some points, [rows,depth], best first. */

@@ -44,10 +44,10 @@ export class CalibratedPredictor implements Predictor {
   async *best(
     features: SparseRows,
     depth: number,
-    { rank = "probability", details = false }: BestOptions = {},
+    { rank = "probability", details = false, deviations = details }: BestOptions = {},
   ): AsyncGenerator<BestLabels> {
     const { labels: k } = this.frame;
-    for await (const { firstRow, rows, scores, deviation } of this.#source.blocks(features, details)) {
+    for await (const { firstRow, rows, scores, deviation } of this.#source.blocks(features, deviations)) {
       const first = scores[0] as Matrix;
       // Logits rank as probabilities do, and do not tie where these are all but 1.
       const found = this.#calibrated(scores, true, (logits) => {

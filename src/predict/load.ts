@@ -98,13 +98,13 @@ export async function loadModel(source: ModelFile, options: LoadOptions = {}): P
     const { explain, ...options } = given;
     checkPredictOptions(typeof given === "object" ? options : given);
     if (explain !== undefined) wholeNumber("explain", explain, 1);
-    const { topK, threshold: _, precision: __, ...lists } = options;
+    const { topK, sd, threshold: _, precision: __, ...lists } = options;
     const threshold = chosenThreshold(options, model.thresholds);
     const single = typeof input === "string";
     const { features, known, written } = modelRows(single ? [input] : input, vectoriser, model.columnIds);
     const allowed = allowedLabels(labelsOf(model), lists);
     const rows = await host.use((predictor) =>
-      chooseLabels((depth) => predictRows(predictor, features, depth), model.labels, {
+      chooseLabels((depth) => predictRows(predictor, features, depth, sd), model.labels, {
         topK,
         threshold,
         allowed,
@@ -170,15 +170,16 @@ export async function predictRows(
   predictor: Predictor,
   features: SparseRows,
   depth: number,
+  deviations = true,
 ): Promise<RankedPrediction[][]> {
   const { labelNames } = predictor.frame;
   const rows: RankedPrediction[][] = [];
-  for await (const best of predictor.best(features, depth, { details: true })) {
+  for await (const best of predictor.best(features, depth, { details: true, deviations })) {
     const { probability, utility, variance, sd } = best.details as NonNullable<typeof best.details>;
     const found = Array.from(best.labels, (id, at) => ({
       label: labelNames?.[id] ?? String(id),
       probability: probability[at] as number,
-      ...(variance ? { sd: Math.sqrt(Math.max(0, variance[at] as number)) } : {}),
+      ...(variance && deviations ? { sd: Math.sqrt(Math.max(0, variance[at] as number)) } : {}),
       ...(sd ? { sd: sd[at] as number } : {}),
       score: utility[at] as number,
       id,

@@ -11,7 +11,7 @@ import type { FoundLabel, FoundLabels, TaggerInput, TaggerOptions } from "./tagg
 /** What is to be predicted, and how its answer is written. */
 export interface Question {
   inputs: TaggerInput[];
-  options: Pick<TaggerOptions, "topK" | "threshold">;
+  options: Pick<TaggerOptions, "topK" | "threshold" | "sd">;
   form: AnswerForm;
 }
 

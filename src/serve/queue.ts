@@ -178,6 +178,7 @@ function together({ model, options }: Job, other: Job): boolean {
     model === other.model &&
     options.topK === other.options.topK &&
     options.threshold === other.options.threshold &&
+    options.sd === other.options.sd &&
     options.allow === other.options.allow &&
     options.deny === other.options.deny
   );

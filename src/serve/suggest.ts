@@ -98,7 +98,7 @@ function languageOf(asked: string | undefined, { language, subjects }: Project):
 function questionOf(texts: string[], { limit, threshold }: Choice, form: AnswerForm): Question {
   return {
     inputs: texts,
-    options: { topK: Math.max(1, limit), ...(threshold === undefined ? {} : { threshold }) },
+    options: { topK: Math.max(1, limit), sd: false, ...(threshold === undefined ? {} : { threshold }) },
     form,
   };
 }

@@ -14,6 +14,8 @@ export interface TaggerOptions extends LabelLists {
   readonly topK?: number;
   /** Only labels at least this probable. */
   readonly threshold?: number;
+  /** false: nobody asks for standard deviations. */
+  readonly sd?: boolean;
 }
 
 /** A label that was predicted. */

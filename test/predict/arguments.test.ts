@@ -39,8 +39,9 @@ describe("predict", () => {
     });
 
     for (const [input, options, message] of [
-      [text, { topk: 3 }, 'options: found "topk", expected topK, threshold, precision, allow, deny'],
+      [text, { topk: 3 }, 'options: found "topk", expected topK, sd, threshold, precision, allow, deny'],
       [text, { topK: 1.5 }, "topK: found 1.5, expected a whole number of at least 1"],
+      [text, { sd: "no" }, "sd: found no, expected true or false"],
       [text, { threshold: "high" }, "threshold: found high, expected a number"],
       [text, { threshold: "best" }, "threshold: found best, expected a number: this model has no thresholds"],
       [text, { precision: 0.9 }, "precision: found 0.9, expected a threshold: this model has no thresholds"],

@@ -78,6 +78,12 @@ test("it is above 0 and at most a half; forms that keep no documents have none",
       expect(sd).toBeGreaterThan(0);
       expect(sd).toBeLessThanOrEqual(0.5);
     }
+  // Left out where nobody asks for it; nothing else is another.
+  const [whole, plain] = [
+    await loaded.predict(features, { topK: 6 }),
+    await loaded.predict(features, { topK: 6, sd: false }),
+  ];
+  expect(plain).toEqual(whole.map((labels) => labels.map(({ sd: _, ...rest }) => rest)));
   using linear = await loadModel(large, { threads: 1 });
   for (const labels of await linear.predict(features))
     for (const label of labels) expect(label).not.toHaveProperty("sd");

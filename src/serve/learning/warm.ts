@@ -11,5 +11,5 @@ export async function warmUp(model: LoadedModel): Promise<void> {
   const words = (model.model.vectoriser?.terms ?? []).filter((term) => !isMarked(term));
   const texts = Array.from({ length: TOGETHER }, (_, i) => words.slice(i * WORDS, (i + 1) * WORDS).join(" "));
   for (const text of texts.slice(0, ALONE)) await model.predict([text]);
-  await model.predict(texts);
+  await model.predict(texts, { sd: false }); // as suggestions are asked for
 }
