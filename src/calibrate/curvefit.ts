@@ -24,8 +24,6 @@ const CONSTANT_RIDGE = 1e-6;
 const SAMPLE = 20_000;
 /** Pairs that a curvature is taken from: the search needs no better, its end is by the gradient of all. */
 const CURVATURE_PAIRS = 60_000;
-/** Deviations below this are none: the term is constant and says nothing. */
-const LEAST_DEVIATION = 1e-9;
 
 /** The search for the weights of blended curves over some pairs. */
 export class CurveFit {
@@ -35,47 +33,42 @@ export class CurveFit {
   readonly #means: Float64Array;
   readonly #deviations: Float64Array;
   readonly #lower: Float64Array;
+  readonly #share: number;
   #expectation: Expectation;
 
-  /** `identity`: the curve is expected to be its score itself, not a constant. */
-  constructor(core: Core, curves: PairCurves, pairs: PairArrays, identity = false) {
+  /** What is expected() counts as if such pairs had led to it before, `share` times as many as there are. */
+  constructor(core: Core, curves: PairCurves, pairs: PairArrays, share: number) {
+    this.#share = share;
     this.pairs = new ScorePairs(core, curves, pairs);
     const { width, columns } = this.pairs;
     this.#corners = columns / width;
-    const { means, deviations } = moments(curves.terms, pairs);
+    const { means, deviations } = moments(curves.terms, pairs, share);
     this.#means = means;
     this.#deviations = deviations;
     this.#lower = Float64Array.from({ length: columns }, (_, i) => (i % width === 0 ? -Infinity : 0));
-    const mean = new Float64Array(columns);
-    if (identity) {
-      for (let i = 0; i < columns; i += width) {
-        mean[i] = means[1] as number;
-        mean[i + 1] = deviations[1] as number;
-      }
-    }
-    this.#expectation = { mean, precision: precisionOf(curves, width) };
+    this.#expectation = { mean: new Float64Array(columns), precision: precisionOf(curves, width) };
   }
 
   free(): void {
     this.pairs.free();
   }
 
-  /** Expects given weights as if such pairs had led to them before, `share` times as many as there are. */
-  expect(weights: Float64Array, offsets: Float64Array, share: number): void {
+  /** Expects the given weights beside these offsets of the logits. */
+  expect(weights: Float64Array, offsets: Float64Array): void {
     const mean = this.#standardised(weights);
     const all = Array.from(mean, (_, i) => i);
     const curvature = this.#dataCurvature(mean, offsets, all);
     const { precision } = this.#expectation;
     this.#expectation = {
       mean,
-      precision: precision.map((ridge, e) => ridge + share * (curvature[e] as number)),
+      precision: precision.map((ridge, e) => ridge + this.#share * (curvature[e] as number)),
     };
   }
 
   /** The best weights beside these offsets of the logits, and whether the search came to its end; `pause` is between its steps. */
   async fit(
     offsets: Float64Array,
-    start: Float64Array | undefined,
+    start: Float64Array,
     pause: () => Promise<void>,
   ): Promise<{ weights: Float64Array; converged: boolean }> {
     const problem: BoundedProblem = {
@@ -84,23 +77,8 @@ export class CurveFit {
       curvature: (x, chosen) => this.#curvature(x, offsets, chosen),
       pause,
     };
-    const { x, converged } = await minimise(problem, start ? this.#standardised(start) : this.#begin());
+    const { x, converged } = await minimise(problem, this.#standardised(start));
     return { weights: this.#raw(x), converged };
-  }
-
-  /** What is expected; where that is nothing, the frequency of positives. */
-  #begin(): Float64Array {
-    const x = this.#expectation.mean;
-    if (x.some((value) => value !== 0)) return x;
-    const { width } = this.pairs;
-    // With all weights 0 the gradient by the constants is weight / 2 - positives.
-    const { value, gradient } = this.pairs.loss(x, new Float64Array(this.pairs.pairs));
-    const weight = value / deterministicLog(2);
-    let pull = 0;
-    for (let i = 0; i < x.length; i += width) pull += gradient[i] as number;
-    const positives = weight / 2 - pull;
-    const odds = deterministicLog((positives + 0.5) / (weight - positives + 0.5));
-    return x.map((_, i) => (i % width === 0 ? odds : 0));
   }
 
   #standardised(weights: Float64Array): Float64Array {
@@ -228,8 +206,11 @@ function precisionOf({ labelGates, pointGates }: PairCurves, width: number): Flo
   return precision;
 }
 
-/** Weighted mean and deviation of 1 and each term over some of the pairs. */
-function moments(terms: readonly ScoreTerm[], { scores, signedWeight }: PairArrays) {
+/**
+ * Weighted mean and deviation of 1 and each term over some of the pairs; the pairs from before, `share` times as many,
+ * deviate by 1: terms that hardly differ among a few pairs may do so at new points.
+ */
+function moments(terms: readonly ScoreTerm[], { scores, signedWeight }: PairArrays, share: number) {
   const means = new Float64Array(1 + terms.length);
   const deviations = new Float64Array(1 + terms.length).fill(1);
   const stride = Math.max(1, Math.floor(signedWeight.length / SAMPLE));
@@ -245,9 +226,8 @@ function moments(terms: readonly ScoreTerm[], { scores, signedWeight }: PairArra
     }
     if (weight === 0) return;
     const mean = sum / weight;
-    const deviation = Math.sqrt(Math.max(0, squares / weight - mean * mean));
     means[1 + t] = mean;
-    if (deviation > LEAST_DEVIATION * (1 + Math.abs(mean))) deviations[1 + t] = deviation;
+    deviations[1 + t] = Math.sqrt((Math.max(0, squares / weight - mean * mean) + share) / (1 + share));
   });
   return { means, deviations };
 }

@@ -13,7 +13,7 @@ import { knotsAmong, placeAmong, termValue } from "./curves.ts";
 import { logFrequency, logistic } from "./forward.ts";
 import { OffsetFit } from "./offsets.ts";
 import { type HeldOutBlock, type HeldOutPairs, PairCollector } from "./pairs.ts";
-import { FINISH_TERMS, strengthOf, termsOf } from "./terms.ts";
+import { FINISH_TERMS, IDENTITY, naturalCurve, strengthOf, termsOf } from "./terms.ts";
 
 /** What a calibrator is fitted on. */
 export interface CalibrationData {
@@ -51,8 +51,9 @@ const POINT_QUANTILES: readonly number[] = [0.01, 0.99];
 /** Least distance of knots. */
 const LABEL_GAP = 0.5;
 const POINT_GAP = 0.1;
-/** What an earlier calibrator counts for at a refit, in points. */
+/** What an earlier calibrator counts for at a refit, in points; and without one, the scores taken at their word. */
 const EARLIER_POINTS = 200;
+const NATURAL_POINTS = 20;
 
 /** Fits a calibrator. */
 export async function fitCalibrator(
@@ -68,10 +69,10 @@ export async function fitCalibrator(
       `found ${scores.join(", ")}, expected ${from.scores.join(", ")} as before`,
     );
   const { pairs, points } = await collect(data, options);
-  const earlier = from && { calibrator: from, share: EARLIER_POINTS / Math.max(1, points) };
+  const share = (from ? EARLIER_POINTS : NATURAL_POINTS) / Math.max(1, points);
   const strength = from ? from.strength : strengthOf(scores);
-  const body = await fitBody(core, { data, pairs, strength, earlier }, options);
-  const end = await fitFinish(core, pairs, body.logits, earlier, options);
+  const body = await fitBody(core, { data, pairs, strength, from, share }, options);
+  const end = await fitFinish(core, { pairs, logits: body.logits, from: from?.finish, share }, options);
   const { curves, labelOffsets, offsetVariance } = body;
   return {
     calibrator: {
@@ -104,18 +105,14 @@ async function collect(
   return { pairs: collector.finish(), points };
 }
 
-/** An earlier calibrator, and what it counts for: so many times the new points. */
-interface Earlier {
-  calibrator: Calibrator;
-  share: number;
-}
-
 /** What curves and offsets are fitted on. */
 interface BodyInputs {
   data: CalibrationData;
   pairs: HeldOutPairs;
   strength: Calibrator["strength"];
-  earlier: Earlier | undefined;
+  from: Calibrator | undefined;
+  /** What is expected counts for so many times the pairs. */
+  share: number;
 }
 
 interface FittedBody extends Pick<Calibrator, "curves" | "labelOffsets" | "offsetVariance"> {
@@ -126,14 +123,14 @@ interface FittedBody extends Pick<Calibrator, "curves" | "labelOffsets" | "offse
 
 /** Curves by frequency and strength, and the offsets of the labels, in turn. */
 async function fitBody(core: Core, inputs: BodyInputs, options: WorkOptions): Promise<FittedBody> {
-  const { data, pairs, earlier } = inputs;
+  const { data, pairs, from, share } = inputs;
   const { curves: shape, places } = shapeOf(inputs);
-  const search = new CurveFit(core, places, pairs);
+  const search = new CurveFit(core, places, pairs, share);
   try {
     const { labelCounts } = data.frequencies;
-    const offsets = new OffsetFit(search.pairs, pairs, labelCounts, earlier?.calibrator);
-    let weights = earlier?.calibrator.curves.weights;
-    if (weights && earlier) search.expect(weights, offsets.ofPairs, earlier.share);
+    const offsets = new OffsetFit(search.pairs, pairs, labelCounts, from);
+    let weights = from?.curves.weights ?? atEveryKnot(naturalCurve(data.scores), shape);
+    search.expect(weights, offsets.ofPairs);
     let logits: Float64Array = new Float64Array(0);
     let converged = true;
     for (let round = 0; round < ROUNDS; round++) {
@@ -145,7 +142,7 @@ async function fitBody(core: Core, inputs: BodyInputs, options: WorkOptions): Pr
       offsets.fit(logits);
     }
     return {
-      curves: { ...shape, weights: weights as Float64Array },
+      curves: { ...shape, weights },
       labelOffsets: offsets.ofLabels,
       offsetVariance: offsets.variance,
       logits: logits.map((z, e) => z + (offsets.ofPairs[e] as number)),
@@ -157,7 +154,7 @@ async function fitBody(core: Core, inputs: BodyInputs, options: WorkOptions): Pr
 }
 
 /** Terms and knots, and where each pair stands among them. */
-function shapeOf({ data, pairs, strength, earlier }: BodyInputs): {
+function shapeOf({ data, pairs, strength, from }: BodyInputs): {
   curves: Omit<BlendedCurves, "weights">;
   places: PairCurves;
 } {
@@ -166,7 +163,7 @@ function shapeOf({ data, pairs, strength, earlier }: BodyInputs): {
   // A point left out still counts itself here: without, the count would tell where the label is.
   const labelLog = Float64Array.from(label, (k) => logFrequency(labelCounts[k] as number, points));
   const strengths = pairs.strengths.map((mean) => (strength ? termValue(strength, mean) : 0));
-  const curves = earlier?.calibrator.curves ?? {
+  const curves = from?.curves ?? {
     terms: termsOf(data.scores),
     labelKnots: knotsAmong(
       labelLog.filter((_, e) => (signedWeight[e] as number) > 0),
@@ -191,24 +188,37 @@ function shapeOf({ data, pairs, strength, earlier }: BodyInputs): {
   return { curves, places };
 }
 
+/** The same curve at every knot. */
+function atEveryKnot(
+  curve: Float64Array,
+  { labelKnots, pointKnots }: Omit<BlendedCurves, "weights">,
+): Float64Array {
+  const out = new Float64Array(labelKnots.length * pointKnots.length * curve.length);
+  return out.map((_, i) => curve[i % curve.length] as number);
+}
+
+/** What the finish is fitted on: the logits of pairs, and the finish expected, if not the identity. */
+interface FinishInputs {
+  pairs: HeldOutPairs;
+  logits: Float64Array;
+  from: Curve | undefined;
+  share: number;
+}
+
 /** A curve of the logits near the identity. */
 async function fitFinish(
   core: Core,
-  pairs: HeldOutPairs,
-  logits: Float64Array,
-  earlier: Earlier | undefined,
+  { pairs, logits, from, share }: FinishInputs,
   options: WorkOptions,
 ): Promise<{ finish: Curve; logits: Float64Array; converged: boolean }> {
-  const from = earlier?.calibrator.finish;
-  const terms = from?.terms ?? FINISH_TERMS;
+  const { terms, weights: expected } = from ?? { terms: FINISH_TERMS, weights: IDENTITY };
   const same = new Float64Array(logits.length);
   const places = { terms, labelGates: 1, pointGates: 1, labelPlace: same, pointPlace: same };
-  const search = new CurveFit(core, places, { ...pairs, scores: [logits] }, true);
+  const search = new CurveFit(core, places, { ...pairs, scores: [logits] }, share);
   try {
-    if (earlier && from) search.expect(from.weights, same, earlier.share);
-    const { weights, converged } = await search.fit(same, from?.weights, () =>
-      pause(options, "calibration", 1),
-    );
+    search.expect(expected, same);
+    const between = (): Promise<void> => pause(options, "calibration", 1);
+    const { weights, converged } = await search.fit(same, expected, between);
     return { finish: { terms, weights }, logits: search.pairs.logits(weights), converged };
   } finally {
     search.free();

@@ -181,6 +181,40 @@ describe("a refit", () => {
   });
 });
 
+describe("few points", () => {
+  // Left-out scores a little above 1/2 where the label is, a little below where it is not: any steep curve fits them.
+  const labels = 3;
+  const few = (points: number): Scored => {
+    const present = Uint8Array.from({ length: points * labels }, (_, e) => (e % 4 < 2 ? 1 : 0));
+    const first = Float32Array.from(present, (y, e) => 0.45 + 0.1 * y + 0.005 * (e % 3));
+    const second = Float32Array.from(present, (y) => 0.4995 + 0.001 * y);
+    return { points, labels, scores: [first, second], present };
+  };
+  const sure: Scored = {
+    points: 1,
+    labels,
+    scores: [Float32Array.of(0.9, 0.1, 0.5), Float32Array.of(0.9, 0.1, 0.5)],
+    present: new Uint8Array(labels),
+  };
+  const said = async (core: Core, points: number): Promise<Float64Array> => {
+    const given = calibrationData(core, few(points), ["gaussian", "stack"]);
+    const { calibrator } = await fitCalibrator(core, given);
+    return Float64Array.from(probabilitiesOf(core, calibrator, given.frequencies, sure));
+  };
+
+  test("leave the scores nearly at their word; many make them sure", async () => {
+    await withCore(one, async (core) => {
+      const [high, low, middle] = await said(core, 4);
+      expect(high).toBeGreaterThan(0.9);
+      expect(high).toBeLessThan(0.999);
+      expect(low).toBeGreaterThan(0.0005);
+      expect(low).toBeLessThan(0.1);
+      expect(Math.abs((middle as number) - 0.5)).toBeLessThan(0.1);
+      expect((await said(core, 2000))[0]).toBeGreaterThan(0.999);
+    });
+  });
+});
+
 describe("degenerate data", () => {
   const next = generator(7);
   const noise = (count: number) => Float32Array.from({ length: count }, () => next() - 0.3);
@@ -190,7 +224,8 @@ describe("degenerate data", () => {
   };
   const cases: Record<string, { data: Scored; most?: number; least?: number }> = {
     "no points": { data: make(0, 3, () => 0) },
-    "no positives": { data: make(200, 5, () => 0), most: 0.01 },
+    // The scores at their word, up to 0.7, count for twenty of 220 points.
+    "no positives": { data: make(200, 5, () => 0), most: 0.7 / 11 },
     "all positive": { data: make(200, 5, () => 1), least: 0.99 },
     "two points, one label": { data: make(2, 1, (score) => (score > 0.1 ? 1 : 0)) },
     "one point": { data: make(1, 4, () => 0) },
