@@ -1,9 +1,10 @@
 // Makes a compact model of a trained one: what predicting needs in one small file, for mlgpf/edge.
 
-import { calibratorToPart } from "../calibrate/file.ts";
+import { calibratorToPart, thresholdsToPart } from "../calibrate/file.ts";
 import { COMPACT_FORMAT, type CompactAbout } from "../edge/format.ts";
 import { readCompact } from "../edge/read.ts";
 import { writeSafetensors } from "../io/safetensors.ts";
+import type { Cut, Thresholds } from "../metrics/cut.ts";
 import { isClosed, type ModelCommon, type TrainedModel } from "../model/model.ts";
 import { addClosed } from "./closed.ts";
 import { addLatent, type LatentAbout } from "./latent.ts";
@@ -59,7 +60,8 @@ export async function compactModel(
     ...(closed && { closed }),
     ...(model.calibrator && { points: model.summary.points }),
   };
-  const version = String(Math.max(model.vectoriser?.version ?? 1, model.calibrator ? 2 : 1));
+  const ofCalibration = model.thresholds ? 3 : model.calibrator ? 2 : 1;
+  const version = String(Math.max(model.vectoriser?.version ?? 1, ofCalibration));
   const metadata = { format: COMPACT_FORMAT, version, about: JSON.stringify(about), ...calibrator };
   const bytes = writeSafetensors({ tensors: parcel.tensors, metadata });
   readCompact(bytes, "the compact model"); // nothing is given out that load() would refuse
@@ -87,26 +89,40 @@ export function keptLabels({ labels, labelCounts }: ModelCommon, all: boolean): 
   return all || seen.length === 0 ? every : seen;
 }
 
-/** The calibrator for these labels; returns what the metadata says of it. */
+/** The calibrator and the thresholds for these labels; returns what the metadata says of them. */
 function addCalibrator(
   parcel: Parcel,
-  { calibrator, labelCounts }: ModelCommon,
+  { calibrator, thresholds, labelCounts }: ModelCommon,
   labels: number[],
 ): Record<string, string> {
   if (!calibrator) return {};
   const { labelOffsets, labelSlopes } = calibrator;
   const chosen = (of: Float64Array): Float64Array => Float64Array.from(labels, (label) => of[label] ?? 0);
-  const { tensors, metadata } = calibratorToPart({
+  const own = calibratorToPart({
     ...calibrator,
     labelOffsets: chosen(labelOffsets),
     ...(labelSlopes && { labelSlopes: chosen(labelSlopes) }),
   });
-  for (const [name, tensor] of tensors) parcel.tensors.set(name, tensor);
+  const cuts = thresholds && thresholdsToPart(cutAt(thresholds, labels));
+  for (const [name, tensor] of [...own.tensors, ...(cuts?.tensors ?? [])]) parcel.tensors.set(name, tensor);
   parcel.integers(
     "labelCounts",
     Int32Array.from(labels, (label) => labelCounts[label] as number),
   );
-  return metadata;
+  return { ...own.metadata, ...cuts?.metadata };
+}
+
+/** The thresholds of these labels. */
+function cutAt({ f1, expected, precisions }: Thresholds, labels: number[]): Thresholds {
+  const of = ({ overall, labels: all }: Cut): Cut => ({
+    overall,
+    labels: Float32Array.from(labels, (label) => all[label] as number),
+  });
+  return {
+    f1: of(f1),
+    expected,
+    precisions: precisions.map(({ precision, cut }) => ({ precision, cut: of(cut) })),
+  };
 }
 
 function addVocabulary(parcel: Parcel, { vectoriser, featureNames }: ModelCommon): void {

@@ -38,6 +38,7 @@ export async function openCompact(bytes: Uint8Array, file = "the compact model")
   };
   return {
     ...frame,
+    ...(model.thresholds && { thresholds: model.thresholds }),
     ...featureNamesOf(model, tensors.get("vocabulary")?.data as Uint8Array | undefined),
     labelNames: tagger.labels,
     info: tagger.info,

@@ -1,7 +1,12 @@
 // Honest probabilities: the calibrator that came with the model, read from a compact file and applied to the scores of a text.
 
 import { STRENGTH_DEPTH } from "../calibrate/calibrator.ts";
-import { calibratorFromPart, calibratorToPart } from "../calibrate/file.ts";
+import {
+  calibratorFromPart,
+  calibratorToPart,
+  thresholdsFromPart,
+  thresholdsToPart,
+} from "../calibrate/file.ts";
 import {
   type CalibratedPoint,
   calibratedLogit,
@@ -11,6 +16,7 @@ import {
   prepareCalibrator,
 } from "../calibrate/forward.ts";
 import { deterministicLog } from "../data/elementary.ts";
+import type { Thresholds } from "../metrics/cut.ts";
 import { topLabels } from "../metrics/top.ts";
 import type { Parts } from "./parts.ts";
 import { labelProbability } from "./probability.ts";
@@ -32,6 +38,15 @@ export function calibratorOf(parts: Parts, scores: readonly string[]): PreparedC
   if (labelCounts.some((count) => count < 0 || count > points))
     parts.refuse("a number in labelCounts beyond the points", `numbers from 0 to ${points}`);
   return prepareCalibrator(calibrator, { labelCounts, points });
+}
+
+/** Where a calibrated model cuts, if it says so. */
+export function thresholdsOf(parts: Parts): Thresholds | undefined {
+  const thresholds = thresholdsFromPart(parts.whole, parts.about.labels, parts.file);
+  if (!thresholds) return undefined;
+  if (parts.about.points === undefined) parts.refuse("thresholds without a calibrator", "both or none");
+  parts.took(thresholdsToPart(thresholds).tensors.keys());
+  return thresholds;
 }
 
 /** The least and the greatest probability that have a logit in single precision, as in a full model. */

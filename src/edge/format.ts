@@ -20,6 +20,7 @@
 //   stack.vectors  [K,P]          E, with stack.weights [P,K] = Bs and stack.mean [K] = mu
 //   labelCounts    [K]            training points of each label, where there is a calibrator
 //   calibrator.*                  as in a full model, for the labels of this one; the metadata "calibrator" has the rest
+//   thresholds.*                  the same of where to cut
 //
 // weights, inducing and cover have R rows: D, or as many as `rows` counts. A feature without a row still counts for the
 // length of a text and in `own`.
@@ -34,7 +35,7 @@ import type { KernelName } from "../model/kernels/index.ts";
 export const COMPACT_FORMAT = "mlgpf-compact";
 /**
  * A file has the first version that knows all that is in it: Gaussian and calibrated models, and fields of a text, have 2;
- * stemmed words 3.
+ * stemmed words and thresholds 3.
  */
 export const COMPACT_VERSIONS = ["1", "2", "3"] as const;
 

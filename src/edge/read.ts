@@ -2,9 +2,10 @@
 // anybody's: whatever is wrong is one FormatError.
 
 import type { PreparedCalibrator } from "../calibrate/forward.ts";
+import type { Thresholds } from "../metrics/cut.ts";
 import { isLinear } from "../model/kernels/index.ts";
 import { ByteReader } from "./bytes.ts";
-import { calibratorOf } from "./calibrated.ts";
+import { calibratorOf, thresholdsOf } from "./calibrated.ts";
 import { type ClosedNumbers, closedOf, scoreNames } from "./closed.ts";
 import type { CompactAbout } from "./format.ts";
 import { LARGEST_SQUARE } from "./limits.ts";
@@ -33,6 +34,8 @@ export interface CompactModel {
   readonly closed: ClosedNumbers | undefined;
   /** Without one, probabilities are those of the utilities. */
   readonly calibrator: PreparedCalibrator | undefined;
+  /** Where it cuts, if it says so. */
+  readonly thresholds: Thresholds | undefined;
   readonly rows: Int32Array | undefined;
   readonly columnWeights: Float32Array | undefined;
   /** Ids of the features, rising, where these are not their numbers. */
@@ -58,6 +61,7 @@ export function readCompact(bytes: Uint8Array, file = "the model"): CompactModel
     latent,
     closed,
     calibrator,
+    thresholds: thresholdsOf(parts),
     rows: rowsOf(parts, d, r),
     columnWeights: parts.has("columnWeights") ? parts.reals("columnWeights", d) : undefined,
     columnIds: parts.has("columnIds") ? idsOf(parts, d) : undefined,

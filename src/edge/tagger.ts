@@ -3,7 +3,7 @@
 import { ArgumentError } from "../core/errors.ts";
 import type { Stems } from "../data/stem.ts";
 import { allowedLabels, type LabelLists } from "../metrics/allowed.ts";
-import { plainThreshold } from "../metrics/cut.ts";
+import { chosenThreshold, leastOf, reaches, type Threshold } from "../metrics/cut.ts";
 import {
   checkPredictOptions,
   type Prediction,
@@ -101,7 +101,7 @@ export class Tagger {
   predictMany(inputs: Iterable<Input>, options: PredictOptions = {}): Predictions[] {
     checkPredictOptions(options);
     const { allow, deny } = options;
-    const threshold = plainThreshold(options);
+    const threshold = chosenThreshold(options, this.#alive().thresholds);
     const topK = options.topK ?? (threshold === undefined ? 5 : Number.MAX_SAFE_INTEGER);
     if (allow !== this.#lists.allow || deny !== this.#lists.deny) {
       this.#allowed = allowedLabels(this.labels, options);
@@ -115,12 +115,17 @@ export class Tagger {
     return found;
   }
 
-  #best(scores: KnownScores, topK: number, threshold: number, sd = true): Prediction[] {
+  #best(scores: KnownScores, topK: number, threshold: Threshold, sd = true): Prediction[] {
     const { about } = this.#alive();
     const { logits } = scores;
-    const found = logits
-      ? mostCalibrated(logits, topK, threshold, this.#allowed)
-      : mostProbable(scores, topK, threshold, this.#allowed);
+    // Where each label has a threshold of its own, the best may not reach theirs.
+    const [least, most] = [leastOf(threshold), typeof threshold === "number" ? topK : about.labels];
+    const ranked = logits
+      ? mostCalibrated(logits, most, least, this.#allowed)
+      : mostProbable(scores, most, least, this.#allowed);
+    const found = ranked
+      .filter(({ label, probability }) => reaches(threshold, label, probability))
+      .slice(0, topK);
     return found.map(({ label, probability }: RankedLabel): Prediction => {
       const name = this.#name(label);
       return logits || !sd || about.variance === "none"

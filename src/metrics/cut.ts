@@ -52,7 +52,7 @@ export function chosenThreshold(choice: ThresholdChoice, own: Thresholds | undef
 
 /** The threshold that is meant, for a model that has none of its own. */
 export function plainThreshold({ threshold, precision }: ThresholdChoice): number | undefined {
-  const why = "this model has no thresholds of its own, as full models that are calibrated have";
+  const why = "this model has no thresholds of its own, as calibrated models have";
   if (precision !== undefined)
     throw new ArgumentError("precision", `found ${precision}, expected a threshold: ${why}`);
   if (typeof threshold !== "string") return threshold;

@@ -4,6 +4,7 @@
 //   (/predict?topK=3).
 
 import { excerpt } from "../data/errors.ts";
+import { thresholdWords } from "../metrics/cut.ts";
 import { JSON_TYPE, NDJSON_TYPE } from "./answer.ts";
 import { refuse } from "./refusal.ts";
 import type { FoundLabel, FoundLabels, TaggerInput, TaggerOptions } from "./tagger.ts";
@@ -184,10 +185,10 @@ function optionsOf(body: JsonObject, query: Readonly<Record<string, string>>): Q
   const chosen = (name: "topK" | "threshold"): unknown => {
     if (Object.hasOwn(body, name)) return body[name];
     const text = query[name];
-    return text === undefined || text.trim() === "" ? text : Number(text);
+    return text === undefined || text.trim() === "" || isWord(text) ? text : Number(text);
   };
   const [topK, threshold] = [chosen("topK"), chosen("threshold")];
-  return { ...topOf(topK, threshold), ...thresholdOf(threshold) };
+  return { ...topOf(topK, threshold), ...cutOf(threshold) };
 }
 
 /** How many labels: with a threshold and no number all that reach it. */
@@ -198,10 +199,22 @@ function topOf(topK: unknown, threshold: unknown): { topK?: number } {
   return { topK: topK as number };
 }
 
-export function thresholdOf(threshold: unknown): { threshold?: number } {
+/** A number, or a threshold of the model's own. */
+function cutOf(threshold: unknown): Pick<TaggerOptions, "threshold"> {
+  if (isWord(threshold)) return { threshold };
+  return thresholdOf(threshold, `a number from 0 to 1, ${thresholdWords.join(" or ")}`);
+}
+
+const isWord = (threshold: unknown): threshold is (typeof thresholdWords)[number] =>
+  thresholdWords.some((word) => word === threshold);
+
+export function thresholdOf(
+  threshold: unknown,
+  expected: string = "a number from 0 to 1",
+): { threshold?: number } {
   if (threshold === undefined) return {};
   if (typeof threshold !== "number" || !(threshold >= 0 && threshold <= 1))
-    refuse("threshold", describe(threshold), "a number from 0 to 1");
+    refuse("threshold", describe(threshold), expected);
   return { threshold };
 }
 

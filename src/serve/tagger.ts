@@ -1,6 +1,7 @@
 // What the server needs of a tagger. That of mlgpf/edge is one; so is anything else with these members.
 
 import type { LabelLists } from "../metrics/allowed.ts";
+import type { ThresholdChoice } from "../metrics/cut.ts";
 
 /** A text, values by feature name or number, or the same as two lists. */
 export type TaggerInput =
@@ -12,8 +13,8 @@ export type TaggerInput =
 export interface TaggerOptions extends LabelLists {
   /** Most labels for an input; without it all that reach the threshold. */
   readonly topK?: number;
-  /** Only labels at least this probable. */
-  readonly threshold?: number;
+  /** Only labels at least this probable: a number, or a threshold of the model's own. */
+  readonly threshold?: NonNullable<ThresholdChoice["threshold"]>;
   /** false: nobody asks for standard deviations. */
   readonly sd?: boolean;
 }

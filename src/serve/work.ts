@@ -55,7 +55,8 @@ export class Workbench {
   /** Whether a question is so little work that nobody notices it. */
   isSmall({ inputs, options: { topK, threshold = 0 } }: Question, project: number): boolean {
     const { labels } = this.#project(project).model;
-    const depth = Math.min(labels, topK ?? (threshold < LOW_THRESHOLD ? labels : 1));
+    const low = typeof threshold === "number" && threshold < LOW_THRESHOLD;
+    const depth = Math.min(labels, topK ?? (low ? labels : 1));
     return inputs.length <= SMALL.inputs && inputs.length * depth <= SMALL.labels;
   }
 

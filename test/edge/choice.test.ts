@@ -4,7 +4,11 @@ import { describe, expect, test } from "vitest";
 import { compactModel } from "../../src/compact/index.ts";
 import { load, type Prediction, type Tagger } from "../../src/edge/index.ts";
 import { allowedLabels } from "../../src/metrics/allowed.ts";
-import { sampleTexts, textModel } from "./support.ts";
+import type { Thresholds } from "../../src/metrics/cut.ts";
+import type { LatentModel } from "../../src/model/model.ts";
+import { loadModel } from "../../src/predict/load.ts";
+import { generator } from "../support/numbers.ts";
+import { calibrated, sampleTexts, textModel } from "./support.ts";
 
 const small = { features: 60, labels: 70, factors: 5, inducing: 9 };
 const THRESHOLDS = [0, 1e-300, 0.001, 0.05, 0.3, 0.5, 0.9, 1];
@@ -42,6 +46,71 @@ describe("a threshold", () => {
         for (const threshold of THRESHOLDS)
           expect(tagger.predict(text, { topK: 3, threshold })).toEqual(atLeast(all.slice(0, 3), threshold));
       }
+  });
+});
+
+/** A calibrated model with made-up thresholds, some labels of which were never seen. */
+function cutModel(): LatentModel & { thresholds: Thresholds } {
+  const model = calibrated(textModel(small));
+  const next = generator(8);
+  const cut = (overall: number) => ({
+    overall,
+    labels: Float32Array.from({ length: small.labels }, () => 0.6 * next()),
+  });
+  const thresholds: Thresholds = {
+    f1: cut(0.25),
+    expected: { precision: 0.5, recall: 0.5, f1: 0.5 },
+    precisions: [
+      { precision: 0.6, cut: cut(0.35) },
+      { precision: 0.9, cut: cut(0.5) },
+    ],
+  };
+  const labelCounts = model.labelCounts.map((count, label) => (label % 7 === 2 ? 0 : count));
+  return { ...model, labelCounts, thresholds };
+}
+
+describe("thresholds of the model's own", () => {
+  const model = cutModel();
+  const texts = sampleTexts(model, 30, 4);
+  const { f1, precisions } = model.thresholds;
+
+  test("are those of the training, of the labels that the compact model has", async () => {
+    const tagger = await load(await compactModel(model));
+    const kept = [...model.labelCounts.keys()].filter((label) => model.labelCounts[label] !== 0);
+    const placeOf = new Map(kept.map((label) => [model.labelNames?.[label], label]));
+    const reaching = (all: Prediction[], cut: Float32Array): Prediction[] =>
+      all.filter(({ label, probability }) => probability >= (cut[placeOf.get(label) as number] as number));
+    for (const text of texts) {
+      const all = tagger.predict(text, { topK: 70 });
+      expect(tagger.predict(text, { threshold: "best" })).toEqual(atLeast(all, 0.25));
+      expect(tagger.predict(text, { threshold: "label" })).toEqual(reaching(all, f1.labels));
+      expect(tagger.predict(text, { threshold: "label", topK: 2 })).toEqual(
+        reaching(all, f1.labels).slice(0, 2),
+      );
+      expect(tagger.predict(text, { precision: 0.8 })).toEqual(atLeast(all, 0.5));
+      const byLabel = precisions[0]?.cut.labels as Float32Array;
+      expect(tagger.predict(text, { precision: 0.6, threshold: "label" })).toEqual(reaching(all, byLabel));
+    }
+  });
+
+  test("give the full model's labels", async () => {
+    using whole = await loadModel(model, { threads: 1 });
+    const tagger = await load(await compactModel(model, { type: "f32", variance: "exact", allLabels: true }));
+    for (const threshold of ["best", "label"] as const) {
+      const wanted = await whole.predict(texts, { threshold });
+      texts.forEach((text, i) => {
+        const names = (found: readonly Prediction[]): string[] => found.map(({ label }) => label);
+        expect(names(tagger.predict(text, { threshold }))).toEqual(names(wanted[i] ?? []));
+      });
+    }
+  });
+
+  test("are refused where a model has none", async () => {
+    const { thresholds: _, ...without } = model;
+    const tagger = await load(await compactModel(without));
+    expect(() => tagger.predict("a", { threshold: "best" })).toThrow(
+      "threshold: found best, expected a number: this model has no thresholds of its own",
+    );
   });
 });
 

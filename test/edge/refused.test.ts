@@ -1,6 +1,7 @@
 // Compact models whose parts are fine one by one and no model together, or whose numbers would overflow.
 
 import { describe, expect, test } from "vitest";
+import { thresholdsToPart } from "../../src/calibrate/file.ts";
 import { compactModel } from "../../src/compact/index.ts";
 import { edgeModule } from "../../src/compact/module.ts";
 import type { ClosedAbout, CompactAbout } from "../../src/edge/format.ts";
@@ -45,6 +46,18 @@ function changed(bytes: Uint8Array, { about = {}, drop = [], set = {} }: Change)
 
 const closedAbout = (bytes: Uint8Array): ClosedAbout =>
   (JSON.parse(readSafetensors(bytes).metadata.about as string) as CompactAbout).closed as ClosedAbout;
+
+/** A model that is not calibrated, with thresholds. */
+function withThresholds(): Uint8Array {
+  const labels = Float32Array.from({ length: sizes.labels }, () => 0.5);
+  const expected = { precision: 0.5, recall: 0.5, f1: 0.5 };
+  const part = thresholdsToPart({ f1: { overall: 0.5, labels }, expected, precisions: [] });
+  const { tensors, metadata } = readSafetensors(linear);
+  return writeSafetensors({
+    tensors: new Map([...tensors, ...part.tensors]),
+    metadata: { ...metadata, ...part.metadata },
+  });
+}
 
 /** The calibrated model, its calibrator being of another score. */
 function calibratedBy(score: string): Uint8Array {
@@ -166,6 +179,11 @@ describe("refuses", () => {
         set: { "calibrator.finish": { dtype: "F64", shape: [1], data: new Float64Array(1) } },
       }),
       'found "calibrator.finish" besides',
+    ],
+    [
+      "thresholds without a calibrator",
+      withThresholds(),
+      "found thresholds without a calibrator, expected both or none",
     ],
     [
       "a calibrator of other scores",

@@ -37,6 +37,13 @@ describe("questions", () => {
       { text: "a b c d e f g h", threshold: 0.005 },
       one("a b c d e f g h", 99, 0.005),
     ],
+    ["the model's own threshold", { text: "a b c d e", threshold: "best" }, one("a b c d e", 99, 0.2)],
+    [
+      "each label's threshold in the query",
+      ["a b c d e"],
+      { results: [one("a b c d e", 99, 0.1)] },
+      "/predict?threshold=label",
+    ],
     ["the body before the query", { text: "a b c", topK: 1 }, one("a b c", 1), "/predict?topK=2"],
     ["other scripts", { text: "日本語 ünï \u{1f600}" }, one("日本語 ünï \u{1f600}")],
   ];
@@ -144,6 +151,12 @@ describe("refusals are a status and one sentence", () => {
     ["topK in words", () => ask({ text: "a" }, "/predict?topK=three"), 400, /^topK: found NaN/],
     ["topK of nothing", () => ask({ text: "a" }, "/predict?topK="), 400, /^topK: found ""/],
     ["a threshold of 2", () => ask({ text: "a", threshold: 2 }), 400, /^threshold: found 2/],
+    [
+      "a threshold of another name",
+      () => ask({ text: "a", threshold: "most" }),
+      400,
+      /^threshold: found "most", expected a number from 0 to 1, best or label/,
+    ],
     ["an unknown query", () => ask({ text: "a" }, "/predict?k=1"), 400, /^the query: found "k"/],
     ["too many inputs", () => ask(["a", "b", "c", "d"]), 400, /4 inputs, expected at most 3/],
     ["too long a body", () => ask({ text: "a".repeat(200) }), 413, /more than 200 bytes/],

@@ -3,6 +3,9 @@
 import { ArgumentError } from "../../src/core/errors.ts";
 import type { FoundLabel, Tagger, TaggerInput, TaggerOptions } from "../../src/serve/index.ts";
 
+/** Where this tagger cuts. */
+const OWN = { best: 0.2, label: 0.1 };
+
 export function wordsOf(
   input: TaggerInput,
   { topK = Number.POSITIVE_INFINITY, threshold = 0, allow, deny }: TaggerOptions,
@@ -14,7 +17,7 @@ export function wordsOf(
   return words
     .map((label, i) => ({ label, probability: 2 ** -(i + 1), sd: i }))
     .filter(({ label }) => (allow?.includes(label) ?? true) && !deny?.includes(label))
-    .filter(({ probability }) => probability >= threshold)
+    .filter(({ probability }) => probability >= (typeof threshold === "number" ? threshold : OWN[threshold]))
     .slice(0, topK);
 }
 
