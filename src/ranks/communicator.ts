@@ -1,6 +1,7 @@
 // Processes that compute one training together: what they say to one another. There is no sum among it: what comes from
 // other ranks is gathered and added in an order that does not depend on how many there are (tree.ts).
 
+/** Processes that compute one training together, as one of them sees them. */
 export interface Communicator {
   /** Which of them this is, from 0. */
   readonly rank: number;
