@@ -14,11 +14,11 @@ export interface Wanted {
   otherwise?: string;
 }
 
-/** What the steps of these names start. */
-export const engines: Record<"slurm" | "mpi", Wanted> = {
-  slurm: { name: "Slurm", paths: ["/usr/sbin/slurmctld"], packages: "slurm-wlm" },
-  mpi: { name: "MPICH", paths: ["/usr/bin/mpiexec.mpich"], packages: "mpich" },
-};
+/** What the steps `slurm` and `mpi` start. */
+export const engines: Wanted[] = [
+  { name: "Slurm", paths: ["/usr/sbin/slurmctld"], packages: "slurm-wlm" },
+  { name: "MPICH", paths: ["/usr/bin/mpiexec.mpich"], packages: "mpich" },
+];
 
 /** Path of the program; ends this process with the command to run where there is none and none can be installed. */
 export function ensureProgram({ name, paths, packages, otherwise = "" }: Wanted): string {

@@ -148,8 +148,8 @@ const total: Counts = { passed: 0, failed: 0, skipped: 0 };
 const table: string[] = [];
 const needsChromium = chosen.length === 0 || chosen.some((name) => name === "chromium" || name === "page");
 const chromium = needsChromium ? ensureChromium() : "";
-for (const [name, program] of Object.entries(engines))
-  if (chosen.length === 0 || chosen.includes(name)) ensureProgram(program);
+if (chosen.length === 0 || chosen.some((name) => name === "slurm" || name === "mpi"))
+  for (const program of engines) ensureProgram(program);
 
 /** Runs a step and says how it went. */
 async function take(step: Step): Promise<void> {

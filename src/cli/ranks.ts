@@ -4,8 +4,8 @@ import process from "node:process";
 import { alone, type Communicator } from "../ranks/communicator.ts";
 import { joinRanks, launched } from "../ranks/mpi.ts";
 
-/** What all ranks meet is said by the first of them, which then ends the others: they wait so long before they speak. */
-const SILENCE_MILLISECONDS = 2000;
+/** What all ranks meet is said by the first of them, which then ends the others: each lets those before it speak so long. */
+const SILENCE_MILLISECONDS = 1000;
 
 /** Does the work with the other ranks, where a launcher has started some. */
 export async function withRanks(work: (ranks: Communicator | undefined) => Promise<void>): Promise<void> {
@@ -18,7 +18,7 @@ export async function withRanks(work: (ranks: Communicator | undefined) => Promi
     // By then it has been said.
     process.once("exit", (status) => ranks.abort(status));
     if (ranks.rank === 0) throw error;
-    await new Promise((resolve) => setTimeout(resolve, SILENCE_MILLISECONDS));
+    await new Promise((resolve) => setTimeout(resolve, ranks.rank * SILENCE_MILLISECONDS));
     (error as Error).message = `rank ${ranks.rank} of ${ranks.size}: ${(error as Error).message}`;
     throw error;
   }

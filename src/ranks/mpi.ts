@@ -3,6 +3,7 @@
 
 import type { Communicator } from "./communicator.ts";
 import { type Library, loadLibrary, type Name } from "./library.ts";
+import { goneAmong, peersOf } from "./peers.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -33,6 +34,8 @@ export function launched(environment: Environment): Launched | undefined {
 /** Milliseconds of asking without a pause, and the pause between two questions afterwards. */
 const EAGER = 1;
 const PAUSE = 0.1;
+/** Milliseconds between two looks at whether the others still run. */
+const LOOK = 500;
 /** Room for MPI_Status and MPI_Request of any library. */
 const STATUS_BYTES = 128;
 
@@ -55,6 +58,7 @@ class Mpi implements Communicator {
   #sent = bytes(0);
   readonly #counts: Int32Array;
   readonly #starts: Int32Array;
+  #peers: ReturnType<typeof peersOf> = [];
   /** Nobody wakes it: to wait for it is to sleep. */
   readonly #sleep = new Int32Array(new SharedArrayBuffer(4));
 
@@ -70,6 +74,7 @@ class Mpi implements Communicator {
     this.size = asked("MPI_Comm_size");
     this.#counts = wholes(new Array<number>(this.size).fill(0));
     this.#starts = wholes(new Array<number>(this.size).fill(0));
+    this.#peers = peersOf(this);
   }
 
   #call(name: Name, ...args: unknown[]): void {
@@ -101,10 +106,19 @@ class Mpi implements Communicator {
 
   #wait(): void {
     const begin = performance.now();
+    let looked = begin;
     for (;;) {
       this.#call("MPI_Test", this.#request, this.#done, this.#status);
       if (this.#done[0] !== 0) return;
-      if (performance.now() - begin > EAGER) Atomics.wait(this.#sleep, 0, 0, PAUSE);
+      const now = performance.now();
+      if (now - begin > EAGER) Atomics.wait(this.#sleep, 0, 0, PAUSE);
+      if (now - looked < LOOK) continue;
+      looked = now;
+      const gone = goneAmong(this.#peers);
+      if (gone)
+        throw new Error(
+          `found that rank ${gone.rank} of ${this.size} has ended, expected it to go on to the end: --resume goes on from the last checkpoint`,
+        );
     }
   }
 

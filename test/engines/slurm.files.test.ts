@@ -29,6 +29,7 @@ const example = (name: string): string => resolve("examples/slurm", name);
  * never ends; it has read some of them when the file `reading` comes, for they are more than a pipe holds.
  */
 const MLGPF = `#!/usr/bin/env bash
+[[ "\${PMI_RANK:-}" ]] && echo $$ > "${path("pid")}.$PMI_RANK"
 command=("${process.execPath}" "${resolve("dist/cli.js")}")
 if [[ "$*" == train*killed.part.2* && -z "\${SLURM_RESTART_COUNT:-}" ]]; then
   data=$2; shift 2
@@ -44,6 +45,7 @@ beforeAll(async () => {
   const text = xcText(topicData({ points: POINTS, features: 30, labels: 6 }, 2));
   expect(text.length).toBeGreaterThan(70_000);
   writeFileSync(path("data.txt"), text);
+  writeFileSync(path("many.txt"), xcText(topicData({ points: 400, features: 60, labels: 60 }, 3)));
   for (const args of [
     ["plan", path("data.txt"), "--out", path("plan")],
     ["train", path("data.txt"), "--plan", path("plan"), "--shard", "1/1", "--out", path("part")],
@@ -131,4 +133,42 @@ test("a part's file that is cut short is refused in a sentence, and can be made 
   expect(await cluster.ended(part("2"))).toEqual(completed(1));
   expect(await cluster.ended(submit(example("merge.sbatch"), path("cut"), "2"))).toEqual(completed(1));
   expect(readFileSync(path("cut"))).toEqual(readFileSync(path("whole")));
+});
+
+/** Options of a small training by ranks. */
+const ranked = (epochs: number): string[] =>
+  `--factors 8 --inducing-points 12 --rank 20 --batch 50 --epochs ${epochs}`.split(" ");
+function ranks(
+  tasks: number,
+  model: string,
+  options: string[],
+  environment: Record<string, string> = {},
+): string {
+  const script = [example("ranks.sbatch"), path("many.txt"), path(model), ...options];
+  const args = ["--parsable", `--ntasks=${tasks}`, "--cpus-per-task=1", ...script];
+  return cluster.run("sbatch", args, { MLGPF: path("mlgpf"), ...environment });
+}
+
+test("1 and 3 ranks of MPI give the same bytes", async () => {
+  const jobs = [ranks(1, "rank1", ranked(4)), ranks(3, "rank3", ranked(4))];
+  for (const job of jobs)
+    expect([await cluster.ended(job), cluster.printed(job)]).toEqual([completed(1), ""]);
+  expect(readFileSync(path("rank3"))).toEqual(readFileSync(path("rank1")));
+});
+
+test("a rank that waits for one that was killed says so and ends", async () => {
+  // As on clusters where srun lets the others run on.
+  const options = [...ranked(100), "--checkpoint-seconds", "0"];
+  const job = ranks(3, "lost", options, { SLURM_KILL_BAD_EXIT: "0" });
+  await until(() => existsSync(path("lost.checkpoint")));
+  process.kill(Number(readFileSync(path("pid.1"), "utf8")), "SIGKILL");
+  expect(await cluster.ended(job)).toEqual(["FAILED"]);
+  const said = cluster
+    .printed(job)
+    .split("\n")
+    .filter((line) => line.startsWith("mlgpf: "));
+  expect(said).toEqual([
+    "mlgpf: found that rank 1 of 3 has ended, expected it to go on to the end: --resume goes on from the last checkpoint",
+  ]);
+  expect(existsSync(path("lost"))).toBe(false);
 });
