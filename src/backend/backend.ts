@@ -124,6 +124,24 @@ export interface RowSteps {
   free(): void;
 }
 
+/** Some columns of a matrix, weighted so that sums over them are on average the sums over all. */
+export interface DrawnColumns {
+  /** Which they are: one entry in each of its rows. */
+  columns: PatternTensor;
+  /** [rows,drawn]: these columns times their weights. */
+  weighted: Tensor;
+}
+
+/** How columns are drawn. */
+export interface ColumnDraw {
+  /** Columns that are drawn for certain, some perhaps more than once in the list. */
+  always: Int32Array;
+  /** How many columns in all; the more there are `always`, the more. */
+  count: number;
+  /** A random number in [0, 1). */
+  start: number;
+}
+
 /** How factorisations went since the last time it was asked. */
 export interface FactorisationReport {
   /** Factorisations that went through only after their diagonal was raised. */
@@ -224,6 +242,8 @@ export interface Backend {
     inverse: Tensor,
     schedule: RowSchedule,
   ): RowSteps;
+  /** Draws columns of x in proportion to the absolute value of `sizes` [1,columns], where the backend can. */
+  drawColumns?(x: Tensor, sizes: Tensor, draw: ColumnDraw): DrawnColumns;
   /** Starts what was enqueued, for a device that collects operations; called after each step. */
   flush?(): void;
   dispose(): void;

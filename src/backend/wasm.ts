@@ -5,6 +5,7 @@ import type { Core, Precision } from "../core/core.ts";
 import { covariance, covarianceGradient } from "../core/covariance.ts";
 import { type Csr, csr, sparseTimes, sparseTransposeTimes } from "../core/csr.ts";
 import * as dense from "../core/dense.ts";
+import { drawColumns } from "../core/draw.ts";
 import { cholesky, FACTORED, inverseFromFactor, logDeterminant } from "../core/factor.ts";
 import { type Integers, integers, type Matrix, matrix, type RealArray } from "../core/matrix.ts";
 import { Pattern, patternTimes, patternTransposeTimes, sampledProducts } from "../core/pattern.ts";
@@ -19,7 +20,9 @@ import { topK } from "../core/select.ts";
 import type {
   AdamStep,
   Backend,
+  ColumnDraw,
   CovarianceInputs,
+  DrawnColumns,
   FactorisationReport,
   IndexTensor,
   LabelLists,
@@ -259,6 +262,9 @@ export class WasmBackend implements Backend {
 
   adam(parameter: Tensor, gradient: Tensor, first: Tensor, second: Tensor, step: AdamStep): void {
     adam(m(parameter), m(gradient), { first: m(first), second: m(second) }, step);
+  }
+  drawColumns(from: Tensor, sizes: Tensor, draw: ColumnDraw): DrawnColumns {
+    return drawColumns(m(from), m(sizes), draw);
   }
   rowSteps(
     data: SparseTensor,

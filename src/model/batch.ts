@@ -1,6 +1,13 @@
 // The points of one step, on the device.
 
-import type { IndexTensor, LabelLists, PatternTensor, SparseTensor, Tensor } from "../backend/backend.ts";
+import type {
+  ColumnDraw,
+  IndexTensor,
+  LabelLists,
+  PatternTensor,
+  SparseTensor,
+  Tensor,
+} from "../backend/backend.ts";
 
 export interface Batch {
   /** X and which of its rows are in the batch. */
@@ -15,7 +22,11 @@ export interface Batch {
 /** Points whose labels are known. */
 export interface LabelledBatch extends Batch {
   labels: LabelLists | ListedLabels | DrawnLabels;
+  /** Where the products with g are to go over some labels only, on average those over all: how many, a random number in [0, 1). */
+  gradientDraw?: GradientDraw;
 }
+
+export type GradientDraw = Pick<ColumnDraw, "count" | "start">;
 
 /** Only some labels of each point are looked at. */
 export interface ListedLabels {

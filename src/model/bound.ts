@@ -95,12 +95,16 @@ export class Bound {
     latent.forwardVariance(batch);
     latent.divergence(own, options.learnHyper || valueWanted);
 
-    this.#dataTerm(parameters, batch.labels, valueWanted);
+    this.#dataTerm(parameters, batch, valueWanted);
     latent.backward(own, batch, dMean, dVariance, options.klWeight, this.#wanted(options));
     this.#throughLogarithm();
   }
 
-  #dataTerm(parameters: Parameters, labels: LabelledBatch["labels"], valueWanted: boolean): void {
+  #dataTerm(
+    parameters: Parameters,
+    { labels, gradientDraw: draw }: LabelledBatch,
+    valueWanted: boolean,
+  ): void {
     const { latent, gradient } = this;
     const scale = -this.#shape.points / this.#shape.batch;
     if (this.#ranked) {
@@ -110,13 +114,13 @@ export class Bound {
       return;
     }
     if (areDrawn(labels)) {
-      this.#drawnTerm(labels).evaluate(labels, latent, parameters, gradient, scale, valueWanted);
+      this.#drawnTerm(labels).evaluate(labels, latent, parameters, gradient, scale, valueWanted, draw);
       return;
     }
     this.#data ??= new DataTerm(this.#backend, this.#shape, this.#points);
     const data = this.#data;
     if (areListed(labels)) data.overListedLabels(labels, latent, parameters, gradient, scale);
-    else data.overAllLabels(labels, latent, parameters, gradient, scale);
+    else data.overAllLabels(labels, latent, parameters, gradient, scale, { draw });
   }
 
   /** The term for draws of this size, which hardly ever changes. */

@@ -6,7 +6,7 @@
 // All points look at the same labels, so that everything is a dense product, [B,P] by [P,drawn].
 
 import type { Backend, Tensor } from "../backend/backend.ts";
-import type { DrawnLabels } from "./batch.ts";
+import type { DrawnLabels, GradientDraw } from "./batch.ts";
 import { DataTerm, type LabelParameters, type LatentPoints, type PointGradients } from "./labels.ts";
 import type { ModelShape } from "./shape.ts";
 
@@ -42,13 +42,17 @@ export class DrawnTerm {
     gradient: LabelParameters,
     scale: number,
     valueWanted: boolean,
+    draw?: GradientDraw,
   ): void {
     const backend = this.#backend;
     const ones = this.#ones;
     const column = (row: Tensor): Tensor => backend.reshape(row, row.columns, 1);
     backend.patternTimes(drawn, ones, parameters.phi, this.#own.phi);
     backend.patternTimes(drawn, ones, column(parameters.bias), column(this.#own.bias));
-    this.#term.overAllLabels(positives, latent, this.#own, this.#gradient, scale, { weight, valueWanted });
+    this.#term.overAllLabels(positives, latent, this.#own, this.#gradient, scale, {
+      weights: { weight, valueWanted },
+      draw,
+    });
     backend.fill(gradient.phi, 0);
     backend.fill(gradient.bias, 0);
     backend.patternTransposeTimes(drawn, ones, this.#gradient.phi, gradient.phi);

@@ -7,8 +7,8 @@
 // Either over all labels of every point, or over the present ones and a sample of the absent ones (drawn.ts: one sample for
 // all points of a batch).
 
-import type { Backend, LabelLists, Tensor } from "../backend/backend.ts";
-import type { ListedLabels } from "./batch.ts";
+import type { Backend, DrawnColumns, LabelLists, Tensor } from "../backend/backend.ts";
+import type { GradientDraw, ListedLabels } from "./batch.ts";
 import { likelihoods } from "./likelihoods/index.ts";
 import type { Likelihood } from "./likelihoods/likelihood.ts";
 import type { PosteriorForm } from "./posteriors/form.ts";
@@ -86,10 +86,11 @@ export interface PointGradients {
   pointLoss: Tensor;
 }
 
-/** How much labels count [1,K], and whether the loss itself is asked for. */
-export interface LabelWeights {
-  weight: Tensor;
-  valueWanted: boolean;
+/** What is special about the labels of a step. */
+export interface LabelChoice {
+  /** How much labels count [1,K], and whether the loss itself is asked for. */
+  weights?: { weight: Tensor; valueWanted: boolean };
+  draw?: GradientDraw | undefined;
 }
 
 export function allocatePointGradients(backend: Backend, shape: ModelShape): PointGradients {
@@ -124,7 +125,7 @@ export class DataTerm {
     parameters: LabelParameters,
     gradient: LabelParameters,
     scale: number,
-    weights?: LabelWeights,
+    { weights, draw }: LabelChoice = {},
   ): void {
     const backend = this.#backend;
     const layer = this.#layer;
@@ -154,11 +155,30 @@ export class DataTerm {
       backend.free(more);
     }
     if (weights) for (const each of [utility, slope]) backend.combine("multiply", each, weights.weight, each);
-    backend.gemm(utility, mean, gradient.phi, { transposeA: true });
     backend.columnSums(utility, gradient.bias);
-    backend.gemm(utility, parameters.phi, dMean);
+    if (draw && backend.drawColumns) {
+      const drawn = backend.drawColumns(utility, gradient.bias, { ...draw, always: positives.labelIndex });
+      this.#drawnProducts(drawn, mean, parameters.phi, gradient.phi);
+    } else {
+      backend.gemm(utility, mean, gradient.phi, { transposeA: true });
+      backend.gemm(utility, parameters.phi, dMean);
+    }
     layer.form.backward(backend, slope, s, layer.scale, dVariance, byLabel);
     this.#addVariancePart(parameters.phi, byLabel, gradient.phi);
+  }
+
+  /** g' m and g Phi with some columns of g alone. Most labels hardly push: what they would add is left to chance. */
+  #drawnProducts({ columns, weighted }: DrawnColumns, mean: Tensor, phi: Tensor, dPhi: Tensor): void {
+    const backend = this.#backend;
+    const ones = backend.tensor(1, columns.rows);
+    const own = backend.tensor(columns.rows, phi.columns);
+    backend.fill(ones, 1);
+    backend.patternTimes(columns, ones, phi, own);
+    backend.gemm(weighted, own, this.out.dMean);
+    backend.gemm(weighted, mean, own, { transposeA: true });
+    backend.fill(dPhi, 0);
+    backend.patternTransposeTimes(columns, ones, own, dPhi);
+    backend.free(columns, weighted, ones, own);
   }
 
   /** 1 x B: sum_k (w_k - 1) E log(1 + exp f), what labels add to the loss that count more than once; all those are absent. */

@@ -5,12 +5,19 @@
 
 import type { Backend, LabelLists } from "../backend/backend.ts";
 import type { Core } from "../core/core.ts";
+import { drawInProportion } from "../core/draw.ts";
 import { uniformNumbers } from "../core/random.ts";
 import { type LabelSets, labelFrequencies } from "../data/dataset.ts";
 import type { DrawnLabels } from "../model/batch.ts";
 import { presentLabels } from "./batches.ts";
 
 const DRAW_STREAM = 3 * 2 ** 29;
+
+/** The random number in [0, 1) of a step's draw, of labels to look at or of those whose gradient counts: one has nothing to do with the other. */
+export function drawStart(core: Core, seed: number, step: number, of: "labels" | "gradients"): number {
+  const key = { seed, stream: (DRAW_STREAM + 2 * step + (of === "labels" ? 0 : 1)) % 2 ** 32 };
+  return uniformNumbers(core, 1, key)[0] as number;
+}
 
 /** The labels of a step. */
 export interface Draw {
@@ -36,10 +43,9 @@ export class LabelDraw {
   readonly #sets: LabelSets;
   readonly #count: number;
   readonly #seed: number;
-  /** Labels, the most frequent first, and how much more often than others each is to be drawn. */
-  readonly #order: Int32Array;
+  /** How much more often than others each label is to be drawn. */
   readonly #size: Float64Array;
-  /** Where a label stands among those of the step, or -1. */
+  /** Which of the step's labels this one is, counted from 1, or 0. */
   readonly #place: Int32Array;
 
   /** Draws of `count` labels, or of as many more as a batch needs that has many of its own. */
@@ -48,12 +54,8 @@ export class LabelDraw {
     this.#sets = sets;
     this.#count = count;
     this.#seed = seed;
-    const frequency = labelFrequencies(sets);
-    this.#order = Int32Array.from(frequency.keys()).sort(
-      (a, b) => (frequency[b] as number) - (frequency[a] as number) || a - b,
-    );
-    this.#size = Float64Array.from(frequency, sizeOf);
-    this.#place = new Int32Array(sets.labels).fill(-1);
+    this.#size = Float64Array.from(labelFrequencies(sets), (count) => count + 1);
+    this.#place = new Int32Array(sets.labels);
   }
 
   /** The labels that a step with these points looks at. */
@@ -62,16 +64,18 @@ export class LabelDraw {
     const place = this.#place;
     const present: number[] = [];
     const labelIndex = positives.labelIndex.map((label) => {
-      if ((place[label] as number) < 0) place[label] = present.push(label) - 1;
-      return place[label] as number;
+      if (place[label] === 0) place[label] = present.push(label);
+      return (place[label] as number) - 1;
     });
-    const total = this.#total(present.length);
-    const labels = new Int32Array(total);
-    const weight = new Float64Array(total).fill(1);
-    labels.set(present);
-    this.#drawAbsent(labels, weight, present.length, step);
-    for (const label of present) place[label] = -1;
-    return { labels, weight, positives: { rowStart: positives.rowStart, labelIndex } };
+    const start = drawStart(this.#core, this.#seed, step, "labels");
+    const count = this.#total(present.length) - present.length;
+    const drawn = drawInProportion(this.#size, count, start, place);
+    for (const label of present) place[label] = 0;
+    return {
+      labels: Int32Array.from([...present, ...drawn.chosen]),
+      weight: Float64Array.from([...present.map(() => 1), ...drawn.weight]),
+      positives: { rowStart: positives.rowStart, labelIndex },
+    };
   }
 
   /** At least half of the labels are drawn; a batch with more of its own gets more in all, by steps so that sizes repeat. */
@@ -79,49 +83,4 @@ export class LabelDraw {
     const half = Math.ceil(this.#count / 2);
     return Math.min(this.#sets.labels, Math.max(this.#count, half * Math.ceil(present / half) + half));
   }
-
-  /**
-   * Fills up with labels that are not present: systematic sampling, the probabilities laid end to end and one random number for
-   * where a comb of unit spacing begins. Exactly as many as there is room for, and none twice.
-   */
-  #drawAbsent(labels: Int32Array, weight: Float64Array, from: number, step: number): void {
-    const [order, size, place] = [this.#order, this.#size, this.#place];
-    let rest = 0;
-    for (const label of order) if ((place[label] as number) < 0) rest += size[label] as number;
-    const [start] = uniformNumbers(this.#core, 1, {
-      seed: this.#seed,
-      stream: (DRAW_STREAM + step) % 2 ** 32,
-    }) as unknown as [number];
-    let [to, reached, last] = [from, 0, -1];
-    /** Size of a unit of probability; 0 until the largest, who would have more than one, are in. */
-    let unit = 0;
-    let tooth = start;
-    for (const label of order) {
-      if (to === labels.length) return;
-      if ((place[label] as number) >= 0) continue;
-      const own = size[label] as number;
-      if (unit === 0 && own * (labels.length - to) >= rest) {
-        labels[to++] = label;
-        rest -= own;
-        continue;
-      }
-      if (unit === 0) unit = rest / (labels.length - to);
-      last = label;
-      reached += own / unit;
-      if (reached <= tooth) continue;
-      labels[to] = label;
-      weight[to++] = unit / own;
-      tooth++;
-    }
-    // The last tooth may be missed by a rounding.
-    if (to < labels.length) {
-      labels[to] = last;
-      weight[to] = unit / (size[last] as number);
-    }
-  }
-}
-
-/** How often a label is to be drawn that so many points have, beside others. */
-function sizeOf(count: number): number {
-  return count + 1;
 }

@@ -36,6 +36,7 @@ export function workOf(problem: Problem, options: FullTrainOptions): Work {
   const { negatives, labelsPerStep } = options;
   const sampled = negatives === "all" ? K : Math.min(K, 2 * negatives);
   const looked = labelsPerStep === "all" ? sampled : labelsPerStep;
+  const pushing = options.gradientLabels === "all" ? looked : Math.min(looked, options.gradientLabels);
   /** Products of a point and an inducing input. */
   const length = subspace ? R : entries / N;
   /** The start looks at a sample where there are very many points. */
@@ -43,7 +44,7 @@ export function workOf(problem: Problem, options: FullTrainOptions): Work {
   const started = begun * entries;
   const basis = options.basis === "svd" ? 400 * started * R + 250 * D * R * R : 100 * started * R;
   const step =
-    B * looked * (24 * P + 4000) +
+    B * (looked * (8 * P + 4000) + pushing * 16 * P) +
     24 * B * length * M +
     groups * (8 * M ** 3 + 4 * B * M * M) +
     (40 * P * entries * B) / N +

@@ -23,8 +23,11 @@ export async function trainLatent(
   const state = run.resume && checkpointFromBytes(run.resume, identity);
   const device = await openDevice(core, run.device, full.precision);
   if (run.device !== "wasm") run.onProgress?.({ stage: "note", text: `training on ${device.about}` });
+  const { labels } = data.labels;
+  if (full.gradientLabels !== "all" && device.backend.drawColumns)
+    run.onProgress?.({ stage: "note", text: drawnNote(full.gradientLabels, labels) });
   const { rows: points, columns: features } = data.features;
-  const problem = { points, features, labels: data.labels.labels, entries: data.features.values.length };
+  const problem = { points, features, labels, entries: data.features.values.length };
   if (run.onProgress)
     run.onProgress({ stage: "note", text: estimate(core, problem, full, !device.backend.onCore) });
   const preparing = { ...run, largestTensor: device.largestTensor };
@@ -39,6 +42,9 @@ export async function trainLatent(
     freePrepared(prepared);
   }
 }
+
+const drawnNote = (count: number, labels: number): string =>
+  `gradients of about ${count} of ${labels} labels are computed in a step: those of its points, and others drawn by how much they push`;
 
 /** What a checkpoint must agree with: data and options and, where it decides, the validation data. */
 function identityOf(

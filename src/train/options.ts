@@ -81,6 +81,12 @@ export interface TrainOptions {
    */
   labelsPerStep?: "all" | number;
   /**
+   * Labels whose share of the gradient is computed in a step: all, or so many: those of its points, and others drawn in
+   * proportion to how much they push and weighted so that the gradient stays right on average (WASM only).
+   * @default all up to 6000 labels, else 1500
+   */
+  gradientLabels?: "all" | number;
+  /**
    * P, latent functions that the labels share.
    * @default a tenth of the labels, at least 100, at most 300
    */
@@ -195,6 +201,8 @@ export interface DataSizes {
 }
 
 /** Small data are gone through more often. */
+/** Two thirds of a step's time go to products with the gradients of labels; with more labels than these, a quarter is enough. */
+const MOST_GRADIENT_LABELS = 6000;
 const DEFAULT_STEPS = 500;
 
 const earlyStoppingParts: OptionTable<EarlyStopping, Required<EarlyStopping>, unknown> = {
@@ -315,6 +323,20 @@ export const trainOptions: OptionTable<TrainOptions, FullTrainOptions, DataSizes
     meaning: "labels looked at in a step: those of its points, and others drawn by their frequency",
     advice:
       "A number (1000 to 2000) for very many labels: a step takes time in proportion to it. The drawn ones are weighted so that the bound stays right on average",
+  },
+  gradientLabels: {
+    kind: "whole",
+    word: "all",
+    from: 1,
+    default: {
+      words: `all up to ${MOST_GRADIENT_LABELS} labels, else ${MOST_GRADIENT_LABELS / 4}`,
+      of: ({ labels }) => (labels <= MOST_GRADIENT_LABELS ? "all" : MOST_GRADIENT_LABELS / 4),
+    },
+    settle: (count, { labels }) => (count !== "all" && count >= labels ? "all" : count),
+    meaning:
+      "labels whose share of the gradient is computed in a step: those of its points, and others drawn by their share",
+    advice:
+      "With very many labels hardly any but those of the points push; the drawn ones are weighted so that the gradient stays right on average. `all` for no chance in it",
   },
   factors: {
     kind: "whole",

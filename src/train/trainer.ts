@@ -21,7 +21,7 @@ import type { LabelShare } from "../ranks/share.ts";
 import { BatchOrder, presentLabels, sampledLabels } from "./batches.ts";
 import { CHECKPOINT, type SavedTensor, type TrainingState } from "./checkpoint.ts";
 import { CoordinateSteps, inverseRoot, needsCoordinates } from "./coordinates.ts";
-import { drawnLabels, LabelDraw } from "./draw.ts";
+import { drawnLabels, drawStart, LabelDraw } from "./draw.ts";
 import type { FullTrainOptions } from "./options.ts";
 import { hasRowSteps, klWeightAt, MeanRowSteps, rateAt } from "./rowsteps.ts";
 
@@ -217,7 +217,9 @@ export class Trainer {
       else backend.sparseTimes(x, this.#rows, basis as Tensor, this.#projected);
       batch.projected = this.#projected;
     }
-    const { seed, negatives } = this.#options;
+    const { seed, negatives, gradientLabels: count } = this.#options;
+    if (count !== "all")
+      batch.gradientDraw = { count, start: drawStart(this.#core, seed, step, "gradients") };
     if (this.#draw) {
       const drawn = drawnLabels(backend, labels.labels, this.#draw.at(step, rows));
       batch.labels = drawn;

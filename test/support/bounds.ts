@@ -4,6 +4,7 @@ import { expect } from "vitest";
 import type { Backend } from "../../src/backend/backend.ts";
 import { WasmBackend } from "../../src/backend/wasm.ts";
 import { createCore } from "../../src/core/index.ts";
+import type { GradientDraw } from "../../src/model/batch.ts";
 import { Bound } from "../../src/model/bound.ts";
 import {
   allocateParameters,
@@ -22,13 +23,14 @@ export interface BatchValues {
   X: number[][];
   labels: number[][];
   draw?: Draw;
+  gradientDraw?: GradientDraw;
 }
 
 export async function boundAt(
   backend: Backend,
   shape: ModelShape,
   values: ParameterValues,
-  { X, labels, draw }: BatchValues,
+  { X, labels, draw, gradientDraw }: BatchValues,
   klWeight = 1,
 ): Promise<{ bound: number; gradient: ParameterValues }> {
   const { batch, features } = shape;
@@ -50,7 +52,13 @@ export async function boundAt(
   const drawn = draw && drawnLabels(backend, shape.labels, draw);
   bound.evaluate(
     parameters,
-    { x, rows, squares, labels: drawn ?? { rowStart, labelIndex: Int32Array.from(labels.flat()) } },
+    {
+      x,
+      rows,
+      squares,
+      labels: drawn ?? { rowStart, labelIndex: Int32Array.from(labels.flat()) },
+      ...(gradientDraw && { gradientDraw }),
+    },
     { klWeight, learnInducing: true, learnHyper: true },
   );
   const { dataTerm, divergence } = await bound.value();

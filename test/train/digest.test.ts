@@ -11,11 +11,11 @@ import { modelDigest, numbersDigest, tinyTraining } from "../support/training.ts
 const recorded = {
   linear: {
     numbers: "eaaed1bd76984b43f9fdeeac16758acc6585b587004baf6af018a86ab86437c3",
-    file: "d483ada875e3cc556bfa4ead6e3478e4c529c479f3b4a75f9e43659b8f0823f6",
+    file: "1f835fd18229d0c7d972f723a4604d931a5794e753841f7be15cf2e8f0d66820",
   },
   combined: {
     numbers: "89f7c0b66ed51ad1090104dbb7d57d93e18124271bdeab38e11e774050744618",
-    file: "4e30bd2af330909b42c8893455abc09e751aa98b2a09fcd8e8002fe2ebbcd656",
+    file: "3267c0a01ef3319574d10a940471507140471afb5cc3723288f3e3ed6873c22c",
   },
 };
 
