@@ -1,6 +1,6 @@
 // Texts of ../shared that come in one after another, and what models make of them.
 
-import { createReadStream, existsSync } from "node:fs";
+import { createReadStream, existsSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { createGunzip } from "node:zlib";
 import { withPredictor } from "../src/cli/models.ts";
@@ -35,6 +35,13 @@ export const dataFor = async (
   model?: TrainedModel,
   options: ReadOptions = {},
 ): Promise<Dataset> => (await readDataset([...rows], model ? readingFor(model) : options)).dataset;
+
+/** What an earlier run has written, a line for each thing that it measured. */
+export const readLines = <Line>(file: string): Line[] =>
+  readFileSync(file, "utf8")
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line));
 
 /** P@1 and F1@5 in percent. */
 export interface TextFigures {

@@ -7,7 +7,7 @@
 //             functions), weights (beside it learners for which a document counts as 2 and as 4), small (1,000 documents and
 //             100 at a time, trained anew at the end; nothing is kept)
 
-import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, writeFileSync } from "node:fs";
 import type { LearningState } from "../src/closed/state.ts";
 import type { DataRow } from "../src/data/options.ts";
 import { Learner } from "../src/learn/learner.ts";
@@ -15,7 +15,7 @@ import type { TrainedModel } from "../src/model/model.ts";
 import type { TrainOptions } from "../src/train/options.ts";
 import { train } from "../src/train/train.ts";
 import type { BenchOptions } from "./harness.ts";
-import { dataFor, figuresOf, readRows, shown, type TextFigures } from "./texts.ts";
+import { dataFor, figuresOf, readLines, readRows, shown, type TextFigures } from "./texts.ts";
 import { yearPlot } from "./yearplot.ts";
 
 const RESULTS = "bench/year.jsonl";
@@ -69,7 +69,7 @@ async function measure(
   weights: readonly number[],
   say: (line: YearLine) => void,
 ): Promise<YearLine[]> {
-  const lines = results !== undefined && existsSync(results) ? readLines(results) : [];
+  const lines = results !== undefined && existsSync(results) ? readLines<YearLine>(results) : [];
   for (const line of lines) say(line);
   if (lines.length >= rounds) return lines;
   const { start, learners } = await opened(rows, first, first + lines.length * batch, options, weights);
@@ -96,12 +96,6 @@ async function measure(
   for (const { learner } of learners.values()) learner.dispose();
   return lines;
 }
-
-const readLines = (file: string): YearLine[] =>
-  readFileSync(file, "utf8")
-    .split("\n")
-    .filter((line) => line !== "")
-    .map((line) => JSON.parse(line));
 
 type Learners = Map<string, { learner: Learner; weight: number }>;
 
