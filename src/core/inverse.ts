@@ -16,7 +16,7 @@ import { alike, allFinite, isSquare } from "./shapes.ts";
 /** Rows of a block: the depth that the product kernel takes at once. */
 const BLOCK = 256;
 /** Multiplications between two looks at the signal. */
-const WORK_AT_ONCE = 4e9;
+const WORK_AT_ONCE = 1e9;
 
 /** A matrix that has no Cholesky factor: not positive definite, at least not in its precision. */
 export class NotPositiveError extends ArgumentError {

@@ -5,7 +5,7 @@ import { Csr, rowSquares, sparseTimes, valuesOf } from "./csr.ts";
 import { fill, gatherRows, gemm, rowSums, scale, transpose } from "./dense.ts";
 import { ArgumentError } from "./errors.ts";
 import { type Integers, integers, type Matrix, matrix, type RealArray, Scope } from "./matrix.ts";
-import { pause, type WorkOptions } from "./progress.ts";
+import { byParts, pause, type WorkOptions } from "./progress.ts";
 import { permutation, uniformNumbers } from "./random.ts";
 import { alike } from "./shapes.ts";
 
@@ -58,7 +58,7 @@ export async function kmeans(rows: Matrix | Csr, options: KmeansOptions): Promis
       method === "lloyd"
         ? await lloyd(points, centres, iterations, tolerance, options)
         : await miniBatches(points, centres, iterations, options);
-    const { inertia } = points.assign(centres);
+    const { inertia } = await points.assign(centres, options);
     return { centres, assignments: points.assignments.slice(), inertia, iterations: done };
   } catch (error) {
     centres.free();
@@ -101,7 +101,11 @@ class Points {
   }
 
   /** Finds the nearest of the centres for all rows, or for the chosen ones. */
-  assign(centres: Matrix, chosen?: Int32Array): { inertia: number; moved: number } {
+  async assign(
+    centres: Matrix,
+    options: WorkOptions,
+    chosen?: Int32Array,
+  ): Promise<{ inertia: number; moved: number }> {
     const clusters = centres.rows;
     const halfNorms = this.#halfNorms.block(0, 0, 1, clusters);
     rowSums(centres, halfNorms, centres);
@@ -112,7 +116,7 @@ class Points {
     const count = chosen?.length ?? this.rows.rows;
     let inertia = 0;
     let moved = 0;
-    for (let from = 0; from < count; from += CHUNK) {
+    const assignChunk = (from: number): void => {
       const size = Math.min(CHUNK, count - from);
       const numbers = Int32Array.from({ length: size }, (_, i) => chosen?.[from + i] ?? from + i);
       const products = this.#products.block(0, 0, size, clusters);
@@ -136,7 +140,13 @@ class Points {
         this.distances[row] = distance;
         inertia += distance;
       }
-    }
+    };
+    const { rows } = this;
+    const perRow = rows instanceof Csr ? rows.nonzeros / Math.max(1, rows.rows) : rows.columns;
+    const chunks = Math.ceil(count / CHUNK);
+    await byParts(options, chunks, 2 * CHUNK * clusters * perRow, (first, last) => {
+      for (let chunk = first; chunk < last; chunk++) assignChunk(chunk * CHUNK);
+    });
     return { inertia, moved };
   }
 
@@ -284,7 +294,7 @@ async function lloyd(
   let before = Number.POSITIVE_INFINITY;
   for (let sweep = 0; sweep < iterations; sweep++) {
     await pause(options, "k-means", sweep / iterations);
-    const { inertia, moved } = points.assign(centres);
+    const { inertia, moved } = await points.assign(centres, options);
     if (moved === 0 || (sweep > 0 && before - inertia <= tolerance * before)) return sweep;
     before = inertia;
     fillEmptyClusters(points, centres.rows);
@@ -338,7 +348,7 @@ async function miniBatches(
     }
     const batch = order.slice(position, position + size);
     position += size;
-    points.assign(centres, batch);
+    await points.assign(centres, options, batch);
     const targets = batch.map((row) => points.assignments[row] as number);
     fill(sums, 0);
     points.addRows(batch, targets, sums);
