@@ -24,31 +24,60 @@ export function isDense({ rows, columns, values }: SparseRows): boolean {
 }
 
 /** What is said where features are dense and rows keep their lengths. */
-export const DENSE_NOTE =
-  "the features are dense: each is divided by its root mean square, and rows keep their lengths";
+export const denseNote = (byDistance: boolean): string =>
+  `the features are dense: each is divided by its ${byDistance ? "standard deviation" : "root mean square"}, and rows keep their lengths`;
 
-/** 1 / (root mean square of the column, times sqrt D): columns are of like size, and rows of length 1 in the mean square. */
-function evenWeights({ rows, columns, columnIndex, values }: SparseRows): Float32Array {
-  const squares = new Float64Array(columns);
+/** Least variance of a column beside its mean square: the distances of points very far from 0 would drown in rounding. */
+const LEAST_SPREAD = 1e-5;
+/** Below it a column is the same in all rows. */
+const NO_SPREAD = 1e-12;
+
+/** Sums over the rows of what a column's values come to; values that are not there are 0. */
+function columnSums(
+  { columns, columnIndex, values }: SparseRows,
+  of: (value: number, column: number) => number,
+): Float64Array {
+  const sums = new Float64Array(columns);
   for (let e = 0; e < values.length; e++) {
     const column = columnIndex[e] as number;
-    squares[column] = (squares[column] as number) + (values[e] as number) * (values[e] as number);
+    sums[column] = (sums[column] as number) + of(values[e] as number, column);
   }
-  return Float32Array.from(squares, (sum) => (sum > 0 ? Math.sqrt(rows / (sum * columns)) : 1));
+  return sums;
+}
+
+/**
+ * 1 / (size of the column, times sqrt D): columns are of like size. Their size is the root mean square, which makes rows of
+ * length 1 in the mean square, or their standard deviation, where points are compared by their distance alone.
+ */
+function evenWeights(features: SparseRows, byDistance: boolean): Float32Array {
+  const { rows, columns } = features;
+  const squares = columnSums(features, (value) => value * value);
+  const means = columnSums(features, (value) => value / rows);
+  return Float32Array.from(squares, (sum, column) => {
+    const mean = means[column] as number;
+    const variance = sum / rows - mean * mean;
+    const square = sum / rows;
+    // A column that never changes says nothing: it is left at its own size.
+    const changes = byDistance && variance > NO_SPREAD * square;
+    const spread = changes ? Math.max(variance, LEAST_SPREAD * square) : square;
+    return sum > 0 ? Math.sqrt(1 / (spread * columns)) : 1;
+  });
 }
 
 /**
  * Chooses the transform for training features. Rows that are `scaled` already, some of them to less than 1, stay as they
- * are unless their columns are weighted. Dense features whose rows are not scaled are scaled by columns.
+ * are unless their columns are weighted. Dense features whose rows are not scaled are scaled by columns; `byDistance`:
+ * for a kernel without a linear term.
  */
 export function fitTransform(
   features: SparseRows,
   idf: boolean | "auto",
   normalise: boolean,
   scaled = false,
+  byDistance = false,
 ): FeatureTransform {
   if (!normalise && !scaled && idf !== true && isDense(features))
-    return { normalise, columnWeights: evenWeights(features) };
+    return { normalise, columnWeights: evenWeights(features, byDistance) };
   const binary = features.values.every((value) => value === 1);
   if (idf === false || (idf === "auto" && (scaled || !binary)))
     return normalise && scaled ? { normalise: false, whole: true } : { normalise };

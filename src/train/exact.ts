@@ -28,10 +28,10 @@ const STACK_NOISE = 30;
 /** Up to so many points the smaller noise is better. */
 const FEW_POINTS = 10_000;
 /** Points in a random order: those with left-out scores may be the last ones, and are a fair sample. */
-const ORDER_STREAM = 77;
+export const ORDER_STREAM = 77;
 
 /** Length scale and noise: wide, or narrow with less noise; left-out figures are flat in between. */
-const choicesFor = (name: KernelName, points: number): ExactChoice[] => [
+export const choicesFor = (name: KernelName, points: number): ExactChoice[] => [
   { noise: points > FEW_POINTS ? 0.4 : 0.2, kernel: { name, lengthScale: 1 } },
   { noise: 0.1, kernel: { name, lengthScale: 0.7 } },
 ];
@@ -71,7 +71,7 @@ export async function trainExact(
   core: Core,
   given: Dataset,
   frame: ModelFrame,
-  kernel: KernelName,
+  choices: readonly ExactChoice[],
   seed: number,
   work: ExactWork,
   note: (text: string) => void,
@@ -80,16 +80,30 @@ export async function trainExact(
   const data = selectRows(given, order);
   const rows = transformedRows(data.features, frame.transform, 0, data.features.rows);
   const documents = { features: rows, labels: data.labels, squares: wholeSquares(rows, frame.transform) };
-  const placed = placeDocuments(core, documents, frame.labels, "f32");
-  let choice: ExactChoice;
+  const choice =
+    choices.length === 1
+      ? (choices[0] as ExactChoice)
+      : await bestOf(choices, core, documents, frame.labels, work, note);
+  return { order, ...(await fitChosen(core, documents, frame, choice, work)) };
+}
+
+/** The best of several, by leaving points out. */
+async function bestOf(
+  choices: readonly ExactChoice[],
+  core: Core,
+  documents: Omit<Documents, "ids">,
+  labels: number,
+  work: ExactWork,
+  note: (text: string) => void,
+): Promise<ExactChoice> {
+  const placed = placeDocuments(core, documents, labels, "f32");
   try {
-    const choices = choicesFor(kernel, rows.rows);
-    ({ choice } = await chooseExact(placed.points, placed.labels, { ...work, choices }));
+    const { choice } = await chooseExact(placed.points, placed.labels, { ...work, choices });
+    note(`length scale ${choice.kernel.lengthScale}, noise ${choice.noise}: chosen by leaving points out`);
+    return choice;
   } finally {
     placed.free();
   }
-  note(`length scale ${choice.kernel.lengthScale}, noise ${choice.noise}: chosen by leaving points out`);
-  return { order, ...(await fitChosen(core, documents, frame, choice, work)) };
 }
 
 /** Posterior, stack and calibrator of points for one choice; the last points are those that are left out. */

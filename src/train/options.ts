@@ -35,7 +35,7 @@ export interface TrainOptions {
   calibration?: boolean;
   /**
    * k(x, z): how alike two points are. `rbf` is another name of `se`, the squared exponential.
-   * @default linear; se for the gaussian likelihood
+   * @default linear; se for the gaussian likelihood, of dense features the better of the two
    */
   kernel?: KernelName | "rbf" | "linear+rbf";
   /**
@@ -138,7 +138,7 @@ export interface TrainOptions {
   idf?: boolean | "auto";
   /**
    * Scale every row to unit length. Dense features are scaled by columns where it is off.
-   * @default yes for sparse features, no for dense ones
+   * @default yes for sparse features; no for dense ones, or what is better with the gaussian likelihood
    */
   normalise?: boolean;
   /**
@@ -245,12 +245,12 @@ export const trainOptions: OptionTable<TrainOptions, FullTrainOptions, DataSizes
     choices: kernelNames,
     also: { rbf: "se", "linear+rbf": "linear+se" },
     default: {
-      words: "linear; se for the gaussian likelihood",
+      words: "linear; se for the gaussian likelihood, of dense features the better of the two",
       of: ({ likelihood }) => (likelihood === "gaussian" ? "se" : "linear"),
     },
     meaning: "how alike two points are",
     advice:
-      "Texts and other sparse data: keep it. `se` or `linear+se` for few, dense features where labels depend on them in a curved way; slower",
+      "Texts and other sparse data: keep it. Of dense features the training looks at some, leaves points out and says what it chose. `se` in steps (`bernoulli`) for dense features where labels depend on them in a curved way; slower",
   },
   inducing: {
     kind: "choice",
@@ -431,10 +431,13 @@ export const trainOptions: OptionTable<TrainOptions, FullTrainOptions, DataSizes
   },
   normalise: {
     kind: "switch",
-    default: { words: "yes for sparse features, no for dense ones", of: ({ dense = false }) => !dense },
+    default: {
+      words: "yes for sparse features; no for dense ones, or what is better with the gaussian likelihood",
+      of: ({ dense = false }) => !dense,
+    },
     meaning: "rows are scaled to unit length",
     advice:
-      "Dense features (half of them or more are not zero) are divided by their root mean square instead, which keeps what the length of a row says",
+      "Dense features (half of them or more are not zero) are divided by their standard deviation (with a linear kernel by their root mean square) instead, which keeps what the length of a row says",
   },
   floor: {
     kind: "number",

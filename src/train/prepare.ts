@@ -6,6 +6,7 @@ import { type Matrix, matrix } from "../core/matrix.ts";
 import type { WorkOptions } from "../core/progress.ts";
 import type { Dataset } from "../data/dataset.ts";
 import { type FeatureTransform, fitTransform, transformInPlace } from "../data/transform.ts";
+import { termsOf } from "../model/kernels/index.ts";
 import type { ModelShape } from "../model/shape.ts";
 import type { Communicator } from "../ranks/communicator.ts";
 import { type LabelShare, shareOf } from "../ranks/share.ts";
@@ -50,6 +51,12 @@ export interface PrepareOptions {
   ranks?: Communicator;
 }
 
+/** What is done to the features before the model sees them. */
+export const transformFor = (
+  { features, vectoriser }: Dataset,
+  { idf, normalise, kernel }: Pick<FullTrainOptions, "idf" | "normalise" | "kernel">,
+): FeatureTransform => fitTransform(features, idf, normalise, vectoriser?.scaled, !termsOf(kernel).linear);
+
 export async function prepare(
   core: Core,
   data: Dataset,
@@ -57,7 +64,7 @@ export async function prepare(
   options: FullTrainOptions,
   run: PrepareOptions,
 ): Promise<Prepared> {
-  const transform = fitTransform(data.features, options.idf, options.normalise, data.vectoriser?.scaled);
+  const transform = transformFor(data, options);
   const x = csr(core, data.features, options.precision);
   transformInPlace(
     { rowStart: x.start.view(), columnIndex: x.column.view(), values: x.value.view() },

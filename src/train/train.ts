@@ -2,6 +2,7 @@
 
 import { type OpenDevice, openDevice } from "../backend/devices.ts";
 import { learnChange } from "../closed/change.ts";
+import type { ExactChoice } from "../closed/choose.ts";
 import { inverseOn } from "../closed/device.ts";
 import { changeOf, type Documents } from "../closed/documents.ts";
 import { stateIdentity } from "../closed/state.ts";
@@ -11,8 +12,9 @@ import type { WorkOptions } from "../core/progress.ts";
 import { checkDataset } from "../data/check.ts";
 import { compactColumns, isScattered, mapColumns } from "../data/columns.ts";
 import { type Dataset, labelFrequencies, rowsWithLabels, selectRows } from "../data/dataset.ts";
-import { DENSE_NOTE, type FeatureTransform, fitTransform, isDense } from "../data/transform.ts";
+import { denseNote, isDense } from "../data/transform.ts";
 import { type DatasetInput, datasetFrom } from "../io/dataset.ts";
+import { type KernelName, termsOf } from "../model/kernels/index.ts";
 import {
   type ClosedModel,
   type ExactPart,
@@ -25,13 +27,15 @@ import {
 } from "../model/model.ts";
 import { dataFor, readingLike } from "../predict/reading.ts";
 import { chosenLikelihood } from "./choose.ts";
-import { canBeExact, type ExactWork, trainExact } from "./exact.ts";
+import { chooseDense } from "./dense.ts";
+import { canBeExact, choicesFor, type ExactWork, trainExact } from "./exact.ts";
 import { explained } from "./explained.ts";
 import { calibrateHeldOut, type Split, splitData } from "./heldOut.ts";
 import { trainLatent } from "./latent.ts";
 import { checkLengths } from "./lengths.ts";
 import { type Learning, linearRows, trainLinear } from "./linear.ts";
 import { completeOptions, type FullTrainOptions, type TrainOptions } from "./options.ts";
+import { transformFor } from "./prepare.ts";
 import type { TrainProgress } from "./progress.ts";
 import { completeRunOptions, type FullRunOptions, type RunOptions } from "./run.ts";
 import {
@@ -57,6 +61,8 @@ interface Job {
   /** Points without labels, left out. */
   dropped: number;
   full: FullTrainOptions;
+  /** Where features are dense: what the caller has named of the options that are chosen by looking at them. */
+  dense: Pick<TrainOptions, "kernel" | "normalise"> | undefined;
   run: FullRunOptions;
   work: WorkOptions;
   note: (text: string) => void;
@@ -114,12 +120,13 @@ export async function train(
     const note = (text: string): void => run.onProgress?.({ stage: "note", text });
     note(`${core.threadsReason}${core.relaxed ? ", relaxed SIMD" : ""}`);
     if (chosen) note(chosen.reason);
-    if (dense && !full.normalise) note(DENSE_NOTE);
     const work: WorkOptions = {
       ...(run.signal ? { signal: run.signal } : {}),
       onProgress: (progress) => run.onProgress?.(progress as TrainProgress),
     };
-    const job = { core, data, split, dropped: dataset.features.rows - points, full, run, work, note };
+    const dropped = dataset.features.rows - points;
+    const named = dense ? options : undefined;
+    const job = { core, data, split, dropped, full, dense: named, run, work, note };
     const model = await trainJob(job).catch((error) => {
       throw explained(error, full);
     });
@@ -179,7 +186,8 @@ async function trainJob(job: Job): Promise<TrainedModel> {
 
 /** Exact, calibrated by leaving each point out. */
 async function trainGaussian(job: Job): Promise<ClosedModel> {
-  const { core, data, dropped, full, run, work, note } = job;
+  const { core, data, dropped, run, work, note } = job;
+  const { full, choices } = await exactChoices(job);
   const frame = frameFor(data, full, data.features.rows);
   const gpu = await gpuFor(job);
   const on: ExactWork = { ...work, inverse: gpu && inverseOn(gpu, note) };
@@ -187,7 +195,7 @@ async function trainGaussian(job: Job): Promise<ClosedModel> {
     core,
     data,
     frame,
-    full.kernel,
+    choices,
     full.seed,
     on,
     note,
@@ -205,6 +213,18 @@ async function trainGaussian(job: Job): Promise<ClosedModel> {
   return noted(model, stateIdentity(state));
 }
 
+/** The covariances that the exact form chooses from; dense features have been looked at by then, and leave one. */
+async function exactChoices(job: Job): Promise<{ full: FullTrainOptions; choices: readonly ExactChoice[] }> {
+  const { core, data, full, dense, work, note } = job;
+  if (dense === undefined) return { full, choices: choicesFor(full.kernel, data.features.rows) };
+  const frameOf = (some: Dataset, kernel: KernelName, normalise: boolean): ModelFrame =>
+    frameFor(some, { ...full, kernel, normalise }, some.features.rows);
+  const named = { ...(dense.kernel && { kernel: full.kernel }), normalise: dense.normalise, seed: full.seed };
+  const { kernel, normalise, choice, reason } = await chooseDense(core, data, frameOf, named, work);
+  note(reason);
+  return { full: { ...full, kernel, normalise }, choices: [choice] };
+}
+
 /** The GPU that was asked for or found, if any. */
 async function gpuFor({ core, run, note }: Job): Promise<OpenDevice | undefined> {
   if (run.device === "wasm") return undefined;
@@ -218,6 +238,7 @@ async function gpuFor({ core, run, note }: Job): Promise<OpenDevice | undefined>
 /** Step by step; calibrated on points held out, where there are enough and it is wanted. */
 async function trainBernoulli(job: Job): Promise<LatentModel> {
   const { core, data, split, dropped, full, run, work } = job;
+  sayDense(job);
   if (split === undefined) return await trainLatent(core, data, dropped, full, run);
   sayHeldOut(job, split.heldOut);
   const model = await trainLatent(core, split.fitted, dropped, full, run);
@@ -231,6 +252,7 @@ async function trainBernoulli(job: Job): Promise<LatentModel> {
 async function trainHeldOut(job: Job): Promise<TrainedModel> {
   const { core, data, split, dropped, full, run, work } = job;
   if (split === undefined) return await trainGaussian(job);
+  sayDense(job);
   sayHeldOut(job, split.heldOut);
   const { fitted, heldOut } = split;
   const frame = frameFor(fitted, full, fitted.features.rows);
@@ -272,13 +294,12 @@ async function withState(
   return noted(whole, stateIdentity(state));
 }
 
+const sayDense = ({ dense, full, note }: Job): void => {
+  if (dense && !full.normalise) note(denseNote(!termsOf(full.kernel).linear));
+};
+
 const sayHeldOut = ({ note }: Job, { features }: Dataset): void =>
   note(`${features.rows} points are held out to make the probabilities honest`);
-
-const transformFor = (
-  { features, vectoriser }: Dataset,
-  { idf, normalise }: FullTrainOptions,
-): FeatureTransform => fitTransform(features, idf, normalise, vectoriser?.scaled);
 
 /** What a closed model knows of its features and labels. */
 export function frameFor(data: Dataset, full: FullTrainOptions, points: number): ModelFrame {

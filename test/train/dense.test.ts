@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { fitTransform, isDense, transformedRows } from "../../src/data/transform.ts";
-import { evaluate, readDataset, train } from "../../src/index.ts";
+import { type DataRow, evaluate, readDataset, type TrainOptions, train } from "../../src/index.ts";
 import { randomNumbers } from "../support/numbers.ts";
 import { topicData } from "../support/problems.ts";
 
@@ -18,6 +18,29 @@ const rows = Array.from({ length: 2 * POINTS }, (_, i) => {
   return { features: own.map((value, d) => value * (SCALES[d] as number)), labels };
 });
 const [training, more] = [rows.slice(0, POINTS), rows.slice(POINTS)];
+
+const noted =
+  (notes: string[]) =>
+  (progress: { stage: string; text?: string }): void => {
+    if (progress.stage === "note") notes.push(progress.text as string);
+  };
+
+/** Rows in a room whose columns begin far from 0. */
+function shifted(labelsOf: (own: readonly number[]) => string[]): { features: number[]; labels: string[] }[] {
+  const room = [100, -5, 40];
+  return Array.from({ length: 2 * POINTS }, (_, i) => {
+    const own = room.map((_, d) => numbers[i * room.length + d] as number);
+    return { features: own.map((value, d) => (room[d] as number) + value), labels: labelsOf(own) };
+  });
+}
+
+/** Log loss on the second half of the rows, of a model of the first, and what the training said. */
+async function lossOf(all: readonly DataRow[], options: TrainOptions = {}): Promise<[number, string]> {
+  const notes: string[] = [];
+  const model = await train(all.slice(0, POINTS), { threads: 1, ...options, onProgress: noted(notes) });
+  const { calibration } = await evaluate(model, all.slice(POINTS), { calibration: true });
+  return [calibration?.logLoss as number, notes.join("\n")];
+}
 
 describe("dense features", () => {
   test("are told from words", async () => {
@@ -44,20 +67,58 @@ describe("dense features", () => {
   test("are scaled by columns unless asked otherwise, which is said, and is better", async () => {
     const { dataset } = await readDataset(training);
     const notes: string[] = [];
-    const options = {
-      likelihood: "gaussian" as const,
-      threads: 1,
-      onProgress: (progress: { stage: string; text?: string }): void => {
-        if (progress.stage === "note") notes.push(progress.text as string);
-      },
-    };
+    const options = { likelihood: "gaussian" as const, threads: 1, onProgress: noted(notes) };
     const chosen = await train(dataset, options);
     expect(chosen.transform.normalise).toBe(false);
     expect(notes.join()).toContain("the features are dense");
     const unit = await train(dataset, { ...options, normalise: true });
     expect(unit.transform).toEqual({ normalise: true });
-    const lossOf = async (model: typeof chosen): Promise<number> =>
+    const measured = async (model: typeof chosen): Promise<number> =>
       (await evaluate(model, more, { calibration: true })).calibration?.logLoss as number;
-    expect(await lossOf(chosen)).toBeLessThan(0.8 * (await lossOf(unit)));
+    expect(await measured(chosen)).toBeLessThan(0.8 * (await measured(unit)));
+  });
+
+  test("that are compared by distance are divided by their standard deviation, and may lie far from 0", async () => {
+    const far = shifted(([a = 0, b = 0]) => [a * b > 0 ? "same" : "other", ...(a > 0.4 ? ["high"] : [])]);
+    const { features } = (await readDataset(far)).dataset;
+    const { columnWeights = [] } = fitTransform(features, "auto", false, false, true);
+    for (const column of [0, 1, 2]) {
+      const own = far.map((row) => Math.fround(row.features[column] as number));
+      const mean = own.reduce((sum, value) => sum + value, 0) / own.length;
+      const variance = own.reduce((sum, value) => sum + (value - mean) ** 2, 0) / own.length;
+      expect(columnWeights[column]).toBeCloseTo(1 / Math.sqrt(3 * variance), 4);
+    }
+    const { dataset } = await readDataset([1, 2, 3].map((x) => ({ features: [7, x], labels: ["a"] })));
+    const constant = fitTransform(dataset.features, "auto", false, false, true).columnWeights?.[0];
+    expect(constant).toBeCloseTo(1 / Math.sqrt(2 * 49), 6);
+    const [loss, notes] = await lossOf(far);
+    expect(notes).toMatch(/the features are dense: kernel se \(.+\), each divided by its standard deviation/);
+    const [unit] = await lossOf(far, { normalise: true });
+    expect(loss).toBeLessThan(0.6 * unit);
+  });
+
+  test("choose the straight kernel where labels are straight, unit rows where lengths say nothing", async () => {
+    const plain = rows.map(({ features }) => features.map((value, d) => value / (SCALES[d] as number)));
+    const straight = plain.map((own) => {
+      const sum = own.reduce((total, value, d) => total + (d % 2 ? value : -value), 0);
+      return { features: own, labels: [sum > 0 ? "more" : "less", sum > 1 ? "much" : "little"] };
+    });
+    const [linear, said] = await lossOf(straight);
+    expect(said).toMatch(/the features are dense: kernel linear \(noise 0\.2\)/);
+    expect(linear).toBeLessThan((await lossOf(straight, { kernel: "se" }))[0]);
+    const shares = plain.map((signed, i) => {
+      const own = signed.map((value) => Math.abs(value) + 0.01);
+      const [first = 0, second = 0, third = 0, fourth = 0] = own;
+      const size = 10 ** (3 * (numbers[i] as number));
+      const labels = [first > second ? "first" : "second", third > fourth ? "third" : "fourth"];
+      return { features: own.map((value) => size * value), labels };
+    });
+    expect((await lossOf(shares))[1]).toMatch(/dense: kernel \S+ \(.+\), rows of unit length: log loss/);
+  });
+
+  test("keep to what was named", async () => {
+    const [, notes] = await lossOf(rows, { kernel: "matern52", normalise: false });
+    expect(notes).toMatch(/dense: kernel matern52 \(length scale \S+, noise \S+\), each divided/);
+    expect(notes).not.toContain("another kernel");
   });
 });
