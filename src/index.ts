@@ -15,7 +15,6 @@ export { forget, type Learned, learn } from "./learn/learn.ts";
 export type { LearnOptions, Lessons } from "./learn/learner.ts";
 export * from "./metrics/index.ts";
 export type {
-  ExplainOptions,
   Prediction,
   Predictions,
   PredictOptions,

@@ -65,6 +65,13 @@ export function wordsOf(text: string, stems: Stems | undefined): string[] {
   return stems ? words.map((word) => stems.of(word)) : words;
 }
 
+/** The words of a text by their stems, each as it is first written. */
+export function writtenWords(text: string, stems: Stems): ReadonlyMap<string, string> {
+  const words = new Map<string, string>();
+  for (const word of tokenise(text)) if (!words.has(stems.of(word))) words.set(stems.of(word), word);
+  return words;
+}
+
 /**
  * Calls `emit` for every term of a text, with its field. `counts`: by these it is told how much of a text is known, the words
  * or, without words, the runs of characters.

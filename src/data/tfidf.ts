@@ -6,7 +6,15 @@ import { DataError } from "./errors.ts";
 import type { NewWords } from "./newwords.ts";
 import type { SparseRows } from "./rows.ts";
 import { TermCounter } from "./termcounter.ts";
-import { CHARACTERS, FIELDS, fieldOf, inverseFrequency, termWeights, unknownWeight } from "./terms.ts";
+import {
+  CHARACTERS,
+  FIELDS,
+  fieldOf,
+  inverseFrequency,
+  termWeights,
+  unknownWeight,
+  writtenWords,
+} from "./terms.ts";
 import { TermScanner } from "./termscanner.ts";
 import { TermTable, textOf } from "./termtable.ts";
 import { tokenise } from "./text.ts";
@@ -85,10 +93,7 @@ export class TfidfVectoriser {
   /** Each stem of a text as the text has it first; undefined where words are not stemmed. */
   written(text: string): ReadonlyMap<string, string> | undefined {
     const { stems } = this.#scanner;
-    if (!stems) return undefined;
-    const words = new Map<string, string>();
-    for (const word of tokenise(text)) if (!words.has(stems.of(word))) words.set(stems.of(word), word);
-    return words;
+    return stems && writtenWords(text, stems);
   }
 
   /** Learns the vocabulary of some texts and gives their rows as well. */

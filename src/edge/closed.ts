@@ -113,9 +113,28 @@ export class ClosedForm {
     return stack ? [scores, stacked(scores, stack)] : [scores];
   }
 
+  /** Scores of some labels, without what every text has. */
+  scoresOf(x: Row, labels: readonly number[]): Float64Array {
+    const { weights, points } = this.#numbers;
+    const count = this.#findNear(x);
+    return Float64Array.from(labels, (label) => {
+      let score = 0;
+      for (let e = 0; weights && e < x.columns.length; e++)
+        score += (x.values[e] as number) * weights.element(x.columns[e] as number, label);
+      for (let i = 0; points && i < count; i++)
+        score += (this.#excess[i] as number) * points.dual.element(this.#near[i] as number, label);
+      return score;
+    });
+  }
+
   #addPoints(x: Row, scores: Float64Array): void {
+    this.#dual?.add(this.#near, this.#excess, this.#findNear(x), scores);
+  }
+
+  /** How many points are worth a look: #near and #excess have them. */
+  #findNear(x: Row): number {
     const { about, points } = this.#numbers;
-    if (!points) return;
+    if (!points) return 0;
     const { squares } = points;
     const products = this.#products.fill(0);
     this.#z?.add(x.columns, x.values, x.columns.length, products);
@@ -127,7 +146,7 @@ export class ClosedForm {
       this.#near[count] = i;
       this.#excess[count++] = excess;
     }
-    this.#dual?.add(this.#near, this.#excess, count, scores);
+    return count;
   }
 }
 

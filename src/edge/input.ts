@@ -10,6 +10,7 @@ import {
   inverseFrequency,
   termWeights,
   unknownWeight,
+  writtenWords,
 } from "../data/terms.ts";
 import type { Row } from "./matrix.ts";
 import type { CompactModel } from "./read.ts";
@@ -23,9 +24,16 @@ export interface IndexedFeatures {
 /** A text; features by name or number; or features by number in two lists. */
 export type Input = string | Readonly<Record<string, number>> | IndexedFeatures;
 
-/** A row, and the part of the words or features it was made of. */
-export interface ReadRow extends Row {
+/** A row as it was read, before it is weighted and scaled. */
+export interface RawRow {
+  readonly columns: Int32Array;
+  readonly values: Float32Array;
+  /** The part of the words or features that the model knows. */
   readonly known: number;
+  /** Scaled to length 1 whatever the model does. */
+  readonly toLength1?: boolean | undefined;
+  /** What it was made of, if that. */
+  readonly text?: string;
 }
 
 const shareOf = (part: number, whole: number): number => (whole === 0 ? 0 : part / whole);
@@ -34,13 +42,15 @@ export class InputReader {
   readonly #model: CompactModel;
   readonly #stems: Stems | undefined;
   #unknownWeight: number | undefined;
+  /** The place of each feature in the vocabulary, where that is not its number. */
+  #places: Int32Array | undefined;
 
   constructor(model: CompactModel, stems: Stems | undefined) {
     this.#model = model;
     this.#stems = stems;
   }
 
-  row(input: Input): ReadRow {
+  read(input: Input): RawRow {
     if (typeof input === "string") return this.#fromText(input);
     if (typeof input !== "object" || input === null)
       throw new ArgumentError(
@@ -67,12 +77,12 @@ export class InputReader {
   }
 
   /** Features by number; -1 for one that the model does not have. */
-  #fromFeatures(columns: readonly number[], values: ArrayLike<number>, toLength1?: boolean): ReadRow {
+  #fromFeatures(columns: readonly number[], values: ArrayLike<number>, toLength1?: boolean): RawRow {
     const known = shareOf(columns.filter((column) => column >= 0).length, columns.length);
-    return { ...this.#transform(sortedRow(columns, values), toLength1), known };
+    return { ...sortedRow(columns, values), known, toLength1 };
   }
 
-  #fromText(text: string): ReadRow {
+  #fromText(text: string): RawRow {
     const { about, vocabulary, order, frequency } = this.#model;
     const { text: rules } = about;
     if (!rules || !vocabulary || !frequency)
@@ -108,10 +118,21 @@ export class InputReader {
       unknownWeight: this.#unknownWeight,
     });
     const values = Float32Array.from(weights);
-    return {
-      ...this.#transform({ columns: Int32Array.from(columns), values }),
-      known: shareOf(known, words),
-    };
+    return { columns: Int32Array.from(columns), values, known: shareOf(known, words), text };
+  }
+
+  /** What a feature is called: its term, its name, or its id. */
+  nameOf(column: number): string {
+    const { vocabulary, order, columnIds } = this.#model;
+    if (!vocabulary) return String(columnIds?.[column] ?? column);
+    if (!order) return vocabulary.name(column);
+    this.#places ??= inverse(order);
+    return vocabulary.name(this.#places[column] as number);
+  }
+
+  /** The words of a text by their stems, where the model stems them. */
+  written({ text }: RawRow): ReadonlyMap<string, string> | undefined {
+    return text === undefined || !this.#stems ? undefined : writtenWords(text, this.#stems);
   }
 
   /** A feature by its name, or by its number. */
@@ -139,9 +160,11 @@ export class InputReader {
     return columnIds ? placeOf(index as number, columnIds) : (index as number);
   }
 
-  /** Weights columns and scales the row, as training did. */
-  #transform({ columns, values }: { columns: Int32Array; values: Float32Array }, toLength1 = false): Row {
+  /** The row weighted and scaled, as training did; of its entries those that are kept. */
+  transformed(raw: RawRow, kept?: (entry: number) => boolean): Row & { values: Float32Array } {
     const { about, columnWeights } = this.#model;
+    const columns = kept ? raw.columns.filter((_, entry) => kept(entry)) : raw.columns;
+    const values = kept ? raw.values.filter((_, entry) => kept(entry)) : raw.values.slice();
     let squares = 0;
     for (let e = 0; e < values.length; e++) {
       const value = (values[e] as number) * (columnWeights?.[columns[e] as number] ?? 1);
@@ -150,10 +173,19 @@ export class InputReader {
         throw new ArgumentError("input", "found values too large to compute with, expected smaller ones");
       squares += value * value;
     }
-    const factor = (about.normalise || toLength1) && squares > 0 ? 1 / Math.sqrt(squares) : 1;
+    const factor = (about.normalise || raw.toLength1) && squares > 0 ? 1 / Math.sqrt(squares) : 1;
     for (let e = 0; e < values.length; e++) values[e] = (values[e] as number) * factor;
     return { columns, values };
   }
+}
+
+/** The position of each number. */
+function inverse(order: Int32Array): Int32Array {
+  const places = new Int32Array(order.length);
+  order.forEach((number, position) => {
+    places[number] = position;
+  });
+  return places;
 }
 
 /** Where a number is among rising ones, or -1. */

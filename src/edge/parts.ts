@@ -16,6 +16,19 @@ export interface LabelMatrix {
   readonly scale: Float32Array | undefined;
 }
 
+/** The weights of a label. */
+export function labelWeights(
+  { dtype, data, scale }: LabelMatrix,
+  label: number,
+  factors: number,
+): Float64Array {
+  const unit = scale?.[label] ?? 1;
+  return Float64Array.from({ length: factors }, (_, p) => {
+    const stored = data[label * factors + p] as number;
+    return unit * (dtype === "F16" ? fromHalf(stored) : stored);
+  });
+}
+
 /** The parts of a file, each checked as it is taken. */
 export class Parts {
   readonly #tensors: TensorFile["tensors"];

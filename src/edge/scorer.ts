@@ -5,10 +5,10 @@ import { logistic } from "../calibrate/forward.ts";
 import { ArgumentError } from "../core/errors.ts";
 import { CalibratedLogits } from "./calibrated.ts";
 import { ClosedForm } from "./closed.ts";
-import { fromHalf } from "./half.ts";
 import { Latent, type LatentPoint } from "./latent.ts";
 import { LARGEST_MEAN } from "./limits.ts";
 import type { Row } from "./matrix.ts";
+import { labelWeights } from "./parts.ts";
 import { labelProbability } from "./probability.ts";
 import type { Utilities } from "./ranking.ts";
 import type { CompactModel, LatentNumbers } from "./read.ts";
@@ -39,6 +39,11 @@ export class Scorer {
     this.#closed = closed && new ClosedForm(closed, wasm);
   }
 
+  /** The parts that give scores. */
+  get parts(): { closed: ClosedForm | undefined; latent: Latent | undefined } {
+    return { closed: this.#closed, latent: this.#latent?.latent };
+  }
+
   /** Scores of at most GROUP rows. Their arrays are used again by the next call. */
   scores(rows: readonly Row[]): Scored[] {
     const utilities = this.#latent?.utilities(rows);
@@ -57,23 +62,23 @@ export class Scorer {
 
 /** Latent functions with their label layer. */
 class LatentScorer {
-  readonly #latent: Latent;
+  readonly latent: Latent;
   readonly #numbers: LatentNumbers;
   readonly #layer: LabelLayer;
   /** Room for a group of inputs, made as it is needed. */
   readonly #points: LatentPoint[] = [];
 
   constructor(model: CompactModel, numbers: LatentNumbers, wasm?: WebAssembly.Module) {
-    this.#latent = new Latent(model, numbers);
+    this.latent = new Latent(model, numbers);
     this.#numbers = numbers;
     this.#layer = wasm ? wasmLayer(model, numbers, wasm) : plainLayer(model, numbers);
   }
 
   utilities(rows: readonly Row[]): Utilities[] {
     const points = rows.map((row, i) => {
-      this.#points[i] ??= this.#latent.point();
+      this.#points[i] ??= this.latent.point();
       const point = this.#points[i] as LatentPoint;
-      this.#latent.compute(row, point);
+      this.latent.compute(row, point);
       // Single precision goes on with the means; beyond it there is nothing to compute with.
       if (!point.mean.every((mean) => Math.abs(mean) <= LARGEST_MEAN))
         throw new ArgumentError("input", "found values too large to compute with, expected smaller ones");
@@ -94,17 +99,10 @@ class LatentScorer {
 }
 
 /** sum_p phi_kp^2 s_p, where every factor has a variance of its own. */
-function ownVariance(
-  { dtype, data, scale }: LatentNumbers["phi"],
-  variance: Float64Array,
-  label: number,
-): number {
-  const unit = scale?.[label] ?? 1;
+function ownVariance(phi: LatentNumbers["phi"], variance: Float64Array, label: number): number {
   let sum = 0;
-  for (let p = 0; p < variance.length; p++) {
-    const stored = data[label * variance.length + p] as number;
-    const value = unit * (dtype === "F16" ? fromHalf(stored) : stored);
-    sum += value * value * (variance[p] as number);
-  }
+  labelWeights(phi, label, variance.length).forEach((weight, p) => {
+    sum += weight * weight * (variance[p] as number);
+  });
   return sum;
 }

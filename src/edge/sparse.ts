@@ -21,6 +21,7 @@ export interface SparseMatrix extends RowMatrix {
   readonly starts: Int32Array; // [rows + 1]
   /** The columns of all numbers, row after row. */
   columnsInto<A extends Uint16Array | Int32Array>(out: A): A;
+  element(row: number, column: number): number;
 }
 
 /** Columns up to this many have numbers of 16 bits. */
@@ -55,18 +56,33 @@ export function sparseMatrix(
   const columnsInto = <A extends Uint16Array | Int32Array>(out: A): A => columnsOf(gaps, out);
   /** Made when they are first needed: adding up goes twice as fast than by gaps. */
   let where: Uint16Array | Int32Array | undefined;
+  const columnsAt = (): Uint16Array | Int32Array => {
+    where ??= columnsInto(columns > SHORT_COLUMNS ? new Int32Array(count) : new Uint16Array(count));
+    return where;
+  };
   return {
     rows,
     columns,
     bytes,
     starts,
     columnsInto,
+    element(row, column) {
+      const places = columnsAt();
+      let [low, high] = [starts[row] as number, (starts[row + 1] as number) - 1];
+      while (low < high) {
+        const middle = (low + high) >> 1;
+        if ((places[middle] as number) < column) low = middle + 1;
+        else high = middle;
+      }
+      if (low !== high || places[low] !== column) return 0;
+      return (values[low] as number) * (scale ? (scale[row] as number) : 1);
+    },
     add(which, factors, wanted, into) {
-      where ??= columnsInto(columns > SHORT_COLUMNS ? new Int32Array(count) : new Uint16Array(count));
+      const places = columnsAt();
       for (let e = 0; e < wanted; e++) {
         const row = which[e] as number;
         const factor = (factors[e] as number) * (scale ? (scale[row] as number) : 1);
-        addRow(where, values, starts[row] as number, starts[row + 1] as number, factor, into);
+        addRow(places, values, starts[row] as number, starts[row + 1] as number, factor, into);
       }
     },
   };

@@ -9,9 +9,11 @@ import {
   type Prediction,
   type Predictions,
   type PredictOptions,
+  type Reason,
   withKnown,
 } from "../metrics/prediction.ts";
-import { type Input, InputReader } from "./input.ts";
+import { Explainer } from "./explain.ts";
+import { type Input, InputReader, type RawRow } from "./input.ts";
 import { mostCalibrated, mostProbable, type RankedLabel } from "./ranking.ts";
 import type { CompactModel } from "./read.ts";
 import type { Scored, Scorer } from "./scorer.ts";
@@ -46,8 +48,8 @@ export interface RawScores {
 }
 
 interface KnownScores extends Scored {
-  /** Part of the input that the model knows. */
-  known: number;
+  /** What was scored, and how much of it the model knows. */
+  raw: RawRow;
 }
 
 /** A compact model, ready to predict. Made by `load`. */
@@ -56,6 +58,7 @@ export class Tagger {
   #model: CompactModel | undefined;
   #input: InputReader | undefined;
   #scorer: Scorer | undefined;
+  #explainer: Explainer | undefined;
   /** Names of labels, decoded as they are met. */
   #names: string[] = [];
   /** The lists that were last asked for, and the labels they leave. */
@@ -111,11 +114,11 @@ export class Tagger {
     const found: Predictions[] = [];
     for (let first = 0; first < list.length; first += GROUP)
       for (const scores of this.#scores(list.slice(first, first + GROUP)))
-        found.push(withKnown(this.#best(scores, topK, threshold ?? 0, options.sd), scores.known));
+        found.push(this.#predictions(scores, this.#best(scores, topK, threshold ?? 0), options));
     return found;
   }
 
-  #best(scores: KnownScores, topK: number, threshold: Threshold, sd = true): Prediction[] {
+  #best(scores: KnownScores, topK: number, threshold: Threshold): RankedLabel[] {
     const { about } = this.#alive();
     const { logits } = scores;
     // Where each label has a threshold of its own, the best may not reach theirs.
@@ -123,15 +126,39 @@ export class Tagger {
     const ranked = logits
       ? mostCalibrated(logits, most, least, this.#allowed)
       : mostProbable(scores, most, least, this.#allowed);
-    const found = ranked
-      .filter(({ label, probability }) => reaches(threshold, label, probability))
-      .slice(0, topK);
-    return found.map(({ label, probability }: RankedLabel): Prediction => {
-      const name = this.#name(label);
-      return logits || !sd || about.variance === "none"
-        ? { label: name, probability }
-        : { label: name, probability, sd: Math.sqrt(scores.variance(label)) };
-    });
+    return ranked.filter(({ label, probability }) => reaches(threshold, label, probability)).slice(0, topK);
+  }
+
+  #predictions(
+    scores: KnownScores,
+    found: RankedLabel[],
+    { sd = true, explain }: PredictOptions,
+  ): Predictions {
+    const { about } = this.#alive();
+    const deviates = sd && !scores.logits && about.variance !== "none";
+    const reasons =
+      explain === undefined
+        ? undefined
+        : this.#why().reasons(
+            scores.raw,
+            found.map(({ label }) => label),
+            explain,
+          );
+    const labels = found.map(
+      ({ label, probability }, i): Prediction => ({
+        label: this.#name(label),
+        probability,
+        ...(deviates && { sd: Math.sqrt(scores.variance(label)) }),
+        ...(reasons && { reasons: reasons[i] as Reason[] }),
+      }),
+    );
+    return withKnown(labels, scores.raw.known);
+  }
+
+  #why(): Explainer {
+    const model = this.#alive();
+    this.#explainer ??= new Explainer(model, this.#input as InputReader, (this.#scorer as Scorer).parts);
+    return this.#explainer;
   }
 
   #name(label: number): string {
@@ -147,9 +174,10 @@ export class Tagger {
   /** Scores of a group of inputs. */
   #scores(inputs: readonly Input[]): KnownScores[] {
     this.#alive();
-    const rows = inputs.map((input) => (this.#input as InputReader).row(input));
-    const scored = (this.#scorer as Scorer).scores(rows);
-    return scored.map((scores, i) => ({ ...scores, known: (rows[i] as (typeof rows)[number]).known }));
+    const reader = this.#input as InputReader;
+    const rows = inputs.map((input) => reader.read(input));
+    const scored = (this.#scorer as Scorer).scores(rows.map((raw) => reader.transformed(raw)));
+    return scored.map((scores, i) => ({ ...scores, raw: rows[i] as RawRow }));
   }
 
   /** Lets go of the model's memory. */
@@ -157,6 +185,7 @@ export class Tagger {
     this.#model = undefined;
     this.#input = undefined;
     this.#scorer = undefined;
+    this.#explainer = undefined;
     this.#names = [];
     this.#lists = {};
     this.#allowed = undefined;

@@ -66,6 +66,20 @@ export class Vocabulary {
     return this.#searchBlock(low, length);
   }
 
+  /** The name at a position. */
+  name(position: number): string {
+    const bytes = new Uint8Array(this.#longest);
+    let [at, length] = [this.#blocks[Math.floor(position / BLOCK)] as number, 0];
+    for (let i = position - (position % BLOCK); i <= position; i++) {
+      const [shared, afterShared] = this.#integer(at);
+      const [added, start] = this.#integer(afterShared);
+      at = start + added;
+      bytes.set(this.#bytes.subarray(start, at), shared);
+      length = shared + added;
+    }
+    return new TextDecoder().decode(bytes.subarray(0, length));
+  }
+
   /** Reads an integer that was checked at load; `at` moves on. */
   #integer(at: number): [value: number, next: number] {
     let value = 0;

@@ -44,15 +44,11 @@ export interface PredictOptions extends LabelLists, ThresholdChoice {
   topK?: number;
   /** false leaves standard deviations out; with an exact model that takes a fraction of the time. */
   sd?: boolean;
-}
-
-/** The same of a whole model, which can say why. */
-export interface ExplainOptions extends PredictOptions {
   /** Give for each label so many words that speak for it, and as many that speak against it. */
   explain?: number;
 }
 
-const KNOWN = ["topK", "sd", "threshold", "precision", "allow", "deny"];
+const KNOWN = ["topK", "sd", "explain", "threshold", "precision", "allow", "deny"];
 
 /** Refuses options that cannot be, and names that are none. */
 export function checkPredictOptions(options: PredictOptions): void {
@@ -61,9 +57,10 @@ export function checkPredictOptions(options: PredictOptions): void {
   for (const name of Object.keys(options))
     if (!KNOWN.includes(name))
       throw new ArgumentError("options", `found ${JSON.stringify(name)}, expected ${KNOWN.join(", ")}`);
-  const { topK, threshold, precision } = options;
-  if (topK !== undefined && (!Number.isInteger(topK) || topK < 1))
-    throw new ArgumentError("topK", `found ${topK}, expected a whole number of at least 1`);
+  const { topK, explain, threshold, precision } = options;
+  for (const [name, count] of Object.entries({ topK, explain }))
+    if (count !== undefined && (!Number.isInteger(count) || count < 1))
+      throw new ArgumentError(name, `found ${count}, expected a whole number of at least 1`);
   if (options.sd !== undefined && typeof options.sd !== "boolean")
     throw new ArgumentError("sd", `found ${String(options.sd)}, expected true or false`);
   const words: readonly unknown[] = thresholdWords;

@@ -9,34 +9,22 @@
 //
 // Any other score is computed again without the word: its share is what is then missing. Of a long text only the words that
 // weigh most are tried, so that a row takes at most so many times what predicting it takes.
-//
-// A word of the text's opening, and a run of characters, speak for the word that they are of. A stem is shown as the text
-// writes it.
 
 import type { RealArray } from "../core/matrix.ts";
 import { type SparseRows, selectFeatures } from "../data/dataset.ts";
-import { CHARACTERS_MARK, OPENING_MARK } from "../data/text.ts";
 import { type FeatureTransform, transformedRows } from "../data/transform.ts";
 import type { Prediction, Reason } from "../metrics/prediction.ts";
+import { asWritten, reasonsOf, type Word, weightiest, wordsOfRow } from "../metrics/reasons.ts";
 import { plainHyper } from "../model/kernels/index.ts";
 import { isClosed, type LatentModel, type LinearPart, type TrainedModel } from "../model/model.ts";
 import type { Predictor } from "../model/predictor.ts";
 import type { ModelRows } from "./input.ts";
-
-/** Words of a row that are left out one by one. */
-const MOST_LEFT_OUT = 64;
 
 /** A full model, or what else has its names: scores of that are computed again without the word. */
 export type Explained = TrainedModel | Pick<TrainedModel, "vectoriser" | "featureNames" | "columnIds">;
 
 /** Shares of the entries of a row [entries], or of its words, in the score of one of some labels. */
 type Shares = (label: number) => Float64Array;
-
-/** A word or feature, and the entries of the row that are of it. */
-interface Word {
-  readonly name: string;
-  readonly entries: number[];
-}
 
 /** Adds to the labels of each row their reasons. */
 export async function explainRows(
@@ -57,14 +45,6 @@ export async function explainRows(
   }
 }
 
-/** A term of stems, or a run of them, in the words of the text. */
-function asWritten(term: string, words: ReadonlyMap<string, string>): string {
-  return term
-    .split(" ")
-    .map((stem) => words.get(stem) ?? stem)
-    .join(" ");
-}
-
 /** For each of the labels of a row its reasons: at most `count` for it and as many against it, greatest share first. */
 async function explainRow(
   predictor: Predictor,
@@ -75,37 +55,11 @@ async function explainRow(
   count: number,
 ): Promise<Reason[][]> {
   const one = selectFeatures(features, [row]);
-  const words = wordsOf(model, one);
+  const names = Array.from(one.columnIndex, (column) => nameOf(model, column));
+  const words = wordsOfRow(names, model.vectoriser !== undefined);
   const linear = linearShares(model, one);
   const shares = linear ? summed(linear, words) : await leftOutShares(predictor, one, words, labels);
-  return labels.map((label) => {
-    const all = Array.from(shares(label), (share, at) => ({ at, share }))
-      .filter(({ share }) => share !== 0)
-      .sort((a, b) => b.share - a.share || a.at - b.at);
-    const speaking = all.filter(({ share }) => share > 0).slice(0, count);
-    const against = all.filter(({ share }) => share < 0).slice(-count);
-    return [...speaking, ...against].map(({ at, share }) => ({ word: (words[at] as Word).name, share }));
-  });
-}
-
-/** The words of a row in the order of its entries, each with all entries that are of it. */
-function wordsOf(model: Explained, one: SparseRows): Word[] {
-  const names = Array.from(one.columnIndex, (column) => nameOf(model, column));
-  const marked = ({ length }: string): boolean => model.vectoriser !== undefined && length > 1;
-  const plain = (name: string): string =>
-    marked(name) && name.startsWith(OPENING_MARK) ? name.slice(OPENING_MARK.length) : name;
-  const isRun = (name: string): boolean => marked(name) && name.startsWith(CHARACTERS_MARK);
-  const whole = names.filter((name) => !isRun(name)).map(plain);
-  const words = new Map<string, Word>();
-  names.forEach((name, entry) => {
-    const run = isRun(name) ? name.slice(CHARACTERS_MARK.length) : undefined;
-    const of = run === undefined ? plain(name) : whole.find((word) => `_${word}_`.includes(run));
-    const key = of ?? name;
-    const found = words.get(key) ?? { name: key, entries: [] };
-    found.entries.push(entry);
-    words.set(key, found);
-  });
-  return [...words.values()];
+  return labels.map((label) => reasonsOf(words, shares(label), count));
 }
 
 /** Shares of words from those of their entries. */
@@ -182,12 +136,7 @@ async function leftOutShares(
   labels: readonly number[],
 ): Promise<Shares> {
   const { values } = transformedRows(one, predictor.frame.transform, 0, 1);
-  const square = (entry: number): number => (values[entry] as number) * (values[entry] as number);
-  const tried = words
-    .map(({ entries }, at) => ({ at, weight: entries.reduce((sum, entry) => sum + square(entry), 0) }))
-    .sort((a, b) => b.weight - a.weight || a.at - b.at)
-    .slice(0, MOST_LEFT_OUT)
-    .map(({ at }) => at);
+  const tried = weightiest(words, values);
   const k = predictor.frame.labels;
   const scores = new Map(labels.map((label) => [label, new Float64Array(tried.length + 1)]));
   const rest = without(

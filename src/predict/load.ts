@@ -1,7 +1,6 @@
 // A model ready to use: predict labels for texts or features, measure it, save it.
 
 import type { DeviceChoice } from "../backend/devices.ts";
-import { wholeNumber } from "../core/check.ts";
 import { type CoreOptions, createCore } from "../core/core.ts";
 import type { SparseRows } from "../data/dataset.ts";
 import { loadStemmer } from "../data/stemmers.ts";
@@ -12,9 +11,9 @@ import { allowedLabels } from "../metrics/allowed.ts";
 import { chosenThreshold } from "../metrics/cut.ts";
 import {
   checkPredictOptions,
-  type ExplainOptions,
   type Prediction,
   type Predictions,
+  type PredictOptions,
   withKnown,
 } from "../metrics/prediction.ts";
 import { modelFromBytes, modelToBytes } from "../model/file.ts";
@@ -39,9 +38,9 @@ export interface LoadedModel {
   /** What computes and, where there was a choice, why; another device when a GPU was lost. */
   readonly device: string;
   /** Labels of a text, best first. */
-  predict(text: string, options?: ExplainOptions): Promise<Predictions>;
+  predict(text: string, options?: PredictOptions): Promise<Predictions>;
   /** Labels of each text, of each row of features or of each row of a data set, best first. */
-  predict(input: ModelInput, options?: ExplainOptions): Promise<Predictions[]>;
+  predict(input: ModelInput, options?: PredictOptions): Promise<Predictions[]>;
   /** Scores of every label [rows,K], and what else is asked for: probabilities, variances. */
   score(input: ModelInput, want?: ScoreOptions): Promise<Omit<Scores, "firstRow">>;
   /** Figures on data with known labels: a data set, a path, rows. */
@@ -89,15 +88,14 @@ export async function loadModel(source: ModelFile, options: LoadOptions = {}): P
     host.dispose();
     core.dispose();
   };
-  async function predict(text: string, options?: ExplainOptions): Promise<Predictions>;
-  async function predict(input: ModelInput, options?: ExplainOptions): Promise<Predictions[]>;
+  async function predict(text: string, options?: PredictOptions): Promise<Predictions>;
+  async function predict(input: ModelInput, options?: PredictOptions): Promise<Predictions[]>;
   async function predict(
     input: string | ModelInput,
-    given: ExplainOptions = {},
+    given: PredictOptions = {},
   ): Promise<Predictions | Predictions[]> {
+    checkPredictOptions(given);
     const { explain, ...options } = given;
-    checkPredictOptions(typeof given === "object" ? options : given);
-    if (explain !== undefined) wholeNumber("explain", explain, 1);
     const { topK, sd, threshold: _, precision: __, ...lists } = options;
     const threshold = chosenThreshold(options, model.thresholds);
     const single = typeof input === "string";

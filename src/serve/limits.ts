@@ -38,6 +38,17 @@ export const SMALL: Readonly<{ bodyBytes: number; inputs: number; labels: number
   labels: 1000,
 };
 
+/**
+ * A request that asks why takes as much as one for every word that is left out in turn: it is never small, and may have so
+ * many inputs and bytes, so many labels for each input and so many words for each label.
+ */
+export const EXPLAINED: Readonly<{ bodyBytes: number; inputs: number; labels: number; words: number }> = {
+  bodyBytes: 64 << 10,
+  inputs: 16,
+  labels: 20,
+  words: 20,
+};
+
 /** Heap that a byte of a body can take while it is read and predicted. */
 export const HEAP_PER_BYTE = 64;
 

@@ -1,18 +1,19 @@
 // The body of POST /predict: one input or many, how many labels, how probable.
 //   {"text": "..."}, {"features": {"name": 1.5}}, {"texts": ["...", "..."]}, or a list of texts and of such objects;
-//   as NDJSON a text or such an object on each line. "topK" and "threshold" in the object or in the query
+//   as NDJSON a text or such an object on each line. "topK", "threshold" and "explain" in the object or in the query
 //   (/predict?topK=3).
 
 import { excerpt } from "../data/errors.ts";
 import { thresholdWords } from "../metrics/cut.ts";
 import { JSON_TYPE, NDJSON_TYPE } from "./answer.ts";
+import { EXPLAINED } from "./limits.ts";
 import { refuse } from "./refusal.ts";
 import type { FoundLabel, FoundLabels, TaggerInput, TaggerOptions } from "./tagger.ts";
 
 /** What is to be predicted, and how its answer is written. */
 export interface Question {
   inputs: TaggerInput[];
-  options: Pick<TaggerOptions, "topK" | "threshold" | "sd">;
+  options: Pick<TaggerOptions, "topK" | "threshold" | "explain" | "sd">;
   form: AnswerForm;
 }
 
@@ -43,6 +44,7 @@ export const PREDICT_TYPES: readonly string[] = [
   "application/jsonl",
 ];
 const DEFAULT_TOP = 5;
+const OPTIONS = ["topK", "threshold", "explain"] as const;
 const FORMS = '{"text": "..."}, {"features": {...}}, {"texts": [...]} or a list of these';
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -60,7 +62,13 @@ export function describe(value: unknown): string {
 
 /** Reads a body and its query; what cannot be read is a Refusal. */
 export function parseQuestion(body: Body, mostInputs: number): Question {
-  const query = queryOf(body.query, ["topK", "threshold"]);
+  const question = questionOf(body, mostInputs);
+  checkWhy(question, body.bytes.length);
+  return question;
+}
+
+function questionOf(body: Body, mostInputs: number): Question {
+  const query = queryOf(body.query, OPTIONS);
   const text = decode(body.bytes);
   if (body.type !== JSON_TYPE)
     return { inputs: parseLines(text, mostInputs), options: optionsOf({}, query), form: lines };
@@ -105,8 +113,8 @@ export function parseJson(text: string, where: string = "the body", forms: strin
   }
 }
 
-function checkCount(count: number, most: number): void {
-  if (count > most) refuse("the body", `${count} inputs`, `at most ${most} in one request`);
+function checkCount(count: number, most: number, why = ""): void {
+  if (count > most) refuse("the body", `${count} inputs${why}`, `at most ${most} in one request`);
 }
 
 function parseLines(text: string, mostInputs: number): TaggerInput[] {
@@ -127,7 +135,7 @@ function listOf(body: JsonObject): unknown[] | undefined {
   if (!Array.isArray(texts)) refuse("texts", describe(texts), "a list of texts");
   for (const key of ["text", "features"])
     if (Object.hasOwn(body, key)) refuse("the body", `both texts and ${key}`, "one of them");
-  checkKeys(body, ["texts", "topK", "threshold"], "the body");
+  checkKeys(body, ["texts", ...OPTIONS], "the body");
   return texts;
 }
 
@@ -138,7 +146,7 @@ function listedInput(item: unknown, where: string): TaggerInput {
 }
 
 function inputOf(item: JsonObject, where: string, withOptions: boolean): TaggerInput {
-  checkKeys(item, withOptions ? ["text", "features", "topK", "threshold"] : ["text", "features"], where);
+  checkKeys(item, withOptions ? ["text", "features", ...OPTIONS] : ["text", "features"], where);
   const hasText = Object.hasOwn(item, "text");
   const hasFeatures = Object.hasOwn(item, "features");
   if (hasText === hasFeatures)
@@ -182,13 +190,33 @@ function checkKeys(item: JsonObject, allowed: readonly string[], where: string):
 }
 
 function optionsOf(body: JsonObject, query: Readonly<Record<string, string>>): Question["options"] {
-  const chosen = (name: "topK" | "threshold"): unknown => {
+  const chosen = (name: (typeof OPTIONS)[number]): unknown => {
     if (Object.hasOwn(body, name)) return body[name];
     const text = query[name];
     return text === undefined || text.trim() === "" || isWord(text) ? text : Number(text);
   };
-  const [topK, threshold] = [chosen("topK"), chosen("threshold")];
-  return { ...topOf(topK, threshold), ...cutOf(threshold) };
+  const [topK, threshold, explain] = [chosen("topK"), chosen("threshold"), chosen("explain")];
+  return { ...topOf(topK, threshold), ...cutOf(threshold), ...whyOf(explain, topK, threshold) };
+}
+
+/** How many words for each label, and of how many labels: those that say why cost more. */
+function whyOf(explain: unknown, topK: unknown, threshold: unknown): Pick<TaggerOptions, "explain" | "topK"> {
+  if (explain === undefined) return {};
+  const { words, labels } = EXPLAINED;
+  if (!Number.isInteger(explain) || (explain as number) < 1 || (explain as number) > words)
+    refuse("explain", describe(explain), `a whole number from 1 to ${words}`);
+  if (topK !== undefined && (topK as number) > labels)
+    refuse("topK", `${topK} with explain`, `at most ${labels}`);
+  const most = topK === undefined && threshold !== undefined ? { topK: labels } : {};
+  return { explain: explain as number, ...most };
+}
+
+/** Bounds of a request that asks why. */
+function checkWhy({ inputs, options }: Question, bytes: number): void {
+  if (options.explain === undefined) return;
+  checkCount(inputs.length, EXPLAINED.inputs, " with explain");
+  if (bytes > EXPLAINED.bodyBytes)
+    refuse("the body", `${bytes} bytes with explain`, `at most ${EXPLAINED.bodyBytes}`);
 }
 
 /** How many labels: with a threshold and no number all that reach it. */
@@ -221,10 +249,13 @@ export function thresholdOf(
 /** Six digits are more than anybody needs and half of what JSON would print. */
 export const digits = (value: number): number => Number(value.toPrecision(6));
 
-function rounded({ label, probability, sd }: FoundLabel): FoundLabel {
-  return sd === undefined
-    ? { label, probability: digits(probability) }
-    : { label, probability: digits(probability), sd: digits(sd) };
+function rounded({ label, probability, sd, reasons }: FoundLabel): FoundLabel {
+  return {
+    label,
+    probability: digits(probability),
+    ...(sd !== undefined && { sd: digits(sd) }),
+    ...(reasons && { reasons: reasons.map(({ word, share }) => ({ word, share: digits(share) })) }),
+  };
 }
 
 function one(found: FoundLabels): string {

@@ -3,6 +3,7 @@
 // longest, the others by the one with the least left to do, so a text by itself does not wait behind batches and no
 // batch waits for ever. Between two turns the runtime gets to its sockets.
 
+import { MOST_LEFT_OUT } from "../metrics/reasons.ts";
 import type { ServedModel } from "./project.ts";
 import { Refusal } from "./refusal.ts";
 import type { FoundLabels, TaggerInput, TaggerOptions } from "./tagger.ts";
@@ -47,6 +48,9 @@ const LABEL_WORK = 1 / 8;
 /** A feature beside a byte of text. */
 const FEATURE_WORK = 16;
 
+/** An input that is explained is predicted again without each of its weightiest words. */
+const EXPLAINED_TIMES = 1 + MOST_LEFT_OUT;
+
 /** What an input takes, in bytes of text. */
 export function workOf(input: TaggerInput, { labels }: ServedModel): number {
   const own = INPUT_WORK + labels * LABEL_WORK;
@@ -76,7 +80,8 @@ export class PredictionQueue {
   /** Predicts all inputs; what the tagger or `each` refuses ends the request, and no other. */
   predict(asked: Inputs): Promise<void> {
     if (asked.inputs.length === 0) return Promise.resolve();
-    const works = asked.inputs.map((input) => workOf(input, asked.model));
+    const times = asked.options.explain === undefined ? 1 : EXPLAINED_TIMES;
+    const works = asked.inputs.map((input) => times * workOf(input, asked.model));
     const left = works.reduce((sum, work) => sum + work, 0);
     return new Promise((done, failed) => {
       this.#jobs.add({ ...asked, works, next: 0, left, done, failed });
@@ -178,6 +183,7 @@ function together({ model, options }: Job, other: Job): boolean {
     model === other.model &&
     options.topK === other.options.topK &&
     options.threshold === other.options.threshold &&
+    options.explain === other.options.explain &&
     options.sd === other.options.sd &&
     options.allow === other.options.allow &&
     options.deny === other.options.deny

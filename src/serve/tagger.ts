@@ -2,6 +2,7 @@
 
 import type { LabelLists } from "../metrics/allowed.ts";
 import type { ThresholdChoice } from "../metrics/cut.ts";
+import type { Reason } from "../metrics/prediction.ts";
 
 /** A text, values by feature name or number, or the same as two lists. */
 export type TaggerInput =
@@ -15,6 +16,8 @@ export interface TaggerOptions extends LabelLists {
   readonly topK?: number;
   /** Only labels at least this probable: a number, or a threshold of the model's own. */
   readonly threshold?: NonNullable<ThresholdChoice["threshold"]>;
+  /** So many words that speak for each label, and as many against it. */
+  readonly explain?: number;
   /** false: nobody asks for standard deviations. */
   readonly sd?: boolean;
 }
@@ -25,6 +28,8 @@ export interface FoundLabel {
   readonly probability: number;
   /** Standard deviation of the utility, where the model knows it. */
   readonly sd?: number;
+  /** Why, where asked for. */
+  readonly reasons?: readonly Reason[];
 }
 
 /** The labels of an input. */

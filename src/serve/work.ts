@@ -53,7 +53,8 @@ export class Workbench {
   }
 
   /** Whether a question is so little work that nobody notices it. */
-  isSmall({ inputs, options: { topK, threshold = 0 } }: Question, project: number): boolean {
+  isSmall({ inputs, options: { topK, threshold = 0, explain } }: Question, project: number): boolean {
+    if (explain !== undefined) return false;
     const { labels } = this.#project(project).model;
     const low = typeof threshold === "number" && threshold < LOW_THRESHOLD;
     const depth = Math.min(labels, topK ?? (low ? labels : 1));
@@ -105,7 +106,10 @@ function checkLabels(labels: number, most: number): void {
 
 /** Feature values can be so large that no probability comes of them. */
 function checkNumbers(found: readonly FoundLabel[], where: string): void {
-  for (const { probability, sd = 0 } of found)
-    if (!(probability >= 0 && probability <= 1 && Number.isFinite(sd)))
+  for (const { probability, sd = 0, reasons = [] } of found)
+    if (
+      !(probability >= 0 && probability <= 1) ||
+      ![sd, ...reasons.map(({ share }) => share)].every(Number.isFinite)
+    )
       throw new Refusal(400, `${where}: found values too large to compute with, expected smaller ones`);
 }

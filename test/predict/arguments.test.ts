@@ -39,7 +39,11 @@ describe("predict", () => {
     });
 
     for (const [input, options, message] of [
-      [text, { topk: 3 }, 'options: found "topk", expected topK, sd, threshold, precision, allow, deny'],
+      [
+        text,
+        { topk: 3 },
+        'options: found "topk", expected topK, sd, explain, threshold, precision, allow, deny',
+      ],
       [text, { topK: 1.5 }, "topK: found 1.5, expected a whole number of at least 1"],
       [text, { sd: "no" }, "sd: found no, expected true or false"],
       [text, { threshold: "high" }, "threshold: found high, expected a number"],

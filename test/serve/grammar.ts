@@ -200,7 +200,7 @@ class RequestMaker {
   #question(): string {
     const dice = this.#dice;
     const options = dice
-      .list(2, () => `,"${dice.of(["topK", "threshold", "topk"])}":${dice.of(NUMBERS)}`)
+      .list(2, () => `,"${dice.of(["topK", "threshold", "explain", "topk"])}":${dice.of(NUMBERS)}`)
       .join("");
     switch (dice.below(6)) {
       case 0:

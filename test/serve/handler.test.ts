@@ -44,6 +44,13 @@ describe("questions", () => {
       { results: [one("a b c d e", 99, 0.1)] },
       "/predict?threshold=label",
     ],
+    ["why", { text: "a b", explain: 3 }, { labels: wordsOf("a b", { topK: 5, explain: 3 }) }],
+    [
+      "why, of twenty labels at most",
+      ["a b"],
+      { results: [{ labels: wordsOf("a b", { topK: 20, threshold: 0.1, explain: 1 }) }] },
+      "/predict?explain=1&threshold=0.1",
+    ],
     ["the body before the query", { text: "a b c", topK: 1 }, one("a b c", 1), "/predict?topK=2"],
     ["other scripts", { text: "日本語 ünï \u{1f600}" }, one("日本語 ünï \u{1f600}")],
   ];
@@ -151,6 +158,9 @@ describe("refusals are a status and one sentence", () => {
     ["topK in words", () => ask({ text: "a" }, "/predict?topK=three"), 400, /^topK: found NaN/],
     ["topK of nothing", () => ask({ text: "a" }, "/predict?topK="), 400, /^topK: found ""/],
     ["a threshold of 2", () => ask({ text: "a", threshold: 2 }), 400, /^threshold: found 2/],
+    ["no number of words", () => ask({ text: "a", explain: "all" }), 400, /^explain: found "all", expected/],
+    ["too many words", () => ask({ text: "a", explain: 21 }), 400, /^explain: found 21, expected .* 1 to 20/],
+    ["why for too many labels", () => ask({ text: "a", explain: 1, topK: 21 }), 400, /^topK: found 21 with/],
     [
       "a threshold of another name",
       () => ask({ text: "a", threshold: "most" }),
@@ -251,6 +261,21 @@ describe("refusals are a status and one sentence", () => {
     const metrics = await (await handler(new Request("http://localhost/metrics"))).text();
     expect(metrics).toContain("mlgpf_answers_dropped_total 1\n");
     expect(metrics).toContain("mlgpf_held_bytes 0\n");
+  });
+
+  test.each([
+    [
+      { texts: Array(17).fill("a"), explain: 1 },
+      /^the body: found 17 inputs with explain, expected at most 16/,
+    ],
+    [
+      { text: "a".repeat(70_000), explain: 1 },
+      /^the body: found \d+ bytes with explain, expected at most 65536/,
+    ],
+  ])("why is asked of little at once, %#", async (body, sentence) => {
+    const response = await createHandler(wordTagger())(ask(body));
+    expect(response.status).toBe(400);
+    expect(((await response.json()) as { error: string }).error).toMatch(sentence);
   });
 
   test("any JSON and any bytes get an answer, never a fault", async () => {

@@ -8,7 +8,7 @@ const OWN = { best: 0.2, label: 0.1 };
 
 export function wordsOf(
   input: TaggerInput,
-  { topK = Number.POSITIVE_INFINITY, threshold = 0, allow, deny }: TaggerOptions,
+  { topK = Number.POSITIVE_INFINITY, threshold = 0, explain = 0, allow, deny }: TaggerOptions,
 ): FoundLabel[] {
   if (input === "refuse me") throw new ArgumentError("input", "found refuse me, expected another text");
   if (input === "break") throw new Error("a secret of the server");
@@ -18,7 +18,10 @@ export function wordsOf(
     .map((label, i) => ({ label, probability: 2 ** -(i + 1), sd: i }))
     .filter(({ label }) => (allow?.includes(label) ?? true) && !deny?.includes(label))
     .filter(({ probability }) => probability >= (typeof threshold === "number" ? threshold : OWN[threshold]))
-    .slice(0, topK);
+    .slice(0, topK)
+    .map((found) =>
+      explain > 0 ? { ...found, reasons: [{ word: words[0] as string, share: explain }] } : found,
+    );
 }
 
 export interface WordTagger extends Tagger {
