@@ -148,7 +148,7 @@ export class LearningProject implements Project {
   #taught({ id, text, subjects }: IndexedDocument, index: number): TaughtDocument {
     if (subjects.length === 0)
       throw new Refusal(400, `document ${index}: found no subjects, expected at least one`);
-    const known = new Set(Array.from(this.#tagger.labels));
+    const { known } = this.#tagger;
     const labels = new Set(
       subjects.map(({ uri, label }) => labelOf(uri, label, known, this.subjects) as string),
     );
@@ -235,12 +235,15 @@ function labelOf(
 class CurrentTagger implements Tagger {
   #thread: LearningThread | undefined;
   labels: readonly string[] = [];
+  /** The same, to look up. */
+  known: ReadonlySet<string> = new Set();
   readonly info = { form: "learning" };
 
   /** Answers with this model once it is loaded; the one before answers what it was asked, and ends. */
   async take(bytes: Uint8Array): Promise<void> {
     const thread = new LearningThread();
     this.labels = await thread.ask({ load: bytes }, "ready", [bytes.buffer as ArrayBuffer]);
+    this.known = new Set(this.labels);
     const before = this.#thread;
     this.#thread = thread;
     before?.retire();
