@@ -36,7 +36,12 @@ export default defineConfig({
       },
       ...engines.map((name) => ({
         extends: true as const,
-        test: { name, include: [`test/engines/${name}.files.test.ts`], environment: "node" },
+        test: {
+          name,
+          include: [`test/engines/${name}.files.test.ts`],
+          environment: "node",
+          hookTimeout: 120_000,
+        },
       })),
       {
         extends: true,

@@ -11,6 +11,7 @@ import { honestBench } from "./honest.ts";
 import { killsBench } from "./kills.ts";
 import { learningLoadBench } from "./learningload.ts";
 import { serveBench } from "./serve.ts";
+import { shardsBench } from "./shards.ts";
 import { stepBench } from "./step.ts";
 import { attackBench } from "./trust/attack.ts";
 import { trustBench } from "./trust/long.ts";
@@ -25,6 +26,7 @@ const suites: Record<string, (options: BenchOptions) => Promise<void>> = {
   gpu: gpuBench,
   honest: honestBench,
   serve: serveBench,
+  shards: shardsBench,
   attack: attackBench,
   trust: trustBench,
   kills: killsBench,
