@@ -2,6 +2,7 @@
 // that a matrix product would do in the same time, and how fast this core does those. The factors were fitted to
 // trainings of several shapes; they are meant to tell seconds from hours, not to be exact.
 
+import { type Cost, exactCost, LEFT_OUT } from "../closed/cost.ts";
 import type { Core } from "../core/core.ts";
 import { gemm } from "../core/dense.ts";
 import { type Matrix, matrix } from "../core/matrix.ts";
@@ -87,11 +88,38 @@ export function roughly(seconds: number): string {
   return `${rounded(seconds / 3600)} hours`;
 }
 
-/** What a training will take, in words; a GPU's time is not known. */
-export function estimate(core: Core, problem: Problem, options: FullTrainOptions, onGpu: boolean): string {
-  const { operations, bytes } = workOf(problem, options);
+/** A training in words. */
+function inWords(core: Core, { operations, bytes }: Work): string {
   const memory = `${Number((bytes / 1e6).toPrecision(2))} MB`;
-  if (onGpu) return `this will take about ${memory}`;
   const seconds = operations < SHORT ? 0 : operations / speedOf(core);
   return `this will take about ${roughly(seconds)} and ${memory}`;
 }
+
+/** What a training will take, in words; a GPU's time is not known. */
+export function estimate(core: Core, problem: Problem, options: FullTrainOptions, onGpu: boolean): string {
+  const work = workOf(problem, options);
+  return onGpu ? `this will take about ${Number((work.bytes / 1e6).toPrecision(2))} MB` : inWords(core, work);
+}
+
+/** Of the calibrator, for each pair of a point left out and a label, and of how many pairs at most it looks at all. */
+const [PAIR_OPERATIONS, MOST_PAIRS] = [0.8e5, 1e6];
+/** Fits to some of the points, from which noise and length scale are chosen. */
+const [CHOICES, CHOICE_POINTS] = [2, 4000];
+const [DENSE_CHOICES, DENSE_POINTS] = [14, 1000];
+
+/** The work of an exact training: what is tried on some points, the fit, the calibrator. */
+export function exactWork(points: number, labels: number, dense: boolean): Work {
+  const pairs = (of: number): number =>
+    PAIR_OPERATIONS * Math.min(MOST_PAIRS, labels * Math.min(of, LEFT_OUT));
+  const costOf = (of: number): Cost => exactCost({ points: of, labels }, "f32");
+  const [tries, some] = dense
+    ? [DENSE_CHOICES, Math.min(points, DENSE_POINTS)]
+    : [CHOICES, Math.min(points, CHOICE_POINTS)];
+  const { operations, bytes } = costOf(points);
+  const tried = tries * (costOf(some).operations + (dense ? pairs(some) : 0));
+  return { operations: tried + operations + pairs(points), bytes: bytes + 30e6 };
+}
+
+/** What an exact training will take, in words. */
+export const estimateExact = (core: Core, points: number, labels: number, dense: boolean): string =>
+  inWords(core, exactWork(points, labels, dense));

@@ -28,6 +28,7 @@ import {
 import { dataFor, readingLike } from "../predict/reading.ts";
 import { chosenLikelihood } from "./choose.ts";
 import { chooseDense } from "./dense.ts";
+import { estimateExact } from "./estimate.ts";
 import { canBeExact, choicesFor, type ExactWork, trainExact } from "./exact.ts";
 import { explained } from "./explained.ts";
 import { calibrateHeldOut, type Split, splitData } from "./heldOut.ts";
@@ -125,6 +126,7 @@ export async function train(
       onProgress: (progress) => run.onProgress?.(progress as TrainProgress),
     };
     const dropped = dataset.features.rows - points;
+    if (dropped > 0) note(`${dropped} of ${dataset.features.rows} points have no labels and are left out`);
     const named = dense ? options : undefined;
     const job = { core, data, split, dropped, full, dense: named, run, work, note };
     const model = await trainJob(job).catch((error) => {
@@ -187,6 +189,8 @@ async function trainJob(job: Job): Promise<TrainedModel> {
 /** Exact, calibrated by leaving each point out. */
 async function trainGaussian(job: Job): Promise<ClosedModel> {
   const { core, data, dropped, run, work, note } = job;
+  const { rows: points } = data.features;
+  note(estimateExact(core, points, data.labels.labels, job.dense !== undefined));
   const { full, choices } = await exactChoices(job);
   const frame = frameFor(data, full, data.features.rows);
   const gpu = await gpuFor(job);

@@ -1,7 +1,7 @@
 // The estimate of a training's time and memory, beside what some trainings took.
 
 import { describe, expect, test } from "vitest";
-import { roughly, workOf } from "../../src/train/estimate.ts";
+import { exactWork, roughly, workOf } from "../../src/train/estimate.ts";
 import { completeOptions, type TrainOptions } from "../../src/train/options.ts";
 
 /** Measured on two threads that did 38e9 operations a second: seconds of the basis, the start and a step; MB. */
@@ -82,6 +82,20 @@ describe("an estimate", () => {
       }
     });
   }
+
+  // Seconds of the processor on the same machine, half of them on each thread.
+  const exact: [name: string, points: number, labels: number, seconds: number][] = [
+    ["debtags, a part", 1350, 474, 4.5],
+    ["the page's sample", 5400, 69, 14.9],
+    ["bibtex", 4880, 159, 13.4],
+    ["half of EUR-Lex", 8225, 3993, 31.6],
+  ];
+  for (const [name, points, labels, seconds] of exact)
+    test(`of ${name} in closed form is within a factor of two of what was measured`, () => {
+      const ratio = exactWork(points, labels, false).operations / SPEED / (seconds / 2);
+      expect(ratio).toBeGreaterThan(1 / 2);
+      expect(ratio).toBeLessThan(2);
+    });
 
   test("is said as roughly as it is known", () => {
     expect([3, 44, 200, 3600, 40000].map(roughly)).toEqual([

@@ -202,6 +202,18 @@ describe("a training that is stopped", () => {
     expect(await modelDigest(resumed)).toBe(await modelDigest(whole));
   });
 
+  test("says how many points have no labels, and what the closed form will take", async () => {
+    const progress: TrainProgress[] = [];
+    const rows = Array.from({ length: 20 }, (_, i) => ({
+      features: { [`word ${i % 4}`]: 1, [`word ${(i * 3) % 7}`]: 1 },
+      labels: i < 4 ? [] : [i % 2 ? "odd" : "even"],
+    }));
+    const model = await train(rows, { threads: 1, onProgress: (each) => progress.push(each) });
+    expect(model.summary.points).toBe(16);
+    expect(notes(progress)).toContain("4 of 20 points have no labels and are left out");
+    expect(notes(progress)).toMatch(/^this will take about a few seconds and \d+ MB$/m);
+  });
+
   test("ends where it is when asked to, with the model of that step", async () => {
     const finish = new AbortController();
     const progress: TrainProgress[] = [];
