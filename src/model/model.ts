@@ -24,6 +24,8 @@ export interface TrainingSummary {
   validation?: Record<string, number>;
   /** What it was trained on at the end, where that was not WASM. */
   device?: string;
+  /** Whether it was trained with fused multiply-adds: its bytes may be others on another kind of CPU. */
+  relaxed?: true;
   /** Of a training step by step. */
   steps?: number;
   epochs?: number;

@@ -322,7 +322,7 @@ export const trainOptions: OptionTable<TrainOptions, FullTrainOptions, DataSizes
         : undefined,
     meaning: "labels looked at in a step: those of its points, and others drawn by their frequency",
     advice:
-      "A number (1000 to 2000) for very many labels: a step takes time in proportion to it. The drawn ones are weighted so that the bound stays right on average",
+      "A number (some thousands) where there are too many labels to look at all (hundreds of thousands: B x K numbers). A step takes time in proportion to it; it is right on average, but varies, and more steps or a lower rate are needed: keep `all` where it fits",
   },
   gradientLabels: {
     kind: "whole",

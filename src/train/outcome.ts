@@ -107,6 +107,7 @@ export async function modelOf(
       divergence,
       raisedFactorisations: trainer.raised,
       ...(backend.onCore ? {} : { device: backend.name }),
+      ...(prepared.core.relaxed && { relaxed: true }),
     },
   };
 }

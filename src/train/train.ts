@@ -208,6 +208,7 @@ async function trainGaussian(job: Job): Promise<ClosedModel> {
   const summary = {
     ...summaryFor(full, frame.points, dropped),
     ...(gpu && { device: gpu.about }),
+    ...(core.relaxed && { relaxed: true as const }),
     leftOut: figures,
   };
   const model: ClosedModel = { ...common, likelihood: "gaussian", ...closed, summary };
@@ -270,7 +271,11 @@ async function trainHeldOut(job: Job): Promise<TrainedModel> {
       likelihood: latent ? "both" : "gaussian",
       ...closed,
       ...honest,
-      summary: { ...summaryFor(full, frame.points, dropped), leftOut: figures },
+      summary: {
+        ...summaryFor(full, frame.points, dropped),
+        ...(core.relaxed && { relaxed: true as const }),
+        leftOut: figures,
+      },
       ...(latent && { latent }),
     };
     return learning ? await withState(model, learning, split, job) : model;

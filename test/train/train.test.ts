@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { WasmBackend } from "../../src/backend/wasm.ts";
-import { createCore } from "../../src/core/index.ts";
+import { createCore, hasRelaxedSimd } from "../../src/core/index.ts";
 import type { Dataset } from "../../src/data/dataset.ts";
 import { joined, readSafetensors } from "../../src/io/safetensors.ts";
 import { modelFromBytes, modelToBytes } from "../../src/model/file.ts";
@@ -101,6 +101,12 @@ describe("a training", () => {
     const [one, same, other] = [await tinyTraining(), await tinyTraining(), await tinyTraining({ seed: 4 })];
     expect(await modelDigest(one)).toBe(await modelDigest(same));
     expect(Array.from(one.phi)).not.toEqual(Array.from(other.phi));
+  });
+
+  test("says when it was with fused multiply-adds", async () => {
+    const { summary } = await tinyTraining({ relaxed: true, epochs: 1 });
+    expect(summary.relaxed).toBe(hasRelaxedSimd() ? true : undefined);
+    expect((await tinyTraining({ epochs: 1 })).summary).not.toHaveProperty("relaxed");
   });
 
   test("gives the same bytes whether projections are kept or made step by step", async () => {
