@@ -47,7 +47,10 @@ const flags: Flags = {
     help: "megabytes, about, that the weights of a Gaussian model are cut down to",
     default: "9.5",
   },
-  "all-labels": { kind: "switch", help: "keep labels that no training point has" },
+  "all-labels": {
+    kind: "switch",
+    help: "keep labels that no training point has (a Gaussian posterior always does)",
+  },
   data: { kind: "text", value: "FILE", help: "measure what it costs on data with known labels" },
   report: { kind: "switch", help: "with --data: measure the other choices too" },
   json: { kind: "switch", help: "print one JSON object" },

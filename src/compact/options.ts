@@ -35,7 +35,10 @@ export interface CompactOptions {
   rank?: number;
   /** Megabytes that a file with a Gaussian posterior may have, about (default 9.5): what the rest leaves is for its weights. */
   size?: number;
-  /** Keep labels without a training point, which are left out otherwise. */
+  /**
+   * Keep labels without a training point (default: those of a Gaussian posterior, where they take little; else they are left out,
+   * and can never be predicted).
+   */
   allLabels?: boolean;
 }
 
@@ -44,7 +47,8 @@ export type FullCompactOptions = Required<CompactOptions>;
 const DEFAULT_RANK = 32;
 const DEFAULT_SIZE = 9.5;
 
-export function completeCompactOptions(model: TrainedModel, given: CompactOptions): FullCompactOptions {
+export function completeCompactOptions(model: TrainedModel, asked: CompactOptions): FullCompactOptions {
+  const given = { ...asked, allLabels: asked.allLabels ?? isClosed(model) };
   const latent = isClosed(model) ? model.latent : model;
   // Scores of a Gaussian model have no variance that probabilities would integrate.
   if (!latent) return checkedOptions("none", { ...given, variance: "none" }, Number.POSITIVE_INFINITY);

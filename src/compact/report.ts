@@ -73,7 +73,7 @@ export async function evaluateCompact(
 ): Promise<CompactFigures> {
   const bytes = await compactModel(model, options);
   const tagger = await load(bytes, { stem: loadStemmer, wasm: await edgeModule() });
-  const labels = keptLabels(model, options.allLabels ?? false);
+  const labels = keptLabels(model, completeCompactOptions(model, options).allLabels);
   const evaluation = evaluateTagger(tagger, labels, model, data, onProgress);
   return figuresOf(choiceName(model, options), bytes.length, evaluation);
 }

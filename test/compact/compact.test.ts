@@ -9,7 +9,7 @@ import { load } from "../../src/edge/index.ts";
 import { readSafetensors } from "../../src/io/safetensors.ts";
 import type { LatentModel } from "../../src/model/model.ts";
 import { loadModel } from "../../src/predict/load.ts";
-import { sampleTexts, textModel, written } from "../edge/support.ts";
+import { closedModel, sampleTexts, textModel, written } from "../edge/support.ts";
 import { generator } from "../support/numbers.ts";
 
 const sizes = { features: 80, labels: 25, factors: 6, inducing: 8 };
@@ -50,6 +50,24 @@ describe("what cannot matter is left out", () => {
       const wanted = all.predict(text, { topK: 25 }).filter(({ label }) => kept.has(label));
       expect(written([tagger.predict(text, { topK: 25 })])).toBe(written([wanted]));
     }
+  });
+
+  test("but not those of a Gaussian posterior, which have honest probabilities too", async () => {
+    const whole = closedModel({ ...sizes, form: "exact" });
+    const labelCounts = whole.labelCounts.map((count, label) => (label % 5 === 2 ? 0 : count));
+    const some = { ...whole, labelCounts };
+    const tagger = await load(await compactModel(some));
+    expect(tagger.labels).toEqual(whole.labelNames);
+    using full = await loadModel(some, { threads: 1 });
+    const never = new Set(tagger.labels.filter((_, label) => label % 5 === 2));
+    const [wanted = []] = await full.predict([texts[9] as string], { topK: 25 });
+    const found = new Map(
+      tagger.predict(texts[9] as string, { topK: 25 }).map(({ label, probability }) => [label, probability]),
+    );
+    for (const { label, probability } of wanted.filter((one) => never.has(one.label)))
+      expect(found.get(label)).toBeCloseTo(probability, 2);
+    const without = await load(await compactModel(some, { allLabels: false }));
+    expect(without.labels).toEqual(tagger.labels.filter((label) => !never.has(label)));
   });
 
   test("rows of features without weights, which still count for a text's length and variance", async () => {
