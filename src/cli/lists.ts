@@ -1,8 +1,8 @@
 // Lists of labels for --allow and --deny: a file with a label on each line.
 
 import { readWhole } from "../io/files.ts";
-import type { LabelLists } from "../metrics/allowed.ts";
-import type { Flags, Parsed } from "./flags.ts";
+import { allowedLabels, type LabelLists } from "../metrics/allowed.ts";
+import { type Flags, type Parsed, UsageError } from "./flags.ts";
 
 export const listFlags: Flags = {
   allow: { kind: "text", value: "FILE", help: "predict only the labels in this file, one on each line" },
@@ -12,7 +12,21 @@ export const listFlags: Flags = {
 async function readList(path: string | undefined): Promise<string[] | undefined> {
   if (path === undefined) return undefined;
   const text = new TextDecoder().decode(await readWhole(path));
-  return text.split(/\r?\n/).filter((line) => line.trim() !== "");
+  return text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
+}
+
+/** Which labels of a model may come; refuses lists that leave none of them. */
+export function allowedBy(names: ArrayLike<string | number>, lists: LabelLists): Uint8Array | undefined {
+  const allowed = allowedLabels(names, lists);
+  if (allowed && !allowed.includes(1))
+    throw new UsageError(
+      `--allow and --deny: found lists that leave none of the model's ${names.length} labels, expected at least one ` +
+        `(the first is ${names[0]})`,
+    );
+  return allowed;
 }
 
 /** The lists that --allow and --deny name. */

@@ -4,7 +4,6 @@ import process from "node:process";
 import type { Batch } from "../data/options.ts";
 import { readBatches } from "../data/reader.ts";
 import { checkWritable, openInput, writeAtomically } from "../io/files.ts";
-import { allowedLabels } from "../metrics/allowed.ts";
 import { chosenThreshold } from "../metrics/cut.ts";
 import { type AnswerOptions, answersOf } from "../predict/answers.ts";
 import type { ModelHost } from "../predict/host.ts";
@@ -23,7 +22,7 @@ import {
   threadsFlag,
   UsageError,
 } from "./flags.ts";
-import { listFlags, readLists } from "./lists.ts";
+import { allowedBy, listFlags, readLists } from "./lists.ts";
 import { type AnyModel, openAnyModel, withAnyHost } from "./models.ts";
 import { formatOf } from "./predictions.ts";
 import { shardFlag, shardOf } from "./shard.ts";
@@ -66,7 +65,7 @@ async function predict(parsed: Parsed): Promise<void> {
   const model = await openAnyModel(path, file);
   const choice = {
     ...given({ topK: parsed.number("top"), threshold: chosenThreshold(cutOf(parsed), model.thresholds) }),
-    allowed: allowedLabels(labelsOf(model), lists),
+    allowed: allowedBy(labelsOf(model), lists),
     explain: parsed.number("explain"),
   };
   const screen = terminal(parsed.on("quiet"));

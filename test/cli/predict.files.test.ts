@@ -177,6 +177,14 @@ describe("predict", () => {
       expect(new Set((await labels("--threshold", "0", "--deny", path("some.txt"))).flat())).toEqual(
         new Set(["fish", "animal", "alive"]),
       );
+      writeFileSync(path("none.txt"), "unheard of\n");
+      writeFileSync(path("spaced.txt"), "\ncat \r\n");
+      const none = await mlgpf(["predict", path("tagger"), path("docs.jsonl"), "--allow", path("none.txt")]);
+      expect([none.code, none.out]).toEqual([2, ""]);
+      expect(none.err).toContain(
+        "found lists that leave none of the model's 6 labels, expected at least one",
+      );
+      expect(new Set((await labels("--allow", path("spaced.txt"))).flat())).toEqual(new Set(["cat"]));
     });
   });
 
