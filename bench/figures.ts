@@ -1,6 +1,7 @@
 // Training on a data set of ../shared and measuring on its test part.
 
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
 import { withPredictor } from "../src/cli/models.ts";
 import { type Dataset, readDataset } from "../src/data/index.ts";
 import { openInput } from "../src/io/files.ts";
@@ -31,8 +32,20 @@ export async function readSplit(name: string): Promise<Split | undefined> {
     console.log(`skipped: ${folder} is not here`);
     return undefined;
   }
-  const read = async (part: string): Promise<Dataset> =>
-    (await readDataset((await openInput(`${folder}/${part}.txt.gz`)).stream)).dataset;
+  return await readFolder(folder);
+}
+
+/** A folder with a file `train` and a file `test`, whatever their endings are. */
+export async function readFolder(folder: string): Promise<Split> {
+  const names = readdirSync(folder).sort();
+  const read = async (part: string): Promise<Dataset> => {
+    const name = names.find((each) => each.startsWith(`${part}.`));
+    if (name === undefined)
+      throw new Error(
+        `${folder}: found ${names.join(", ") || "no file"}, expected ${part}.txt or ${part}.txt.gz`,
+      );
+    return (await readDataset((await openInput(join(folder, name))).stream, { file: name })).dataset;
+  };
   return { train: await read("train"), test: await read("test") };
 }
 
