@@ -58,6 +58,7 @@ export class PairCollector {
   readonly #strengths: Float64Array;
   /** The row in which each label was last chosen. */
   readonly #lastChosen: Int32Array;
+  readonly #guesses: Float64Array; // of the row at hand
 
   /** Labels of the points that blocks speak of; labels beyond K are not known to the model and are left out. */
   constructor(scores: readonly string[], labels: Lists, labelCount: number) {
@@ -67,6 +68,7 @@ export class PairCollector {
     this.#scores = scores.map(() => growableFloats());
     this.#strengths = new Float64Array(labels.rowStart.length - 1);
     this.#lastChosen = new Int32Array(labelCount).fill(-1);
+    this.#guesses = new Float64Array(labelCount);
   }
 
   add({ scores, rows }: HeldOutBlock): void {
@@ -125,14 +127,19 @@ export class PairCollector {
    * weight: a comb laid over the running sum of the chances, which begins elsewhere in each row.
    */
   #comb(row: number, leading: RealArray, take: (label: number, signedWeight: number) => void): void {
+    const guesses = this.#guesses;
     let total = 0;
-    for (let label = 0; label < this.#count; label++)
-      if (this.#lastChosen[label] !== row) total += this.#guess(leading[label] as number);
+    for (let label = 0; label < this.#count; label++) {
+      if (this.#lastChosen[label] === row) continue;
+      const guess = this.#guess(leading[label] as number);
+      guesses[label] = guess;
+      total += guess;
+    }
     const scale = OTHERS / total;
     let reached = hashInteger(row) / 2 ** 32;
     for (let label = 0; label < this.#count; label++) {
       if (this.#lastChosen[label] === row) continue;
-      const chance = Math.min(1, scale * this.#guess(leading[label] as number));
+      const chance = Math.min(1, scale * (guesses[label] as number));
       reached += chance;
       if (reached < 1) continue;
       reached -= 1;

@@ -6,7 +6,7 @@ import { type ClosedScorer, closedScorer } from "../closed/scorer.ts";
 import { type KnownPart, knownPart } from "../closed/variance.ts";
 import type { Core } from "../core/core.ts";
 import { combine, map } from "../core/dense.ts";
-import { type Matrix, matrix, matrixFrom, Scope } from "../core/matrix.ts";
+import { type Matrix, matrix, Scope } from "../core/matrix.ts";
 import type { SparseRows } from "../data/dataset.ts";
 import { slicedRows, transformedRows } from "../data/transform.ts";
 import type { LatentPredictor } from "../model/latentPredictor.ts";
@@ -125,15 +125,13 @@ const [LEAST, MOST] = [1e-30, 1 - 2 ** -24];
 
 function logits(probability: ArrayLike<number>, out: Matrix): void {
   const { core, rows, columns } = out;
-  const kept = Float32Array.from(probability, (p) => Math.min(MOST, Math.max(LEAST, p)));
-  const present = matrixFrom(core, rows, columns, kept, "f32");
-  const absent = matrixFrom(
-    core,
-    rows,
-    columns,
-    kept.map((p) => 1 - p),
-    "f32",
-  );
+  const present = matrix(core, rows, columns, "f32");
+  const absent = matrix(core, rows, columns, "f32");
+  const [p, q] = [present.view(), absent.view()];
+  for (let i = 0; i < p.length; i++) {
+    p[i] = Math.min(MOST, Math.max(LEAST, probability[i] as number));
+    q[i] = 1 - (p[i] as number);
+  }
   map("log", present, present);
   map("log", absent, absent);
   combine("subtract", present, absent, out);
