@@ -1,8 +1,8 @@
 // How much is computed between two moments at which a cancellation is heard: counted in products, never timed.
 
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { type Core, createCore } from "../../src/core/core.ts";
-import { csr } from "../../src/core/csr.ts";
+import { type Csr, csr } from "../../src/core/csr.ts";
 import { factorInPlace, inverseInPlace } from "../../src/core/inverse.ts";
 import { kmeans } from "../../src/core/kmeans.ts";
 import { type Matrix, matrixFrom } from "../../src/core/matrix.ts";
@@ -91,65 +91,74 @@ function productsOf({ memory }: Core, name: string, args: readonly number[]): nu
   );
 }
 
-describe("a cancellation is heard", async () => {
-  const core = await createCore({ threads: 1 });
-  afterAll(() => core.dispose());
-  const watch = new Watch(core);
-
-  /** Diagonally dominant, so positive definite. */
-  function positive(n: number): Matrix {
-    const numbers = randomNumbers(n * n, 1);
-    for (let i = 0; i < n; i++) {
-      for (let j = 0; j < i; j++) numbers[j * n + i] = numbers[i * n + j] as number;
-      numbers[i * n + i] = 2 * n;
-    }
-    return matrixFrom(core, n, n, numbers, "f32");
+/** Diagonally dominant, so positive definite. */
+function positive(core: Core, n: number): Matrix {
+  const numbers = randomNumbers(n * n, 1);
+  for (let i = 0; i < n; i++) {
+    for (let j = 0; j < i; j++) numbers[j * n + i] = numbers[i * n + j] as number;
+    numbers[i * n + i] = 2 * n;
   }
+  return matrixFrom(core, n, n, numbers, "f32");
+}
 
-  async function check(work: (options: WorkOptions) => Promise<unknown>): Promise<void> {
-    const { most, total } = await watch.during(work);
+/** Sparse rows of so many entries each, spread over the columns. */
+function sparseRows(core: Core, rows: number, columns: number, each: number): Csr {
+  const next = generator(2);
+  const width = columns / each;
+  const columnIndex = Int32Array.from(
+    { length: rows * each },
+    (_, i) => width * (i % each) + Math.floor(width * next()),
+  );
+  return csr(core, {
+    rows,
+    columns,
+    rowStart: Int32Array.from({ length: rows + 1 }, (_, i) => i * each),
+    columnIndex,
+    values: Float32Array.from(columnIndex, () => next()),
+  });
+}
+
+/** Work on a core, and a check of how often it looked up. */
+async function check(work: (core: Core, options: WorkOptions) => Promise<unknown>): Promise<void> {
+  const core = await createCore({ threads: 1 });
+  try {
+    const { most, total } = await new Watch(core).during((options) => work(core, options));
     expect(total).toBeGreaterThan(1.5 * MOST_PRODUCTS); // else it says nothing
     expect(most).toBeLessThanOrEqual(MOST_PRODUCTS);
+  } finally {
+    core.dispose();
   }
+}
 
-  test("while a matrix is inverted or factorised", async () => {
-    for (const [n, work] of [
-      [1024, inverseInPlace],
-      [1536, factorInPlace],
-    ] as const) {
-      const a = positive(n);
-      await check((options) => work(a, options));
-      a.free();
-    }
-  }, 60_000);
+describe("a cancellation is heard", () => {
+  test(
+    "while a matrix is inverted",
+    () => check((core, options) => inverseInPlace(positive(core, 1024), options)),
+    60_000,
+  );
 
-  test("while singular vectors are computed", async () => {
-    const [rows, columns, each] = [4000, 3000, 20];
-    const next = generator(2);
-    const columnIndex = Int32Array.from(
-      { length: rows * each },
-      (_, i) => 150 * (i % each) + Math.floor(150 * next()),
-    );
-    const x = csr(core, {
-      rows,
-      columns,
-      rowStart: Int32Array.from({ length: rows + 1 }, (_, i) => i * each),
-      columnIndex,
-      values: Float32Array.from(columnIndex, () => next()),
-    });
-    await check(async (options) => {
-      const { right } = await truncatedSvd(x, { ...options, rank: 300, iterations: 4 });
-      right.free();
-    });
-    x.free();
-  }, 60_000);
+  test(
+    "while a matrix is factorised",
+    () => check((core, options) => factorInPlace(positive(core, 1536), options)),
+    60_000,
+  );
 
-  test("while rows are clustered", async () => {
-    const rows = matrixFrom(core, 6000, 100, randomNumbers(600_000, 3), "f32");
-    await check(async (options) => {
-      const { centres } = await kmeans(rows, { ...options, clusters: 1000, iterations: 1 });
-      centres.free();
-    });
-    rows.free();
-  }, 60_000);
+  test(
+    "while singular vectors are computed",
+    () =>
+      check((core, options) =>
+        truncatedSvd(sparseRows(core, 4000, 3000, 20), { ...options, rank: 300, iterations: 4 }),
+      ),
+    60_000,
+  );
+
+  test(
+    "while rows are clustered",
+    () =>
+      check((core, options) => {
+        const rows = matrixFrom(core, 6000, 100, randomNumbers(600_000, 3), "f32");
+        return kmeans(rows, { ...options, clusters: 1000, iterations: 1 });
+      }),
+    60_000,
+  );
 });
