@@ -1,6 +1,7 @@
 // Ranks that mpiexec (or srun) started. Waiting is done by asking, with pauses: libraries of MPI wait by spinning, which takes
 // the core from a rank that still computes where there are more ranks than cores.
 
+import process from "node:process";
 import type { Communicator } from "./communicator.ts";
 import { type Library, loadLibrary, type Name } from "./library.ts";
 import { goneAmong, peersOf } from "./peers.ts";
@@ -132,8 +133,16 @@ class Mpi implements Communicator {
   }
 }
 
+/**
+ * UCX, on which Debian's MPICH stands, changes the functions that map memory while threads of V8 run in them, and now and then
+ * the next collection of garbage meets memory that is gone (github.com/openucx/ucx/issues/3831). Without these hooks it
+ * looks up memory anew for each message, which costs nothing here.
+ */
+const UCX_SETTINGS = { UCX_MEM_EVENTS: "n" };
+
 /** Joins the other processes of a launcher; `library` is where the library is, if not in its usual place. */
 export async function joinRanks({ size, openMpi }: Launched, library?: string): Promise<Communicator> {
+  for (const [name, value] of Object.entries(UCX_SETTINGS)) process.env[name] ??= value;
   const ranks = new Mpi(await loadLibrary(openMpi, library));
   if (ranks.size !== size)
     throw new Error(
