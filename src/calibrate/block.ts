@@ -4,9 +4,10 @@ import { calibrateScores } from "../core/calibrator.ts";
 import { sameSize } from "../core/check.ts";
 import type { Matrix } from "../core/matrix.ts";
 import { topK } from "../core/select.ts";
-import { type BlendedCurves, STRENGTH_DEPTH } from "./calibrator.ts";
+import { type BlendedCurves, type Curve, STRENGTH_DEPTH } from "./calibrator.ts";
 import { placeAmong, pointWeights } from "./curves.ts";
 import { type PreparedCalibrator, pointStrength } from "./forward.ts";
+import { below, moveByRank, RANKS } from "./ranks.ts";
 
 /** A block of points, scored. */
 export interface ScoreBlock {
@@ -24,7 +25,7 @@ export function calibrateBlock(
   { logit = false }: { logit?: boolean } = {},
 ): Matrix {
   const { calibrator, places: place, slopes: slope, shifts: shift } = prepared;
-  const { curves, finish } = calibrator;
+  const { curves, finish, rankOffsets } = calibrator;
   const { scores } = block;
   sameSize("scores", "matrices", scores.length, calibrator.scores.length);
   const weights = rowWeights(curves, strengthsOf(prepared, block));
@@ -38,15 +39,28 @@ export function calibrateBlock(
     place,
     slope,
     shift,
-    logit: logit || finish !== undefined,
+    logit: logit || finish !== undefined || rankOffsets !== undefined,
     out,
   });
-  if (!finish) return out;
+  if (finish) alongCurve(out, finish, logit || rankOffsets !== undefined);
+  if (!rankOffsets) return out;
+  moveRows(out, rankOffsets);
+  return logit ? out : alongCurve(out, SAME, false);
+}
+
+/** The curve that leaves a logit as it is. */
+const SAME: Curve = {
+  terms: [{ score: 0, shape: "linear", centre: 0, width: 0 }],
+  weights: Float64Array.of(0, 1),
+};
+
+/** Every logit by the same curve, in place: the logit after it, or its probability. */
+function alongCurve(out: Matrix, { terms, weights }: Curve, logit: boolean): Matrix {
   const same = new Float64Array(out.columns);
   return calibrateScores({
     scores: [out],
-    terms: finish.terms,
-    weights: repeated(finish.weights, out.rows),
+    terms,
+    weights: repeated(weights, out.rows),
     gates: 1,
     place: same,
     slope: same.map(() => 1),
@@ -54,6 +68,24 @@ export function calibrateBlock(
     logit,
     out,
   });
+}
+
+/** Moves the logits of each row by their ranks, in place; those beyond the ranks stay below them. */
+function moveRows(logits: Matrix, offsets: Float64Array): void {
+  const { rows, columns } = logits;
+  const depth = Math.min(RANKS, columns);
+  const { indices, values } = topK(logits, depth);
+  for (let i = 0; i < rows; i++) {
+    const own = logits.rowRange(i, i + 1).view();
+    const from = i * depth;
+    const moved = moveByRank(Array.from(values.subarray(from, from + depth)), offsets);
+    const most = below(moved);
+    if (most < (values[from + depth - 1] as number))
+      for (let label = 0; label < columns; label++) own[label] = Math.min(own[label] as number, most);
+    moved.forEach((logit, rank) => {
+      own[indices[from + rank] as number] = logit;
+    });
+  }
 }
 
 function strengthsOf({ calibrator }: PreparedCalibrator, { scores, variances }: ScoreBlock): Float64Array {

@@ -4,7 +4,7 @@
 // knots the curves are blended; what is left of an S-shape common to all, the finish takes away:
 //
 //   z = sum_ab G_a(label) H_b(point) (c_ab0 + sum_t c_abt term_t(score))
-//   p = sigmoid(finish(z + u_k + a_k (z - centre)))
+//   p = sigmoid(finish(z + u_k + a_k (z - centre)) + r_rank)
 //
 // The terms rise with their scores and their weights are not negative: among the labels of a point p rises with every
 // score. Points differ because a point has about as many labels as others, however low its scores are.
@@ -48,6 +48,8 @@ export interface Calibrator {
   readonly offsetVariance: number;
   /** Of a logit; without it the logit is that of p. */
   readonly finish?: Curve;
+  /** What its rank among the labels of its point adds to a label's logit, best first; beyond them nothing. */
+  readonly rankOffsets?: Float64Array;
 }
 
 /** How many of a point's best first scores make its strength. */

@@ -6,6 +6,7 @@ import { FormatError, shownJson } from "../io/errors.ts";
 import type { Tensor, TensorFile } from "../io/safetensors.ts";
 import type { Cut, Thresholds } from "../metrics/cut.ts";
 import type { Calibrator } from "./calibrator.ts";
+import { RANKS } from "./ranks.ts";
 
 /** Tensors and texts of one part of a file. */
 export interface CalibrationPart {
@@ -28,7 +29,8 @@ const singles = (data: Float32Array, shape: number[]): Tensor => ({ dtype: "F32"
 
 /** A calibrator for a file. */
 export function calibratorToPart(calibrator: Calibrator): CalibrationPart {
-  const { scores, strength, curves, finish, labelOffsets, labelSlopes, centre, offsetVariance } = calibrator;
+  const { scores, strength, curves, finish, labelOffsets, labelSlopes, centre, offsetVariance, rankOffsets } =
+    calibrator;
   const { terms, labelKnots, pointKnots, weights } = curves;
   const tensors = new Map<string, Tensor>([
     ["calibrator.labelKnots", doubles(labelKnots, [labelKnots.length])],
@@ -38,6 +40,7 @@ export function calibratorToPart(calibrator: Calibrator): CalibrationPart {
   ]);
   if (labelSlopes) tensors.set("calibrator.labelSlopes", doubles(labelSlopes, [labelSlopes.length]));
   if (finish) tensors.set("calibrator.finish", doubles(finish.weights, [finish.weights.length]));
+  if (rankOffsets) tensors.set("calibrator.rankOffsets", doubles(rankOffsets, [rankOffsets.length]));
   const about = { scores, strength, terms, finishTerms: finish?.terms, centre, offsetVariance };
   return { tensors, metadata: { calibrator: JSON.stringify(about) } };
 }
@@ -68,6 +71,9 @@ export function calibratorFromPart(part: TensorFile, labels: number, file: strin
     offsetVariance: read.number(about.offsetVariance, "offsetVariance", 0, MOST),
     ...(finishTerms && {
       finish: { terms: finishTerms, weights: read.weights("calibrator.finish", [1 + finishTerms.length]) },
+    }),
+    ...(part.tensors.has("calibrator.rankOffsets") && {
+      rankOffsets: read.ofRanks("calibrator.rankOffsets"),
     }),
   };
 }
@@ -234,6 +240,13 @@ class PartReader {
     return found.length <= labels
       ? found
       : this.refuse(`${found.length} numbers in ${name}`, `at most ${labels}, one for each label`);
+  }
+
+  ofRanks(name: string): Float64Array {
+    const found = this.#doubles(name, undefined, () => -MOST);
+    return found.length <= RANKS
+      ? found
+      : this.refuse(`${found.length} numbers in ${name}`, `at most ${RANKS}`);
   }
 
   fractions(name: string, shape: readonly number[]): Float32Array {

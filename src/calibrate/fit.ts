@@ -1,5 +1,5 @@
 // Fits a calibrator to scores that were made without their points' labels: the curves and the offsets of the labels in turn,
-// these shrunk by as much as labels differ; then the finish. Everything is summed in a fixed order: the same scores give
+// these shrunk by as much as labels differ; then the finish, and the offsets of ranks. Everything is summed in a fixed order: the same scores give
 // the same calibrator in every runtime and on any number of threads.
 
 import type { PairCurves } from "../core/calibrator.ts";
@@ -13,6 +13,7 @@ import { knotsAmong, placeAmong, termValue } from "./curves.ts";
 import { logFrequency, logistic } from "./forward.ts";
 import { OffsetFit } from "./offsets.ts";
 import { type HeldOutBlock, type HeldOutPairs, PairCollector } from "./pairs.ts";
+import { fitRanks } from "./ranks.ts";
 import { FINISH_TERMS, IDENTITY, naturalCurve, strengthOf, termsOf } from "./terms.ts";
 
 /** What a calibrator is fitted on. */
@@ -73,6 +74,7 @@ export async function fitCalibrator(
   const strength = from ? from.strength : strengthOf(scores);
   const body = await fitBody(core, { data, pairs, strength, from, share }, options);
   const end = await fitFinish(core, { pairs, logits: body.logits, from: from?.finish, share }, options);
+  const ranks = fitRanks(pairs, end.logits);
   const { curves, labelOffsets, offsetVariance } = body;
   return {
     calibrator: {
@@ -82,9 +84,10 @@ export async function fitCalibrator(
       labelOffsets,
       offsetVariance,
       finish: end.finish,
+      rankOffsets: ranks.offsets,
     },
     pairs,
-    probabilities: end.logits.map(logistic),
+    probabilities: ranks.logits.map(logistic),
     converged: body.converged && end.converged,
   };
 }

@@ -124,7 +124,7 @@ export function calibratedProbability(
 }
 
 /**
- * Standard deviation of the probability when the scores have these: through the slope of the calibrator, as if the scores
+ * Standard deviation of the probability p when the scores have these: through the slope of the calibrator, as if the scores
  * moved together. At most 1/2, which no number between 0 and 1 exceeds.
  */
 export function calibratedDeviation(
@@ -132,6 +132,7 @@ export function calibratedDeviation(
   point: CalibratedPoint,
   label: number,
   deviations: ArrayLike<number>,
+  p: number = calibratedProbability(prepared, point, label),
 ): number {
   const { calibrator, places, slopes } = prepared;
   const { scores, weights } = point;
@@ -143,6 +144,5 @@ export function calibratedDeviation(
     const logit = plainLogit(prepared, point, label);
     spread = blendedChange(finish.terms, finish.weights, 0, [[logit]], 0, [spread]);
   }
-  const p = calibratedProbability(prepared, point, label);
   return Math.min(0.5, p * (1 - p) * spread);
 }

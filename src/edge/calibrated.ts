@@ -106,6 +106,11 @@ export class CalibratedLogits {
     this.#point = calibratePoint(calibrator, this.#utility ? [...closed, this.#utility.values] : closed);
   }
 
+  get rankOffsets(): ArrayLike<number> | undefined {
+    return this.#calibrator.calibrator.rankOffsets;
+  }
+
+  /** Before its rank is looked at. */
   of(label: number): number {
     this.#utility?.settle(label);
     return calibratedLogit(this.#calibrator, this.#point, label);

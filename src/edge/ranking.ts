@@ -2,6 +2,7 @@
 // E sigmoid(f) <= E e^f = e^(mean + variance / 2) says of most that they cannot be among the best.
 
 import { logistic } from "../calibrate/forward.ts";
+import { below, moveByRank, RANKS } from "../calibrate/ranks.ts";
 import { deterministicLog } from "../data/elementary.ts";
 import { topLabels } from "../metrics/top.ts";
 import { labelProbability } from "./probability.ts";
@@ -75,33 +76,50 @@ export function contenders(
   return kept;
 }
 
-/** The same from calibrated logits, which do not tie where probabilities are all but 1. */
+/** The same from calibrated logits, which do not tie where probabilities are all but 1; ranks are those among all labels. */
 export function mostCalibrated(
   calibrated: Candidates,
   most: number,
   threshold: number,
   allowed: Uint8Array | undefined,
 ): RankedLabel[] {
+  const { rankOffsets } = calibrated;
   const bounded = threshold > 0 && threshold < 1;
   const least = bounded
     ? deterministicLog(threshold) - deterministicLog(1 - threshold) - SLACK
     : Number.NEGATIVE_INFINITY;
-  const { labels, logits } = calibrated.candidates(most, least, allowed);
+  const rise = Math.max(0, ...Array.from(rankOffsets ?? []));
+  const listed = bestOf(calibrated.candidates(most, least - rise, allowed), most);
+  const leading = allowed
+    ? bestOf(calibrated.candidates(RANKS, Number.NEGATIVE_INFINITY, undefined), RANKS)
+    : listed.slice(0, RANKS);
+  const logits = leading.map(({ logit }) => logit);
+  const moved = rankOffsets ? moveByRank(logits, rankOffsets) : logits;
+  const beyond = rankOffsets ? below(moved) : Number.POSITIVE_INFINITY;
   const ranked: RankedLabel[] = [];
-  for (const place of topLabels(logits, 1, logits.length, Math.min(most, logits.length))) {
-    const probability = logistic(logits[place] as number);
-    if (probability >= threshold) ranked.push({ label: labels[place] as number, probability });
+  for (const { label, logit } of listed) {
+    const rank = leading.findIndex((one) => one.label === label);
+    const probability = logistic(rank < 0 ? Math.min(logit, beyond) : (moved[rank] as number));
+    if (probability >= threshold) ranked.push({ label, probability });
   }
   return ranked;
 }
 
-/** Labels, rising, that may be among the best, with their logits. */
+/** Labels, rising, that may be among the best, with their logits before their ranks are looked at. */
 interface Candidates {
-  candidates(
-    most: number,
-    least: number,
-    allowed: Uint8Array | undefined,
-  ): { labels: Int32Array; logits: Float64Array };
+  readonly rankOffsets: ArrayLike<number> | undefined;
+  candidates(most: number, least: number, allowed: Uint8Array | undefined): JudgedLabels;
+}
+
+interface JudgedLabels {
+  labels: Int32Array;
+  logits: Float64Array;
+}
+
+/** The best of them, best first. */
+function bestOf({ labels, logits }: JudgedLabels, most: number): { label: number; logit: number }[] {
+  const places = topLabels(logits, 1, logits.length, Math.min(most, logits.length));
+  return Array.from(places, (place) => ({ label: labels[place] as number, logit: logits[place] as number }));
 }
 
 /** Labels that are not allowed come after all others. */

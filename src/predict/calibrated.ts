@@ -59,7 +59,7 @@ export class CalibratedPredictor implements Predictor {
         return { labels, utility, probability };
       });
       const { labels, ...known } = found;
-      const sd = deviation && this.#deviations(scores, labels, depth, deviation);
+      const sd = deviation && this.#deviations(scores, labels, known.probability, deviation);
       yield {
         firstRow,
         rows,
@@ -74,10 +74,11 @@ export class CalibratedPredictor implements Predictor {
   #deviations(
     scores: readonly Matrix[],
     labels: Int32Array,
-    depth: number,
+    probability: Float64Array,
     deviation: NonNullable<ScoredBlock["deviation"]>,
   ): Float64Array {
     const { labels: k } = this.frame;
+    const depth = labels.length / Math.max(1, (scores[0] as Matrix).rows);
     const views = scores.map((all) => all.view());
     const out = new Float64Array(labels.length);
     for (let from = 0; from < labels.length; from += depth) {
@@ -89,7 +90,7 @@ export class CalibratedPredictor implements Predictor {
         const spread = deviation(row, label);
         // What the Bernoulli model says does not move with the Gaussian score.
         const spreads = this.#source.names.map((name) => (name === "utility" ? 0 : spread));
-        out[at] = calibratedDeviation(this.#prepared, point, label, spreads);
+        out[at] = calibratedDeviation(this.#prepared, point, label, spreads, probability[at]);
       }
     }
     return out;
