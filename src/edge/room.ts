@@ -24,6 +24,6 @@ export class Room<Kernels> {
     const { memory } = this.kernels;
     const missing = Math.ceil((this.#next - memory.buffer.byteLength) / PAGE);
     if (missing > 0) memory.grow(missing);
-    return memory.buffer;
+    return memory.buffer as ArrayBuffer; // shared in no module of the edge
   }
 }
