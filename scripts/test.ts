@@ -138,9 +138,8 @@ const stages: Step[][] = [
       }),
     },
   ],
-  [vitest("page", "tests of the page")],
-  [vitest("slurm", "tests of the example for Slurm")],
   [vitest("mpi", "tests of trainings by ranks of MPI")],
+  [vitest("page", "tests of the page"), vitest("slurm", "tests of the example for Slurm")],
 ];
 
 const chosen = process.argv.slice(2);

@@ -7,13 +7,17 @@ chai.use(JestChaiExpect);
 chai.use(JestAsymmetricMatchers);
 
 declare const Deno: {
-  test(options: {
-    name: string;
-    fn: () => void | Promise<void>;
-    ignore?: boolean;
-    sanitizeOps: boolean;
-    sanitizeResources: boolean;
-  }): void;
+  test: {
+    (options: {
+      name: string;
+      fn: () => void | Promise<void>;
+      ignore?: boolean;
+      sanitizeOps: boolean;
+      sanitizeResources: boolean;
+    }): void;
+    /** After the tests of a file. */
+    afterAll(fn: () => void | Promise<void>): void;
+  };
 };
 
 const path: string[] = [];
@@ -62,6 +66,8 @@ export function beforeAll(work: Body): void {
     return done;
   });
 }
+
+export const afterAll = (work: Body): void => Deno.test.afterAll(work);
 
 function register(name: string, body: Body, ignore: boolean): void {
   const fn = async (): Promise<void> => {
