@@ -7,7 +7,7 @@ import { build, type Plugin } from "esbuild";
 import { makeSample, wordNetLicence } from "./sample.ts";
 
 /** The page's own code may not grow beyond it (gzip). */
-export const MOST_CODE = 210_000;
+export const MOST_CODE = 220_000;
 
 export interface SiteSizes {
   /** Bytes of each file, as they are and packed. */

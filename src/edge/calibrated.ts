@@ -12,15 +12,17 @@ import {
   calibratedLogit,
   calibratePoint,
   greatestLogit,
+  logistic,
   type PreparedCalibrator,
   prepareCalibrator,
 } from "../calibrate/forward.ts";
+import { RANKS } from "../calibrate/ranks.ts";
 import { deterministicLog } from "../data/elementary.ts";
 import type { Thresholds } from "../metrics/cut.ts";
 import { topLabels } from "../metrics/top.ts";
 import type { Parts } from "./parts.ts";
 import { labelProbability } from "./probability.ts";
-import { contenders, type Utilities } from "./ranking.ts";
+import { bestOf, byRank, contenders, type Utilities } from "./ranking.ts";
 
 /** The calibrator of a model whose parts give scores of these names. */
 export function calibratorOf(parts: Parts, scores: readonly string[]): PreparedCalibrator | undefined {
@@ -97,6 +99,7 @@ export class CalibratedLogits {
   readonly #calibrator: PreparedCalibrator;
   readonly #point: CalibratedPoint;
   readonly #utility: UtilityScores | undefined;
+  #moved: ReturnType<typeof byRank> | undefined;
 
   /** From the scores of a closed form, and what latent functions say; the latter must stay as it is. */
   constructor(calibrator: PreparedCalibrator, closed: readonly Float64Array[], latent?: Utilities) {
@@ -108,6 +111,15 @@ export class CalibratedLogits {
 
   get rankOffsets(): ArrayLike<number> | undefined {
     return this.#calibrator.calibrator.rankOffsets;
+  }
+
+  /** The probability of a label, its rank among all looked at. */
+  probability(label: number): number {
+    this.#moved ??= byRank(
+      bestOf(this.candidates(RANKS, Number.NEGATIVE_INFINITY, undefined), RANKS),
+      this.rankOffsets,
+    );
+    return logistic(this.#moved(label, this.of(label)));
   }
 
   /** Before its rank is looked at. */

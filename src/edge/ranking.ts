@@ -93,16 +93,28 @@ export function mostCalibrated(
   const leading = allowed
     ? bestOf(calibrated.candidates(RANKS, Number.NEGATIVE_INFINITY, undefined), RANKS)
     : listed.slice(0, RANKS);
-  const logits = leading.map(({ logit }) => logit);
-  const moved = rankOffsets ? moveByRank(logits, rankOffsets) : logits;
-  const beyond = rankOffsets ? below(moved) : Number.POSITIVE_INFINITY;
+  const moved = byRank(leading, rankOffsets);
   const ranked: RankedLabel[] = [];
   for (const { label, logit } of listed) {
-    const rank = leading.findIndex((one) => one.label === label);
-    const probability = logistic(rank < 0 ? Math.min(logit, beyond) : (moved[rank] as number));
+    const probability = logistic(moved(label, logit));
     if (probability >= threshold) ranked.push({ label, probability });
   }
   return ranked;
+}
+
+/** The logit of a label that its rank has moved, from the best of all labels, best first. */
+export function byRank(
+  leading: readonly JudgedLabel[],
+  offsets: ArrayLike<number> | undefined,
+): (label: number, logit: number) => number {
+  if (!offsets) return (_, logit) => logit;
+  const moved = moveByRank(
+    leading.map(({ logit }) => logit),
+    offsets,
+  );
+  const beyond = below(moved);
+  const ofLabel = new Map(leading.map(({ label }, rank) => [label, moved[rank] as number]));
+  return (label, logit) => ofLabel.get(label) ?? Math.min(logit, beyond);
 }
 
 /** Labels, rising, that may be among the best, with their logits before their ranks are looked at. */
@@ -116,8 +128,13 @@ interface JudgedLabels {
   logits: Float64Array;
 }
 
+interface JudgedLabel {
+  label: number;
+  logit: number;
+}
+
 /** The best of them, best first. */
-function bestOf({ labels, logits }: JudgedLabels, most: number): { label: number; logit: number }[] {
+export function bestOf({ labels, logits }: JudgedLabels, most: number): JudgedLabel[] {
   const places = topLabels(logits, 1, logits.length, Math.min(most, logits.length));
   return Array.from(places, (place) => ({ label: labels[place] as number, logit: logits[place] as number }));
 }

@@ -1,7 +1,6 @@
 // What the parts of a model say of rows of features: utilities of the latent functions, scores of the closed form, and the
 // probabilities that are made of them.
 
-import { logistic } from "../calibrate/forward.ts";
 import { ArgumentError } from "../core/errors.ts";
 import { CalibratedLogits } from "./calibrated.ts";
 import { ClosedForm } from "./closed.ts";
@@ -55,7 +54,7 @@ export class Scorer {
     const calibrator = this.#calibrator;
     const logits = calibrator && new CalibratedLogits(calibrator, closed, latent);
     const probability = (label: number): number =>
-      logits ? logistic(logits.of(label)) : labelProbability(utilities[label] as number, variance(label));
+      logits?.probability(label) ?? labelProbability(utilities[label] as number, variance(label));
     return { utilities: utilities as Float64Array, variance, probability, logits };
   }
 }

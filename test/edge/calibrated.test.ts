@@ -19,9 +19,14 @@ const { calibrator, ...plain } = model;
 const texts = sampleTexts(model, 100, 9);
 
 describe("a calibrated model at the edge", () => {
-  test("gives the full model's probabilities, in their order", async () => {
-    using whole = await loadModel(model, { threads: 1 });
-    const tagger = await load(await compactModel(model, { type: "f32", variance: "exact" }));
+  const rankOffsets = Float64Array.from({ length: 20 }, (_, rank) => 0.3 - 0.1 * (rank % 8));
+  const ranked = { ...model, calibrator: { ...model.calibrator, rankOffsets } } as typeof model;
+  test.each([
+    ["as they are", model],
+    ["moved by ranks", ranked],
+  ])("gives the full model's probabilities, in their order, %s", async (_, full) => {
+    using whole = await loadModel(full, { threads: 1 });
+    const tagger = await load(await compactModel(full, { type: "f32", variance: "exact" }));
     const wanted = await whole.predict(texts, { topK: 25 });
     texts.forEach((text, i) => {
       const found = tagger.predict(text, { topK: 25 });
@@ -30,6 +35,10 @@ describe("a calibrated model at the edge", () => {
       const byLabel = new Map(found.map(({ label, probability }) => [label, probability]));
       for (const { label, probability } of wanted[i] ?? [])
         expect(Math.abs((byLabel.get(String(label)) as number) - probability)).toBeLessThan(1e-5);
+      const scores = tagger.score(text);
+      tagger.labels.forEach((label, k) => {
+        expect(scores.probability(k)).toBe(byLabel.get(label));
+      });
     });
   });
 
