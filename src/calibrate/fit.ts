@@ -1,6 +1,6 @@
 // Fits a calibrator to scores that were made without their points' labels: the curves and the offsets of the labels in turn,
-// these shrunk by as much as labels differ; then the finish, and the offsets of ranks. Everything is summed in a fixed order: the same scores give
-// the same calibrator in every runtime and on any number of threads.
+// these shrunk by as much as labels differ; then the finish, and offsets of ranks. Everything is summed in a fixed order: the
+// same scores give the same calibrator in every runtime and on any number of threads.
 
 import type { PairCurves } from "../core/calibrator.ts";
 import type { Core } from "../core/core.ts";
@@ -44,6 +44,8 @@ export interface CalibratorFit {
   converged: boolean;
 }
 
+/** Scores whose first labels are surer than they come true; with a closed form beside them the curves see to it. */
+const LUCKY: readonly string[] = ["utility"];
 /** Rounds of curves and offsets: at the third the loss moves in the sixth place. */
 const ROUNDS = 3;
 /** Curves stand where these shares of all positives have rarer labels, and where these shares of the points are weaker. */
@@ -74,7 +76,7 @@ export async function fitCalibrator(
   const strength = from ? from.strength : strengthOf(scores);
   const body = await fitBody(core, { data, pairs, strength, from, share }, options);
   const end = await fitFinish(core, { pairs, logits: body.logits, from: from?.finish, share }, options);
-  const ranks = fitRanks(pairs, end.logits);
+  const ranks = LUCKY.includes(scores.join()) ? fitRanks(pairs, end.logits) : undefined;
   const { curves, labelOffsets, offsetVariance } = body;
   return {
     calibrator: {
@@ -84,10 +86,10 @@ export async function fitCalibrator(
       labelOffsets,
       offsetVariance,
       finish: end.finish,
-      rankOffsets: ranks.offsets,
+      ...(ranks && { rankOffsets: ranks.offsets }),
     },
     pairs,
-    probabilities: ranks.logits.map(logistic),
+    probabilities: (ranks ?? end).logits.map(logistic),
     converged: body.converged && end.converged,
   };
 }
