@@ -54,8 +54,9 @@ const POINT_QUANTILES: readonly number[] = [0.01, 0.99];
 /** Least distance of knots. */
 const LABEL_GAP = 0.5;
 const POINT_GAP = 0.1;
-/** What an earlier calibrator counts for at a refit, in points; and without one, the scores taken at their word. */
+/** What an earlier calibrator counts for at a refit, in points. */
 const EARLIER_POINTS = 200;
+/** Without one, up to so many points the scores at their word count for as many; beyond, for less and less. */
 const NATURAL_POINTS = 20;
 
 /** Fits a calibrator. */
@@ -72,7 +73,8 @@ export async function fitCalibrator(
       `found ${scores.join(", ")}, expected ${from.scores.join(", ")} as before`,
     );
   const { pairs, points } = await collect(data, options);
-  const share = (from ? EARLIER_POINTS : NATURAL_POINTS) / Math.max(1, points);
+  const natural = NATURAL_POINTS / Math.max(1, points);
+  const share = from ? EARLIER_POINTS / Math.max(1, points) : natural * Math.min(1, natural);
   const strength = from ? from.strength : strengthOf(scores);
   const body = await fitBody(core, { data, pairs, strength, from, share }, options);
   const end = await fitFinish(core, { pairs, logits: body.logits, from: from?.finish, share }, options);
