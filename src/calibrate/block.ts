@@ -5,9 +5,10 @@ import { sameSize } from "../core/check.ts";
 import type { Matrix } from "../core/matrix.ts";
 import { topK } from "../core/select.ts";
 import { type BlendedCurves, type Curve, STRENGTH_DEPTH } from "./calibrator.ts";
-import { placeAmong, pointWeights } from "./curves.ts";
+import { placeAmong, pointWeights, pruned } from "./curves.ts";
 import { type PreparedCalibrator, pointStrength } from "./forward.ts";
 import { below, moveByRank, RANKS } from "./ranks.ts";
+import { FINISH_TERMS, IDENTITY } from "./terms.ts";
 
 /** A block of points, scored. */
 export interface ScoreBlock {
@@ -49,10 +50,7 @@ export function calibrateBlock(
 }
 
 /** The curve that leaves a logit as it is. */
-const SAME: Curve = {
-  terms: [{ score: 0, shape: "linear", centre: 0, width: 0 }],
-  weights: Float64Array.of(0, 1),
-};
+const SAME: Curve = pruned({ terms: FINISH_TERMS, weights: IDENTITY });
 
 /** Every logit by the same curve, in place: the logit after it, or its probability. */
 function alongCurve(out: Matrix, { terms, weights }: Curve, logit: boolean): Matrix {

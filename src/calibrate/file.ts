@@ -63,9 +63,9 @@ export function calibratorFromPart(part: TensorFile, labels: number, file: strin
     scores,
     ...(strength && { strength }),
     curves: { terms, labelKnots, pointKnots, weights },
-    labelOffsets: read.ofLabels("calibrator.labelOffsets", labels, -MOST),
+    labelOffsets: read.upTo("calibrator.labelOffsets", labels, "label"),
     ...(part.tensors.has("calibrator.labelSlopes") && {
-      labelSlopes: read.ofLabels("calibrator.labelSlopes", labels, -1),
+      labelSlopes: read.upTo("calibrator.labelSlopes", labels, "label", -1),
       centre: read.number(about.centre, "centre", -MOST, MOST),
     }),
     offsetVariance: read.number(about.offsetVariance, "offsetVariance", 0, MOST),
@@ -73,7 +73,7 @@ export function calibratorFromPart(part: TensorFile, labels: number, file: strin
       finish: { terms: finishTerms, weights: read.weights("calibrator.finish", [1 + finishTerms.length]) },
     }),
     ...(part.tensors.has("calibrator.rankOffsets") && {
-      rankOffsets: read.ofRanks("calibrator.rankOffsets"),
+      rankOffsets: read.upTo("calibrator.rankOffsets", RANKS, "rank"),
     }),
   };
 }
@@ -234,19 +234,12 @@ class PartReader {
     return this.#doubles(name, shape, (i) => (i % width === 0 ? -MOST_WEIGHT : 0), MOST_WEIGHT);
   }
 
-  /** A number for each label, or for the first of them. */
-  ofLabels(name: string, labels: number, least: number): Float64Array {
+  /** A number for each label or rank, or for the first of them. */
+  upTo(name: string, most: number, each: "label" | "rank", least: number = -MOST): Float64Array {
     const found = this.#doubles(name, undefined, () => least);
-    return found.length <= labels
+    return found.length <= most
       ? found
-      : this.refuse(`${found.length} numbers in ${name}`, `at most ${labels}, one for each label`);
-  }
-
-  ofRanks(name: string): Float64Array {
-    const found = this.#doubles(name, undefined, () => -MOST);
-    return found.length <= RANKS
-      ? found
-      : this.refuse(`${found.length} numbers in ${name}`, `at most ${RANKS}`);
+      : this.refuse(`${found.length} numbers in ${name}`, `at most ${most}, one for each ${each}`);
   }
 
   fractions(name: string, shape: readonly number[]): Float32Array {

@@ -45,7 +45,7 @@ export interface CalibratorFit {
 }
 
 /** Scores whose first labels are surer than they come true; with a closed form beside them the curves see to it. */
-const LUCKY: readonly string[] = ["utility"];
+const LUCKY = "utility";
 /** Rounds of curves and offsets: at the third the loss moves in the sixth place. */
 const ROUNDS = 3;
 /** Curves stand where these shares of all positives have rarer labels, and where these shares of the points are weaker. */
@@ -78,7 +78,7 @@ export async function fitCalibrator(
   const strength = from ? from.strength : strengthOf(scores);
   const body = await fitBody(core, { data, pairs, strength, from, share }, options);
   const end = await fitFinish(core, { pairs, logits: body.logits, from: from?.finish, share }, options);
-  const ranks = LUCKY.includes(scores.join()) ? fitRanks(pairs, end.logits) : undefined;
+  const ranks = scores.join() === LUCKY ? fitRanks(pairs, end.logits) : undefined;
   const { curves, labelOffsets, offsetVariance } = body;
   return {
     calibrator: {

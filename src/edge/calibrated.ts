@@ -16,13 +16,12 @@ import {
   type PreparedCalibrator,
   prepareCalibrator,
 } from "../calibrate/forward.ts";
-import { RANKS } from "../calibrate/ranks.ts";
 import { deterministicLog } from "../data/elementary.ts";
 import type { Thresholds } from "../metrics/cut.ts";
 import { topLabels } from "../metrics/top.ts";
 import type { Parts } from "./parts.ts";
 import { labelProbability } from "./probability.ts";
-import { bestOf, byRank, contenders, type Utilities } from "./ranking.ts";
+import { bestOfAll, byRank, contenders, type Utilities } from "./ranking.ts";
 
 /** The calibrator of a model whose parts give scores of these names. */
 export function calibratorOf(parts: Parts, scores: readonly string[]): PreparedCalibrator | undefined {
@@ -115,10 +114,7 @@ export class CalibratedLogits {
 
   /** The probability of a label, its rank among all looked at. */
   probability(label: number): number {
-    this.#moved ??= byRank(
-      bestOf(this.candidates(RANKS, Number.NEGATIVE_INFINITY, undefined), RANKS),
-      this.rankOffsets,
-    );
+    this.#moved ??= byRank(this.rankOffsets, () => bestOfAll(this));
     return logistic(this.#moved(label, this.of(label)));
   }
 

@@ -90,10 +90,7 @@ export function mostCalibrated(
     : Number.NEGATIVE_INFINITY;
   const rise = Math.max(0, ...Array.from(rankOffsets ?? []));
   const listed = bestOf(calibrated.candidates(most, least - rise, allowed), most);
-  const leading = allowed
-    ? bestOf(calibrated.candidates(RANKS, Number.NEGATIVE_INFINITY, undefined), RANKS)
-    : listed.slice(0, RANKS);
-  const moved = byRank(leading, rankOffsets);
+  const moved = byRank(rankOffsets, () => (allowed ? bestOfAll(calibrated) : listed.slice(0, RANKS)));
   const ranked: RankedLabel[] = [];
   for (const { label, logit } of listed) {
     const probability = logistic(moved(label, logit));
@@ -102,12 +99,13 @@ export function mostCalibrated(
   return ranked;
 }
 
-/** The logit of a label that its rank has moved, from the best of all labels, best first. */
+/** The logit of a label that its rank has moved, where ranks move any; `best` are the best of all labels, best first. */
 export function byRank(
-  leading: readonly JudgedLabel[],
   offsets: ArrayLike<number> | undefined,
+  best: () => readonly JudgedLabel[],
 ): (label: number, logit: number) => number {
   if (!offsets) return (_, logit) => logit;
+  const leading = best();
   const moved = moveByRank(
     leading.map(({ logit }) => logit),
     offsets,
@@ -133,8 +131,13 @@ interface JudgedLabel {
   logit: number;
 }
 
+/** As many of the best labels as have ranks, best first. */
+export function bestOfAll(calibrated: Candidates): JudgedLabel[] {
+  return bestOf(calibrated.candidates(RANKS, Number.NEGATIVE_INFINITY, undefined), RANKS);
+}
+
 /** The best of them, best first. */
-export function bestOf({ labels, logits }: JudgedLabels, most: number): JudgedLabel[] {
+function bestOf({ labels, logits }: JudgedLabels, most: number): JudgedLabel[] {
   const places = topLabels(logits, 1, logits.length, Math.min(most, logits.length));
   return Array.from(places, (place) => ({ label: labels[place] as number, logit: logits[place] as number }));
 }

@@ -74,7 +74,7 @@ export class RankedTerm {
     for (let index = from; index < to; index++) {
       const range = { from: index * width - own.from, to: Math.min(labels, (index + 1) * width) - own.from };
       this.#term(range.to - range.from).overAllLabels(
-        positivesIn(positives, range),
+        labelsWithin(positives, range),
         latent,
         this.#block(parameters, range),
         this.#block(gradient, range),
@@ -161,7 +161,7 @@ export class RankedTerm {
 }
 
 /** The labels of a range that the points have, counted from its first. */
-function positivesIn({ rowStart, labelIndex }: LabelLists, { from, to }: Range): LabelLists {
+export function labelsWithin({ rowStart, labelIndex }: LabelLists, { from, to }: Range): LabelLists {
   const starts = new Int32Array(rowStart.length);
   const labels: number[] = [];
   for (let i = 0; i + 1 < rowStart.length; i++) {

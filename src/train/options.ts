@@ -201,6 +201,9 @@ export interface DataSizes {
 }
 
 /** Small data are gone through more often. */
+/** So many labels, which are all where there are no more. */
+const allOf = (count: "all" | number, { labels }: { labels: number }): "all" | number =>
+  count !== "all" && count >= labels ? "all" : count;
 /** Two thirds of a step's time go to products with the gradients of labels; with more labels than these, a quarter is enough. */
 const MOST_GRADIENT_LABELS = 6000;
 const DEFAULT_STEPS = 500;
@@ -315,7 +318,7 @@ export const trainOptions: OptionTable<TrainOptions, FullTrainOptions, DataSizes
     word: "all",
     from: 1,
     default: "all",
-    settle: (count, { labels }) => (count !== "all" && count >= labels ? "all" : count),
+    settle: allOf,
     refuse: (count, { negatives }) =>
       count !== "all" && negatives !== "all"
         ? "all beside `negatives`, which samples for each point"
@@ -332,7 +335,7 @@ export const trainOptions: OptionTable<TrainOptions, FullTrainOptions, DataSizes
       words: `all up to ${MOST_GRADIENT_LABELS} labels, else ${MOST_GRADIENT_LABELS / 4}`,
       of: ({ labels }) => (labels <= MOST_GRADIENT_LABELS ? "all" : MOST_GRADIENT_LABELS / 4),
     },
-    settle: (count, { labels }) => (count !== "all" && count >= labels ? "all" : count),
+    settle: allOf,
     meaning:
       "labels whose share of the gradient is computed in a step: those of its points, and others drawn by their share",
     advice:

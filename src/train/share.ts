@@ -4,7 +4,7 @@
 import type { Backend, Tensor } from "../backend/backend.ts";
 import type { RealArray } from "../core/matrix.ts";
 import type { LabelSets } from "../data/dataset.ts";
-import { bytesOf } from "../model/ranked.ts";
+import { bytesOf, labelsWithin } from "../model/ranked.ts";
 import type { ModelShape } from "../model/shape.ts";
 import type { LabelShare } from "../ranks/share.ts";
 import type { SavedTensor, TrainingState } from "./checkpoint.ts";
@@ -19,18 +19,11 @@ export const ownShape = (shape: ModelShape, { own }: LabelShare): ModelShape => 
 });
 
 /** The labels of this process, counted from its first. */
-export function ownLabels({ rows, rowStart, labelIndex }: LabelSets, { own }: LabelShare): LabelSets {
-  const starts = new Int32Array(rowStart.length);
-  const labels: number[] = [];
-  for (let i = 0; i < rows; i++) {
-    for (let e = rowStart[i] as number; e < (rowStart[i + 1] as number); e++) {
-      const label = labelIndex[e] as number;
-      if (label >= own.from && label < own.to) labels.push(label - own.from);
-    }
-    starts[i + 1] = labels.length;
-  }
-  return { rows, labels: own.to - own.from, rowStart: starts, labelIndex: Int32Array.from(labels) };
-}
+export const ownLabels = (sets: LabelSets, { own }: LabelShare): LabelSets => ({
+  rows: sets.rows,
+  labels: own.to - own.from,
+  ...labelsWithin(sets, own),
+});
 
 /** Numbers of all labels, from those of the labels of each process, `each` for a label. */
 export function gatheredNumbers(own: RealArray, each: number, { ranks, ranges }: LabelShare): RealArray {

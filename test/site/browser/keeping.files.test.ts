@@ -1,7 +1,7 @@
 // What a visitor keeps: a training that was stopped, the last model after a reload, compact models, files with labels.
 
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { compactModel } from "../../../src/compact/index.ts";
 import { readDataset } from "../../../src/data/index.ts";
 import { load } from "../../../src/edge/index.ts";
@@ -12,20 +12,13 @@ import {
   chooseFile,
   downloaded,
   inSteps,
-  openSite,
-  type Site,
   savedModel,
+  siteOfFile,
   smallTexts,
   statusIs,
 } from "./support.ts";
 
-let site: Site;
-beforeAll(async () => {
-  site = await openSite();
-});
-afterAll(async () => {
-  await site.close();
-});
+const site = siteOfFile();
 
 const says = (page: Page, id: string, pattern: RegExp): Promise<unknown> =>
   page.waitForFunction(

@@ -5,20 +5,14 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { AxeResults } from "axe-core";
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { chooseFile, inSteps, openSite, type Site, smallTexts, statusIs } from "./support.ts";
+import { describe, expect, test } from "vitest";
+import { chooseFile, inSteps, siteOfFile, smallTexts, statusIs } from "./support.ts";
 
 const SHOTS = "results/site";
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-let site: Site;
-beforeAll(async () => {
-  mkdirSync(SHOTS, { recursive: true });
-  site = await openSite();
-});
-afterAll(async () => {
-  await site.close();
-});
+mkdirSync(SHOTS, { recursive: true });
+const site = siteOfFile();
 
 async function findings(page: Page): Promise<string[]> {
   await page.evaluate(AXE);

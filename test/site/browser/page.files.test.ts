@@ -3,31 +3,16 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { MOST_CODE } from "../../../site/tools/build.ts";
 import { readDataset, selectRows, splitRows } from "../../../src/data/index.ts";
 import { modelFromBytes, modelToBytes } from "../../../src/model/file.ts";
 import { loadModel } from "../../../src/predict/load.ts";
 import type { TrainOptions } from "../../../src/train/options.ts";
 import { train } from "../../../src/train/train.ts";
-import {
-  ask,
-  chooseFile,
-  inSteps,
-  openSite,
-  type Site,
-  savedModel,
-  smallTexts,
-  statusIs,
-} from "./support.ts";
+import { ask, chooseFile, inSteps, savedModel, siteOfFile, smallTexts, statusIs } from "./support.ts";
 
-let site: Site;
-beforeAll(async () => {
-  site = await openSite();
-});
-afterAll(async () => {
-  await site.close();
-});
+const site = siteOfFile();
 
 /** The page's training once more, in Node. */
 async function trainedInNode(

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { afterAll, beforeAll } from "vitest";
 import { ensureChromium } from "../../../scripts/chromium.ts";
 import { buildSite, type SiteSizes } from "../../../site/tools/build.ts";
 import { type Served, serveSite } from "../../../site/tools/serve.ts";
@@ -26,7 +27,17 @@ export interface OpenPage {
 
 const FLAGS = ["--no-sandbox", "--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader"];
 
-export async function openSite(): Promise<Site> {
+/** The page for the tests of a file: there before the first of them, closed after the last. */
+export function siteOfFile(): Site {
+  const site = {} as Site;
+  beforeAll(async () => {
+    Object.assign(site, await openSite());
+  });
+  afterAll(() => site.close());
+  return site;
+}
+
+async function openSite(): Promise<Site> {
   const folder = mkdtempSync(join(tmpdir(), "mlgpf-site-"));
   const sizes = await buildSite(folder);
   const servers = new Map<boolean, Served>();
