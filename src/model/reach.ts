@@ -7,6 +7,7 @@
 import { ArgumentError } from "../core/errors.ts";
 import type { RealArray } from "../core/matrix.ts";
 import type { SparseRows } from "../data/dataset.ts";
+import { areFinite } from "../data/finite.ts";
 import { plainHyper, termsOf } from "./kernels/index.ts";
 import type { ClosedModel, KernelPart, LatentModel } from "./model.ts";
 import type { KernelName } from "./names.ts";
@@ -144,7 +145,7 @@ export function hyperFault(hyper: RealArray): Fault | undefined {
 /** What is wrong with the numbers of latent functions, if anything. */
 export function latentFault(model: LatentModel): Fault | undefined {
   const numbers = ["inducingInputs", "mu", "sigma", "phi", "bias", "hyper"] as const;
-  const wild = numbers.find((name) => !model[name].every(Number.isFinite));
+  const wild = numbers.find((name) => !areFinite(model[name]));
   if (wild) return { found: `a number in ${wild} that is not finite`, expected: "finite numbers" };
   if (model.sigma.some((value) => !(value > 0)))
     return { found: "a sigma that is not above 0", expected: "positive numbers" };
