@@ -106,7 +106,9 @@ export function estimate(core: Core, problem: Problem, options: FullTrainOptions
 const [PAIR_OPERATIONS, MOST_PAIRS] = [0.8e5, 1e6];
 /** Fits to some of the points, from which noise and length scale are chosen. */
 const [CHOICES, CHOICE_POINTS] = [2, 4000];
-const [DENSE_CHOICES, DENSE_POINTS] = [14, 1000];
+const [DENSE_CHOICES, DENSE_POINTS] = [16, 1000];
+/** Then uphill from the best of them, on more points. */
+const [REFINED_CHOICES, REFINED_POINTS] = [7, 4000];
 
 /** The work of a training through a kernel: what is tried on some points, the fit, the calibrator. */
 export function exactWork(
@@ -122,7 +124,9 @@ export function exactWork(
     ? [DENSE_CHOICES, Math.min(points, DENSE_POINTS)]
     : [CHOICES, Math.min(points, CHOICE_POINTS)];
   const { operations, bytes } = full;
-  const tried = tries * (costOf(some).operations + (dense ? pairs(some) : 0));
+  const triesOn = (of: number): number => costOf(of).operations + (dense ? pairs(of) : 0);
+  const refined = dense ? REFINED_CHOICES * triesOn(Math.min(points, REFINED_POINTS)) : 0;
+  const tried = tries * triesOn(some) + refined;
   return { operations: tried + operations + pairs(points), bytes: bytes + 30e6 };
 }
 

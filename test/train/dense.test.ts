@@ -104,7 +104,7 @@ describe("dense features", () => {
       return { features: own, labels: [sum > 0 ? "more" : "less", sum > 1 ? "much" : "little"] };
     });
     const [linear, said] = await lossOf(straight);
-    expect(said).toMatch(/the features are dense: kernel linear \(noise 0\.2\)/);
+    expect(said).toMatch(/the features are dense: kernel linear \(noise \S+\)/);
     expect(linear).toBeLessThan((await lossOf(straight, { kernel: "se" }))[0]);
     const shares = plain.map((signed, i) => {
       const own = signed.map((value) => Math.abs(value) + 0.01);
@@ -114,6 +114,24 @@ describe("dense features", () => {
       return { features: own.map((value) => size * value), labels };
     });
     expect((await lossOf(shares))[1]).toMatch(/dense: kernel \S+ \(.+\), rows of unit length: log loss/);
+  });
+
+  test("find a length scale and a noise beside those that kernels are compared with", async () => {
+    // Stripes an eighth as wide as the room: length scales of texts are too long for them.
+    const stripes = rows.map((_, i) => {
+      const own = [0, 1].map((d) => Number(numbers[2 * i + d]));
+      return { features: own, labels: [Math.floor(4 * (own[0] as number)) % 2 === 0 ? "even" : "odd"] };
+    });
+    const [loss, said] = await lossOf(stripes);
+    const [, lengthScale = "", noise = "", left = "", first = ""] =
+      /length scale (\S+), noise (\S+)\), .+: log loss (\S+) on \d+ points .+\(on \d+ points (\S+),/.exec(
+        said,
+      ) ?? [];
+    expect(Number(lengthScale)).toBeLessThan(0.4);
+    // Not one of those that kernels are compared with.
+    expect(Number(noise)).toBeLessThan(0.02);
+    expect(Number(left)).toBeLessThan(Number(first));
+    expect(loss).toBeLessThan(0.6);
   });
 
   test("keep to what was named", async () => {
