@@ -64,8 +64,8 @@ export interface TrainedExact extends ClosedFit {
   readonly order: ArrayLike<number>;
 }
 
-/** How it runs, and who computes inverses, if not the core. */
-export type ExactWork = Pick<ExactOptions, "inverse" | keyof WorkOptions>;
+/** How it runs, and what computes, if not the core. */
+export type ExactWork = Pick<ExactOptions, "device" | keyof WorkOptions>;
 
 export async function trainExact(
   core: Core,
@@ -123,10 +123,8 @@ export async function fitChosen(
       placeDocuments(core, { ...documents, squares }, frame.labels, "f32"),
     );
     const { weights } = documents;
-    const form = scope.keep(
-      await fitExact(points, labels, { ...work, ...choice, weights, leftOut: CALIBRATED }),
-    );
-    form.dropSquare();
+    const of = { ...work, ...choice, weights, leftOut: CALIBRATED, variances: false };
+    const form = scope.keep(await fitExact(points, labels, of));
     const ranges = someOf(form.ranges, CALIBRATED);
     const first = scope.keep(await leftOutScores(core, form, ranges, work));
     const stacked = frame.labels >= FEWEST_STACKED && frame.labels <= MOST_STACKED;

@@ -3,7 +3,7 @@
 import { type OpenDevice, openDevice } from "../backend/devices.ts";
 import { learnChange } from "../closed/change.ts";
 import type { ExactChoice } from "../closed/choose.ts";
-import { inverseOn } from "../closed/device.ts";
+import { closedOn } from "../closed/device/closed.ts";
 import { changeOf, type Documents } from "../closed/documents.ts";
 import { stateIdentity } from "../closed/state.ts";
 import { type Core, createCore } from "../core/core.ts";
@@ -194,7 +194,7 @@ async function trainGaussian(job: Job): Promise<ClosedModel> {
   const { full, choices } = await exactChoices(job);
   const frame = frameFor(data, full, data.features.rows);
   const gpu = await gpuFor(job);
-  const on: ExactWork = { ...work, inverse: gpu && inverseOn(gpu, note) };
+  const on: ExactWork = { ...work, device: gpu && closedOn(gpu, note) };
   const { figures, order, ...closed } = await trainExact(
     core,
     data,
@@ -234,7 +234,7 @@ async function exactChoices(job: Job): Promise<{ full: FullTrainOptions; choices
 async function gpuFor({ core, run, note }: Job): Promise<OpenDevice | undefined> {
   if (run.device === "wasm") return undefined;
   const device = await openDevice(core, run.device, "f32");
-  note(`inverses on ${device.about}`);
+  note(`the closed form on ${device.about}`);
   if (!device.backend.onCore) return device;
   device.dispose();
   return undefined;
@@ -255,14 +255,22 @@ async function trainBernoulli(job: Job): Promise<LatentModel> {
 
 /** The linear closed form, with the latent functions beside it or alone, calibrated on points held out. */
 async function trainHeldOut(job: Job): Promise<TrainedModel> {
-  const { core, data, split, dropped, full, run, work } = job;
+  const { core, data, split, dropped, full, run, work, note } = job;
   if (split === undefined) return await trainGaussian(job);
   sayDense(job);
   sayHeldOut(job, split.heldOut);
   const { fitted, heldOut } = split;
   const frame = frameFor(fitted, full, fitted.features.rows);
   const latent = full.likelihood === "both" ? await trainLatent(core, fitted, dropped, full, run) : undefined;
-  const { learning, ...numbers } = await trainLinear(core, fitted, frame, work, run.onState !== undefined);
+  const gpu = await gpuFor(job);
+  const on = { ...work, device: gpu && closedOn(gpu, note) };
+  const { learning, ...numbers } = await trainLinear(
+    core,
+    fitted,
+    frame,
+    on,
+    run.onState !== undefined,
+  ).finally(() => gpu?.dispose());
   try {
     const closed = { ...numbers, labels: frame.labels };
     const { figures, ...honest } = await calibrateHeldOut(core, { frame, closed, latent }, heldOut, work);
@@ -273,6 +281,7 @@ async function trainHeldOut(job: Job): Promise<TrainedModel> {
       ...honest,
       summary: {
         ...summaryFor(full, frame.points, dropped),
+        ...(gpu && { device: gpu.about }),
         ...(core.relaxed && { relaxed: true as const }),
         leftOut: figures,
       },
