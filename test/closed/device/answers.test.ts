@@ -131,7 +131,7 @@ for (const kind of closedKinds) {
 /** A wrong number in what makes kernel rows. */
 const faults: [ShaderName, string, string][] = [
   ["sparseTimes", "sum += values", "sum = values"],
-  ["sparseTransposeTimes", "sum += value[k]", "sum -= value[k]"],
+  ["patternTransposeTimes", "out[at] + sum", "out[at] - sum"],
   ["covariance", "value += stationary", "value += 1.001 * stationary"],
 ];
 
