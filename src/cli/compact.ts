@@ -33,7 +33,12 @@ const flags: Flags = {
     help: "where to write it",
     default: "MODEL with .compact before its ending",
   },
-  type: { kind: "choice", choices: NUMBER_TYPES, help: "of the large matrices", default: "int5" },
+  type: {
+    kind: "choice",
+    choices: NUMBER_TYPES,
+    help: "of the large matrices",
+    default: "int5; f32 where inducing points carry the mean",
+  },
   variance: {
     kind: "choice",
     choices: VARIANCE_FORMS,

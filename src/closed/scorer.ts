@@ -9,7 +9,7 @@ import { Postings, sparseProducts } from "../core/kernelrows.ts";
 import { type Matrix, matrix, matrixFrom, Scope, scoped } from "../core/matrix.ts";
 import type { SparseRows } from "../data/dataset.ts";
 import { type FeatureTransform, wholeSquares } from "../data/transform.ts";
-import type { ClosedModel, ExactPart, LinearPart } from "../model/model.ts";
+import type { ClosedModel, KernelPart, LinearPart } from "../model/model.ts";
 import { Kernel } from "./kernel.ts";
 import { Points } from "./points.ts";
 
@@ -30,7 +30,7 @@ export function closedScorer(
   const scope = new Scope();
   const mean = scope.keep(matrixFrom(core, 1, labels, labelMean, "f32"));
   const first =
-    closed.form === "exact"
+    closed.form !== "linear"
       ? exactScores(core, closed, labels, transform, scope)
       : linearScores(core, closed, labels, scope);
   const vectors = stack && scope.keep(matrixFrom(core, labels, stack.rank, stack.vectors, "f32"));
@@ -56,7 +56,7 @@ type Scores = (rows: SparseRows, out: Matrix) => void;
 
 function exactScores(
   core: Core,
-  part: ExactPart,
+  part: KernelPart,
   labels: number,
   transform: FeatureTransform,
   scope: Scope,

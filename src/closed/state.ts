@@ -11,6 +11,7 @@
 import type { RealArray } from "../core/matrix.ts";
 import { checkDataset } from "../data/check.ts";
 import { excerpt } from "../data/errors.ts";
+import { areFinite } from "../data/finite.ts";
 import { checksum, checksumOf } from "../io/checksum.ts";
 import { FormatError, shownJson } from "../io/errors.ts";
 import { readSafetensors, safetensorsChunks, type Tensor, type TensorFile } from "../io/safetensors.ts";
@@ -291,8 +292,7 @@ class StateReader {
       return this.#refuse(`tensor ${name} of type ${tensor?.dtype}`, "F32 or F64");
     if (tensor.shape.join() !== shape.join())
       this.#refuse(`tensor ${name} of shape [${tensor.shape.join(", ")}]`, `[${shape.join(", ")}]`);
-    if (!tensor.data.every(Number.isFinite))
-      this.#refuse(`a number in ${name} that is not finite`, "finite numbers");
+    if (!areFinite(tensor.data)) this.#refuse(`a number in ${name} that is not finite`, "finite numbers");
     return tensor.data;
   }
 

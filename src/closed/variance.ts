@@ -15,7 +15,7 @@ import { type Matrix, matrix, Scope, scoped } from "../core/matrix.ts";
 import type { WorkOptions } from "../core/progress.ts";
 import { type SparseRows, selectFeatures } from "../data/dataset.ts";
 import { type FeatureTransform, wholeSquares } from "../data/transform.ts";
-import type { ExactPart } from "../model/model.ts";
+import type { KernelPart } from "../model/model.ts";
 import { kernelMatrix } from "./exact.ts";
 import { Kernel } from "./kernel.ts";
 import { Points } from "./points.ts";
@@ -37,7 +37,7 @@ export interface KnownPart {
 
 export async function knownPart(
   core: Core,
-  part: ExactPart,
+  part: KernelPart,
   transform: FeatureTransform,
   work: WorkOptions = {},
 ): Promise<KnownPart> {

@@ -13,7 +13,7 @@ import type { ClosedAbout } from "../edge/format.ts";
 import type { RowMatrix } from "../edge/matrix.ts";
 import { sparseMatrix } from "../edge/sparse.ts";
 import { isLinear, scalarKernel } from "../model/kernels/index.ts";
-import type { ClosedModel, ExactPart } from "../model/model.ts";
+import type { ClosedModel, KernelPart } from "../model/model.ts";
 import type { FullCompactOptions, NumberType } from "./options.ts";
 import type { Parcel } from "./parcel.ts";
 import { leastKept, SparseWriter } from "./sparse.ts";
@@ -61,7 +61,7 @@ export async function addClosed(
 async function addExact(
   parcel: Parcel,
   model: ClosedModel,
-  part: ExactPart,
+  part: KernelPart,
   labels: number[],
   options: FullCompactOptions,
 ): Promise<ClosedAbout> {
@@ -136,7 +136,7 @@ interface Means {
 
 /** Means over the training points, of which none is compared with itself: what a new text will find on average. */
 function meansOf(
-  { kernel, hyper, rows }: ExactPart,
+  { kernel, hyper, rows }: KernelPart,
   squares: ArrayLike<number>,
   tangent: ClosedAbout["tangent"],
 ): Means {
@@ -210,7 +210,7 @@ function elementsLeft(parcel: Parcel, { type, size }: FullCompactOptions): numbe
 const isWhole = (type: NumberType): boolean => type.startsWith("int");
 
 /** Level and slope of k(x,z) as a function of x.z at 0, for points of unit length. */
-function tangentOf({ kernel, hyper }: ExactPart): [number, number] {
+function tangentOf({ kernel, hyper }: KernelPart): [number, number] {
   const { covariance } = scalarKernel(kernel, hyper);
   const step = 1 / 1024;
   return [covariance(0, 1, 1), (covariance(step, 1, 1) - covariance(-step, 1, 1)) / (2 * step)];
@@ -225,7 +225,7 @@ function levelled(mean: Float32Array, dual: Float32Array, k: number, level: numb
 }
 
 /** slope X' a [D,K] */
-async function featureWeights({ rows, dual }: ExactPart, k: number, slope: number): Promise<Float32Array> {
+async function featureWeights({ rows, dual }: KernelPart, k: number, slope: number): Promise<Float32Array> {
   const core = await createCore({ threads: 1 });
   try {
     const x = csr(core, rows, "f32");

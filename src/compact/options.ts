@@ -25,7 +25,7 @@ export type VarianceForm = (typeof VARIANCE_FORMS)[number];
 /** What a compact model is made of. */
 export interface CompactOptions {
   /**
-   * Of the large matrices (default int5). The labels' matrix is at least int8. Of a Gaussian posterior whole numbers are always
+   * Of the large matrices (default int5; f32 where inducing points carry the mean, whose weights have to be exact). The labels' matrix is at least int8. Of a Gaussian posterior whole numbers are always
    * int8, and only the largest weights are kept, as many as `size` has room for; f16 and f32 keep all in single precision.
    */
   type?: NumberType;
@@ -51,7 +51,14 @@ export function completeCompactOptions(model: TrainedModel, asked: CompactOption
   const given = { ...asked, allLabels: asked.allLabels ?? isClosed(model) };
   const latent = isClosed(model) ? model.latent : model;
   // Scores of a Gaussian model have no variance that probabilities would integrate.
-  if (!latent) return checkedOptions("none", { ...given, variance: "none" }, Number.POSITIVE_INFINITY);
+  if (!latent) {
+    const type = given.type ?? (isClosed(model) && model.closed.form === "inducing" ? "f32" : undefined);
+    return checkedOptions(
+      "none",
+      { ...given, ...(type && { type }), variance: "none" },
+      Number.POSITIVE_INFINITY,
+    );
+  }
   const { kernel, inducingPoints } = latent;
   const linear = isLinear(kernel);
   if (given.variance === "diagonal" && !linear)

@@ -100,18 +100,22 @@ export interface LatentModel extends ModelCommon {
   hyper: RealArray;
 }
 
-/** The Gaussian posterior with every training point in the mean: s(x) = k(x,X) a + mu. */
-export interface ExactPart {
-  form: "exact";
+/** The Gaussian posterior of a kernel: s(x) = k(x,Z) a + mu. */
+export interface KernelPart {
+  /** Every training point is in the mean (Z = X), or some are for all. */
+  form: "exact" | "inducing";
   kernel: KernelName;
   /** a, v, l of the kernel; lam */
   hyper: [number, number, number];
   noise: number;
-  /** X as the kernel sees it. */
+  /** Z as the kernel sees it. */
   rows: SparseRows;
-  /** a [N,K] */
+  /** a [M,K] */
   dual: Float32Array;
 }
+
+/** Every training point in the mean: what can go on learning. */
+export type ExactPart = KernelPart & { form: "exact" };
 
 /** The Gaussian posterior of a linear function of the features: s(x) = x W + mu. */
 export interface LinearPart {
@@ -136,7 +140,7 @@ export interface StackPart {
 /** A model with a Gaussian likelihood, in closed form; with `latent` it has the Bernoulli one beside it. */
 export interface ClosedModel extends ModelCommon {
   likelihood: "gaussian" | "both";
-  closed: ExactPart | LinearPart;
+  closed: KernelPart | LinearPart;
   /** mu [K], the labels' frequencies */
   labelMean: Float32Array;
   stack?: StackPart;

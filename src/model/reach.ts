@@ -7,8 +7,9 @@
 import { ArgumentError } from "../core/errors.ts";
 import type { RealArray } from "../core/matrix.ts";
 import type { SparseRows } from "../data/dataset.ts";
+import { areFinite } from "../data/finite.ts";
 import { plainHyper, termsOf } from "./kernels/index.ts";
-import type { ClosedModel, ExactPart, LatentModel } from "./model.ts";
+import type { ClosedModel, KernelPart, LatentModel } from "./model.ts";
 import type { KernelName } from "./names.ts";
 
 /** Numbers up to it are safe: single precision ends at 3.4e38, and roundings are left some room. */
@@ -101,21 +102,21 @@ export function latentReach(model: LatentModel): number {
 export function closedReach({ closed, labelMean, stack, labels: k }: ClosedNumbers): number {
   const mean = largest(labelMean);
   const [dual, z] =
-    closed.form === "exact"
+    closed.form !== "linear"
       ? [largestColumn(closed.dual, k, 1), longestRow(closed)]
       : [Math.sqrt(largestColumn(closed.weights, k, 2)), 0];
   const project = stack ? largestColumn(stack.vectors, stack.rank, 1) : 0;
   const back = stack ? largestColumn(stack.weights, k, 1) : 0;
   return longest((x) => {
     const [kx, distance] =
-      closed.form === "exact" ? largestCovariance(closed.kernel, closed.hyper, x, z) : [x, 0];
+      closed.form !== "linear" ? largestCovariance(closed.kernel, closed.hyper, x, z) : [x, 0];
     const score = kx * dual + mean;
     const projected = (score + mean) * project;
     return [distance, kx, score, projected, projected * back + mean];
   });
 }
 
-function longestRow({ rows: { rows, rowStart, values } }: ExactPart): number {
+function longestRow({ rows: { rows, rowStart, values } }: KernelPart): number {
   let most = 0;
   for (let i = 0; i < rows; i++) most = Math.max(most, squareOf(rowStart, values, i));
   return Math.sqrt(most);
@@ -144,7 +145,7 @@ export function hyperFault(hyper: RealArray): Fault | undefined {
 /** What is wrong with the numbers of latent functions, if anything. */
 export function latentFault(model: LatentModel): Fault | undefined {
   const numbers = ["inducingInputs", "mu", "sigma", "phi", "bias", "hyper"] as const;
-  const wild = numbers.find((name) => !model[name].every(Number.isFinite));
+  const wild = numbers.find((name) => !areFinite(model[name]));
   if (wild) return { found: `a number in ${wild} that is not finite`, expected: "finite numbers" };
   if (model.sigma.some((value) => !(value > 0)))
     return { found: "a sigma that is not above 0", expected: "positive numbers" };

@@ -95,7 +95,7 @@ export class ScoreSource {
     rows: number,
   ): Promise<ScoredBlock["deviation"] | undefined> {
     const { closed, labelMean } = this.#numbers ?? {};
-    if (closed?.form !== "exact" || labelMean === undefined) return undefined;
+    if (closed === undefined || closed.form === "linear" || labelMean === undefined) return undefined;
     const { transform } = this.frame;
     this.#known ??= await knownPart(this.#core, closed, transform);
     const unknown = this.#known.unknown(transformedRows(features, transform, first, rows));

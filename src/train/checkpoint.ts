@@ -1,6 +1,7 @@
 // The state of a training as one safetensors file: enough to go on to the same bytes as if nothing had happened.
 
 import type { Dataset } from "../data/dataset.ts";
+import { areFinite } from "../data/finite.ts";
 import { checksumOf } from "../io/checksum.ts";
 import { FormatError, shownJson } from "../io/errors.ts";
 import { readSafetensors, safetensorsChunks, type Tensor } from "../io/safetensors.ts";
@@ -117,7 +118,7 @@ export function checkpointFromBytes(
   for (const [name, { dtype, shape, data }] of tensors) {
     if ((dtype !== "F32" && dtype !== "F64") || shape.length !== 2)
       throw new FormatError(file, `tensor ${name} of type ${dtype}`, "F32 or F64 matrices");
-    if (!(data as Float32Array | Float64Array).every(Number.isFinite))
+    if (!areFinite(data as Float32Array | Float64Array))
       throw new FormatError(file, `a number in ${name} that is not finite`, "finite numbers");
     state.tensors.set(name, {
       rows: shape[0] as number,

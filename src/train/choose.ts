@@ -3,6 +3,7 @@
 
 import type { Dataset } from "../data/dataset.ts";
 import { canBeExact } from "./exact.ts";
+import { inducingCount } from "./inducing.ts";
 import { linearColumns, linearCost } from "./linear.ts";
 import { type LikelihoodChoice, type TrainOptions, trainOptions } from "./options.ts";
 
@@ -14,6 +15,21 @@ export interface ChosenLikelihood {
   /** The options that `auto` stands for. */
   options: { likelihood: Exclude<LikelihoodChoice, "auto">; calibration?: boolean };
   reason: string;
+}
+
+/**
+ * What a Gaussian likelihood goes through: a kernel of all points, a kernel of some of them, or the features. Texts and other wide rows
+ * lose by the second, unless a curved kernel was asked for.
+ */
+export type ClosedForm = "exact" | "inducing" | "linear";
+
+export function closedForm(
+  { kernel }: Pick<TrainOptions, "kernel">,
+  { features, labels }: Pick<Dataset, "features" | "labels">,
+  dense: boolean,
+): ClosedForm {
+  if (canBeExact(features.rows, labels.labels)) return "exact";
+  return dense || (kernel !== undefined && kernel !== "linear") ? "inducing" : "linear";
 }
 
 /** Of shorter rows the linear closed form has nothing to add to the latent functions (WordNet). */
@@ -30,6 +46,7 @@ const OF_ANY = ["likelihood", "calibration", "kernel", "idf", "normalise", "seed
 export function chosenLikelihood(
   options: TrainOptions,
   { features, labels }: Pick<Dataset, "features" | "labels">,
+  dense = false,
 ): ChosenLikelihood | undefined {
   const { likelihood = "auto", calibration = true } = options;
   if (likelihood !== "auto") return undefined;
@@ -39,11 +56,13 @@ export function chosenLikelihood(
   });
   if (!calibration) return bernoulli("only its scores are probabilities without calibration");
   const points = features.rows;
-  if (canBeExact(points, labels.labels)) {
+  if (dense || canBeExact(points, labels.labels)) {
     const own = Object.entries(options).find(([name, value]) => isLatent(name) && value !== undefined);
     if (own) return bernoulli(`${own[0]} is about latent functions, which only it has`);
-    const reason = `likelihood gaussian: ${points} points are few enough for the exact form`;
-    return { options: { likelihood: "gaussian" }, reason };
+    return {
+      options: { likelihood: "gaussian" },
+      reason: `likelihood gaussian: ${whyKernel(points, labels.labels)}`,
+    };
   }
   const each = features.values.length / points;
   if (each < FEWEST_ENTRIES)
@@ -60,5 +79,10 @@ export function chosenLikelihood(
     `the linear closed form of ${columns} features and ${labels.labels} labels would take ${would}`,
   );
 }
+
+const whyKernel = (points: number, labels: number): string =>
+  canBeExact(points, labels)
+    ? `${points} points are few enough for the exact form`
+    : `${points} points are too many for the exact form, and their features are dense: ${inducingCount(points, labels)} points carry the mean for all`;
 
 const isLatent = (name: string): boolean => Object.hasOwn(trainOptions, name) && !OF_ANY.includes(name);

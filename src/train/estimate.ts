@@ -7,6 +7,7 @@ import type { Core } from "../core/core.ts";
 import { gemm } from "../core/dense.ts";
 import { type Matrix, matrix } from "../core/matrix.ts";
 import { groupsOf } from "../model/posteriors/index.ts";
+import { inducingCost } from "./inducing.ts";
 import type { FullTrainOptions } from "./options.ts";
 import { SAMPLE_POINTS } from "./sample.ts";
 
@@ -107,15 +108,20 @@ const [PAIR_OPERATIONS, MOST_PAIRS] = [0.8e5, 1e6];
 const [CHOICES, CHOICE_POINTS] = [2, 4000];
 const [DENSE_CHOICES, DENSE_POINTS] = [14, 1000];
 
-/** The work of an exact training: what is tried on some points, the fit, the calibrator. */
-export function exactWork(points: number, labels: number, dense: boolean): Work {
+/** The work of a training through a kernel: what is tried on some points, the fit, the calibrator. */
+export function exactWork(
+  points: number,
+  labels: number,
+  dense: boolean,
+  full: Cost = exactCost({ points, labels }, "f32"),
+): Work {
   const pairs = (of: number): number =>
     PAIR_OPERATIONS * Math.min(MOST_PAIRS, labels * Math.min(of, LEFT_OUT));
   const costOf = (of: number): Cost => exactCost({ points: of, labels }, "f32");
   const [tries, some] = dense
     ? [DENSE_CHOICES, Math.min(points, DENSE_POINTS)]
     : [CHOICES, Math.min(points, CHOICE_POINTS)];
-  const { operations, bytes } = costOf(points);
+  const { operations, bytes } = full;
   const tried = tries * (costOf(some).operations + (dense ? pairs(some) : 0));
   return { operations: tried + operations + pairs(points), bytes: bytes + 30e6 };
 }
@@ -123,3 +129,7 @@ export function exactWork(points: number, labels: number, dense: boolean): Work 
 /** What an exact training will take, in words. */
 export const estimateExact = (core: Core, points: number, labels: number, dense: boolean): string =>
   inWords(core, exactWork(points, labels, dense));
+
+/** What a training will take where some points carry the mean for all, in words. */
+export const estimateInducing = (core: Core, points: number, labels: number, dense: boolean): string =>
+  inWords(core, exactWork(points, labels, dense, inducingCost(points, labels)));

@@ -12,6 +12,8 @@ const REPORT_MILLISECONDS = 400;
 /** Weights of the mean that a report may look at without being felt; with more of them, reports are as much rarer. */
 const REPORT_WEIGHTS = 4e6;
 const VALIDATIONS = 10;
+/** Part of the time that may go into checkpoints: those of large models take seconds. */
+const SAVING_SHARE = 0.05;
 /** Where they decide when to stop. */
 const DECIDING_VALIDATIONS = 20;
 
@@ -26,6 +28,7 @@ export async function runSteps(
   const firstStep = trainer.step;
   const validateEvery = Math.ceil(trainer.steps / (early ? DECIDING_VALIDATIONS : VALIDATIONS));
   const saveEvery = 1000 * run.checkpointSeconds;
+  let saveAfter = saveEvery;
   let reported = Number.NEGATIVE_INFINITY;
   const weights = shape.mean === "features" ? shape.features * shape.factors : 0;
   const pause = REPORT_MILLISECONDS * Math.max(1, weights / REPORT_WEIGHTS);
@@ -78,9 +81,10 @@ export async function runSteps(
       run.signal?.throwIfAborted();
       throw new Error("stopped, because another rank was");
     }
-    if (session.onAny(run.onCheckpoint !== undefined && now - saved > saveEvery)) {
-      saved = now;
+    if (session.onAny(run.onCheckpoint !== undefined && now - saved > saveAfter)) {
       await save();
+      saved = performance.now();
+      if (saveEvery > 0) saveAfter = Math.max(saveEvery, (saved - now) / SAVING_SHARE);
     }
   }
   if (early?.done && early.best) {

@@ -47,7 +47,7 @@ export interface RunOptions {
    */
   onCheckpoint?: (chunks: Uint8Array[]) => void | Promise<void>;
   /**
-   * Seconds between two checkpoints.
+   * Seconds between two checkpoints; more where one takes more than a twentieth of that. With 0, one at every report.
    * @default 30
    */
   checkpointSeconds?: number;
@@ -106,7 +106,7 @@ export const runOptions: OptionTable<Settings, Required<Settings>, Required<Sett
     from: 0,
     default: 30,
     flag: { value: "SECONDS" },
-    meaning: "time between two checkpoints",
+    meaning: "time between two checkpoints; more where one takes more than a twentieth of it",
   },
 };
 

@@ -1,6 +1,6 @@
 // Training in one call: from a data set and options to a model.
 
-import { type OpenDevice, openDevice } from "../backend/devices.ts";
+import { openDevice } from "../backend/devices.ts";
 import { learnChange } from "../closed/change.ts";
 import type { ExactChoice } from "../closed/choose.ts";
 import { closedOn } from "../closed/device/closed.ts";
@@ -26,12 +26,13 @@ import {
   type TrainingSummary,
 } from "../model/model.ts";
 import { dataFor, readingLike } from "../predict/reading.ts";
-import { chosenLikelihood } from "./choose.ts";
+import { type ClosedForm, chosenLikelihood, closedForm } from "./choose.ts";
 import { chooseDense } from "./dense.ts";
-import { estimateExact } from "./estimate.ts";
-import { canBeExact, choicesFor, type ExactWork, trainExact } from "./exact.ts";
+import { estimateExact, estimateInducing } from "./estimate.ts";
+import { choicesFor, type ExactWork, trainExact } from "./exact.ts";
 import { explained } from "./explained.ts";
 import { calibrateHeldOut, type Split, splitData } from "./heldOut.ts";
+import { trainInducing } from "./inducing.ts";
 import { trainLatent } from "./latent.ts";
 import { checkLengths } from "./lengths.ts";
 import { type Learning, linearRows, trainLinear } from "./linear.ts";
@@ -62,6 +63,8 @@ interface Job {
   /** Points without labels, left out. */
   dropped: number;
   full: FullTrainOptions;
+  /** What the Gaussian likelihood goes through. */
+  form: ClosedForm;
   /** Where features are dense: what the caller has named of the options that are chosen by looking at them. */
   dense: Pick<TrainOptions, "kernel" | "normalise"> | undefined;
   run: FullRunOptions;
@@ -100,20 +103,22 @@ export async function train(
   const data = dataToLearn(dataset, options);
   const { rows: points, columns: features } = data.features;
   const dense = data.vectoriser === undefined && isDense(data.features);
-  const chosen = chosenLikelihood(options, data);
-  const split = splitFor(data, { ...options, ...chosen?.options });
+  const chosen = chosenLikelihood(options, data, dense);
+  const asked = { ...options, ...chosen?.options };
+  const form = closedForm(asked, data, dense);
+  const split = splitFor(data, asked, form);
   const sizes = {
     points: split ? split.fitted.features.rows : points,
     features,
     labels: data.labels.labels,
     dense,
   };
-  const full = completeOptions({ ...options, ...chosen?.options }, sizes);
+  const full = completeOptions(asked, sizes);
   const { validation: measured, ...settings } = given;
   const held = measured && (await dataFor(readingLike(dataset), measured));
   const validation = held && mapColumns(held, data.columnIds);
   const run: FullRunOptions = { ...settings, ...(validation && { validation }) };
-  if (run.onState) checkLearning(data, full, chosen?.reason);
+  if (run.onState) checkLearning(data, full, form, chosen?.reason);
   if (run.ranks) checkRanks(full, run);
   checkLengths(data.features, transformFor(data, full));
   const core = await createCore({ threads: run.threads, relaxed: run.relaxed });
@@ -128,7 +133,7 @@ export async function train(
     const dropped = dataset.features.rows - points;
     if (dropped > 0) note(`${dropped} of ${dataset.features.rows} points have no labels and are left out`);
     const named = dense ? options : undefined;
-    const job = { core, data, split, dropped, full, dense: named, run, work, note };
+    const job = { core, data, split, dropped, full, form, dense: named, run, work, note };
     const model = await trainJob(job).catch((error) => {
       throw explained(error, full);
     });
@@ -149,18 +154,33 @@ function dataToLearn(dataset: Dataset, { basis }: TrainOptions): Dataset {
 }
 
 /** What is held out to calibrate on, where it is wanted, points are not left out for it and there are enough. */
-function splitFor(data: Dataset, { likelihood, calibration = true }: TrainOptions): Split | undefined {
-  const leftOut = likelihood === "gaussian" && canBeExact(data.features.rows, data.labels.labels);
+function splitFor(
+  data: Dataset,
+  { likelihood, calibration = true }: TrainOptions,
+  form: ClosedForm,
+): Split | undefined {
+  const leftOut = likelihood === "gaussian" && form !== "linear";
   return calibration && !leftOut ? splitData(data) : undefined;
 }
 
 /** Refuses what could not go on learning, before any work is done. */
-function checkLearning(data: Dataset, { likelihood }: FullTrainOptions, why?: string): void {
+function checkLearning(
+  data: Dataset,
+  { likelihood }: FullTrainOptions,
+  form: ClosedForm,
+  why?: string,
+): void {
   if (likelihood === "bernoulli")
     throw new ArgumentError(
       "likelihood",
       `found ${why ? `auto, which is bernoulli here (${why})` : "bernoulli"}: it is learned step by step and cannot go on learning, ` +
         "expected gaussian or both",
+    );
+  if (likelihood === "gaussian" && form === "inducing")
+    throw new ArgumentError(
+      "kernel",
+      `found ${data.features.rows} points, too many for each to be kept, where some carry the mean for all: that cannot go on learning, ` +
+        "expected linear or fewer points",
     );
   checkIds(data);
 }
@@ -179,44 +199,52 @@ function checkRanks(
 
 async function trainJob(job: Job): Promise<TrainedModel> {
   const { likelihood } = job.full;
-  const { rows: points } = job.data.features;
-  if (likelihood === "gaussian" && canBeExact(points, job.data.labels.labels))
-    return await trainGaussian(job);
+  if (likelihood === "gaussian" && job.form !== "linear") return await trainKernel(job);
   if (likelihood === "bernoulli") return await trainBernoulli(job);
   return await trainHeldOut(job);
 }
 
-/** Exact, calibrated by leaving each point out. */
-async function trainGaussian(job: Job): Promise<ClosedModel> {
-  const { core, data, dropped, run, work, note } = job;
+/** Through a kernel, calibrated by leaving points out. */
+async function trainKernel(job: Job): Promise<ClosedModel> {
+  const { core, data, form, run, note } = job;
   const { rows: points } = data.features;
-  note(estimateExact(core, points, data.labels.labels, job.dense !== undefined));
+  const estimate = form === "exact" ? estimateExact : estimateInducing;
+  note(estimate(core, points, data.labels.labels, job.dense !== undefined));
   const { full, choices } = await exactChoices(job);
-  const frame = frameFor(data, full, data.features.rows);
-  const gpu = await gpuFor(job);
-  const on: ExactWork = { ...work, device: gpu && closedOn(gpu, note) };
-  const { figures, order, ...closed } = await trainExact(
-    core,
-    data,
-    frame,
-    choices,
-    full.seed,
-    on,
-    note,
-  ).finally(() => gpu?.dispose());
+  const frame = frameFor(data, full, points);
   const common = commonFor(data, frame);
-  const summary = {
-    ...summaryFor(full, frame.points, dropped),
-    ...(gpu && { device: gpu.about }),
-    ...(core.relaxed && { relaxed: true as const }),
-    leftOut: figures,
-  };
+  if (form === "inducing") {
+    const { fit, device } = await onDevice(job, (on) =>
+      trainInducing(core, data, frame, choices, full.seed, on, note),
+    );
+    const { figures, ...closed } = fit;
+    const summary = closedSummary(job, full, figures, device);
+    return { ...common, likelihood: "gaussian", ...closed, summary };
+  }
+  const { fit, device } = await onDevice(job, (on) =>
+    trainExact(core, data, frame, choices, full.seed, on, note),
+  );
+  const { figures, order, ...closed } = fit;
+  const summary = closedSummary(job, full, figures, device);
   const model: ClosedModel = { ...common, likelihood: "gaussian", ...closed, summary };
   if (run.onState === undefined) return model;
   const state = exactState(model, documentsOf(selectRows(data, order), (model.closed as ExactPart).rows));
   await run.onState(state);
   return noted(model, stateIdentity(state));
 }
+
+/** The summary of a model in closed form, with figures on points that were left out. */
+const closedSummary = (
+  { core, data, dropped, split }: Job,
+  full: FullTrainOptions,
+  figures: Record<string, number>,
+  device: string | undefined,
+): TrainingSummary => ({
+  ...summaryFor(full, (split?.fitted ?? data).features.rows, dropped),
+  ...(device !== undefined && { device }),
+  ...(core.relaxed && { relaxed: true as const }),
+  leftOut: figures,
+});
 
 /** The covariances that the exact form chooses from; dense features have been looked at by then, and leave one. */
 async function exactChoices(job: Job): Promise<{ full: FullTrainOptions; choices: readonly ExactChoice[] }> {
@@ -230,14 +258,20 @@ async function exactChoices(job: Job): Promise<{ full: FullTrainOptions; choices
   return { full: { ...full, kernel, normalise }, choices: [choice] };
 }
 
-/** The GPU that was asked for or found, if any. */
-async function gpuFor({ core, run, note }: Job): Promise<OpenDevice | undefined> {
-  if (run.device === "wasm") return undefined;
+/** Fits a closed form with the GPU that was asked for or found, if any, and says which it was. */
+async function onDevice<T>(
+  { core, run, work, note }: Job,
+  fitOn: (on: ExactWork) => Promise<T>,
+): Promise<{ fit: T; device?: string }> {
+  if (run.device === "wasm") return { fit: await fitOn(work) };
   const device = await openDevice(core, run.device, "f32");
-  note(`the closed form on ${device.about}`);
-  if (!device.backend.onCore) return device;
-  device.dispose();
-  return undefined;
+  try {
+    note(`the closed form on ${device.about}`);
+    if (device.backend.onCore) return { fit: await fitOn(work) };
+    return { fit: await fitOn({ ...work, device: closedOn(device, note) }), device: device.about };
+  } finally {
+    device.dispose();
+  }
 }
 
 /** Step by step; calibrated on points held out, where there are enough and it is wanted. */
@@ -255,22 +289,17 @@ async function trainBernoulli(job: Job): Promise<LatentModel> {
 
 /** The linear closed form, with the latent functions beside it or alone, calibrated on points held out. */
 async function trainHeldOut(job: Job): Promise<TrainedModel> {
-  const { core, data, split, dropped, full, run, work, note } = job;
-  if (split === undefined) return await trainGaussian(job);
+  const { core, data, split, dropped, full, run, work } = job;
+  if (split === undefined) return await trainKernel(job);
   sayDense(job);
   sayHeldOut(job, split.heldOut);
   const { fitted, heldOut } = split;
   const frame = frameFor(fitted, full, fitted.features.rows);
   const latent = full.likelihood === "both" ? await trainLatent(core, fitted, dropped, full, run) : undefined;
-  const gpu = await gpuFor(job);
-  const on = { ...work, device: gpu && closedOn(gpu, note) };
-  const { learning, ...numbers } = await trainLinear(
-    core,
-    fitted,
-    frame,
-    on,
-    run.onState !== undefined,
-  ).finally(() => gpu?.dispose());
+  const { fit, device } = await onDevice(job, (on) =>
+    trainLinear(core, fitted, frame, on, run.onState !== undefined),
+  );
+  const { learning, ...numbers } = fit;
   try {
     const closed = { ...numbers, labels: frame.labels };
     const { figures, ...honest } = await calibrateHeldOut(core, { frame, closed, latent }, heldOut, work);
@@ -279,12 +308,7 @@ async function trainHeldOut(job: Job): Promise<TrainedModel> {
       likelihood: latent ? "both" : "gaussian",
       ...closed,
       ...honest,
-      summary: {
-        ...summaryFor(full, frame.points, dropped),
-        ...(gpu && { device: gpu.about }),
-        ...(core.relaxed && { relaxed: true as const }),
-        leftOut: figures,
-      },
+      summary: closedSummary(job, full, figures, device),
       ...(latent && { latent }),
     };
     return learning ? await withState(model, learning, split, job) : model;

@@ -4,6 +4,7 @@ import type { Backend, IndexTensor, PatternTensor, SparseTensor, Tensor } from "
 import type { Core } from "../core/core.ts";
 import { NotFiniteError } from "../core/errors.ts";
 import type { LabelSets } from "../data/dataset.ts";
+import { areFinite } from "../data/finite.ts";
 import { FormatError, shownJson } from "../io/errors.ts";
 import type { LabelledBatch } from "../model/batch.ts";
 import { Bound, type BoundValue } from "../model/bound.ts";
@@ -189,7 +190,7 @@ export class Trainer {
     await this.#countRaised();
     const state = await this.state();
     for (const [name, { values }] of state.tensors)
-      if (!values.every(Number.isFinite)) throw this.#wentWrong(`NaN or Infinity in ${name}`);
+      if (!areFinite(values)) throw this.#wentWrong(`NaN or Infinity in ${name}`);
     return state;
   }
 

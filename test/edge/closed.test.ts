@@ -15,6 +15,7 @@ const forms: Record<string, ClosedModelForm> = {
   "every point, Matern": { ...sizes, form: "exact", kernel: "matern32" },
   "every point, linear and stationary": { ...sizes, form: "exact", kernel: "linear+se" },
   "every point, linear": { ...sizes, form: "exact", kernel: "linear" },
+  "inducing points": { ...sizes, form: "inducing", stack: 4 },
   "linear in the features": { ...sizes, form: "linear" },
   "linear with a stack": { ...sizes, form: "linear", stack: 3 },
   "both likelihoods": { ...sizes, form: "both" },
@@ -53,6 +54,12 @@ describe("a Gaussian model made compact", () => {
     const model = closedModel({ ...sizes, form: "exact", stack: 4 });
     const again = modelFromBytes(modelToBytes(model), "model");
     expect(await compactModel(again)).toEqual(await compactModel(model));
+  });
+
+  test("keeps all digits of inducing points' weights unless asked otherwise", async () => {
+    const model = closedModel({ ...sizes, form: "inducing" });
+    expect(await compactModel(model)).toEqual(await compactModel(model, { type: "f32" }));
+    expect(await compactModel(model, { type: "int8" })).not.toEqual(await compactModel(model));
   });
 
   test("leaves out labels without a training point where asked to", async () => {

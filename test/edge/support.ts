@@ -89,8 +89,8 @@ export function calibrated(model: LatentModel, seed = 3): LatentModel {
 
 export interface ClosedModelForm extends TextModelForm {
   /** "linear": scores linear in the features; "both": that with latent functions beside it. */
-  form: "exact" | "linear" | "both";
-  /** Training points of the exact form. */
+  form: "exact" | "inducing" | "linear" | "both";
+  /** Points that carry the mean. */
   points?: number;
   /** Directions of the stack. */
   stack?: number;
@@ -117,7 +117,7 @@ export function closedModel(given: ClosedModelForm): ClosedModel {
     summary,
     labelMean: numbers(k, 11, 0.03).map(Math.abs),
     closed:
-      form === "exact"
+      form === "exact" || form === "inducing"
         ? {
             form,
             kernel,

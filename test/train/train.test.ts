@@ -193,10 +193,11 @@ describe("a training that is stopped", () => {
   });
 
   test("goes on from the checkpoints made every so often, with any number of threads", async () => {
+    const longer = { ...settings, epochs: 30 };
     const saved: Uint8Array[] = [];
     const whole = await withFastClock(() =>
       tinyTraining({
-        ...settings,
+        ...longer,
         checkpointSeconds: 10,
         onCheckpoint: (chunks) => void saved.push(joined(chunks)),
       }),
@@ -204,8 +205,31 @@ describe("a training that is stopped", () => {
     expect(saved.length).toBeGreaterThan(3);
     expect(saved.length).toBeLessThan(10);
     const last = saved.at(-1) as Uint8Array;
-    const resumed = await tinyTraining({ ...settings, threads: 2, resume: last, memoryBudget: 0 });
+    const resumed = await tinyTraining({ ...longer, threads: 2, resume: last, memoryBudget: 0 });
     expect(await modelDigest(resumed)).toBe(await modelDigest(whole));
+  });
+
+  test("spends at most about a twentieth of its time on checkpoints", async () => {
+    const seconds = { all: 0, saving: 0 };
+    let saves = 0;
+    await withFastClock(async () => {
+      const begin = performance.now();
+      await tinyTraining({
+        ...settings,
+        epochs: 60,
+        checkpointSeconds: 1,
+        onCheckpoint: () => {
+          saves++;
+          const from = performance.now();
+          while (performance.now() < from + 4000);
+          seconds.saving += 4;
+        },
+      });
+      seconds.all = (performance.now() - begin) / 1000;
+    });
+    expect(saves).toBeGreaterThan(1);
+    // The first one is made before it is known what one takes.
+    expect((seconds.saving - 4) / seconds.all).toBeLessThan(0.06);
   });
 
   test("says how many points have no labels, and what the closed form will take", async () => {

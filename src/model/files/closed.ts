@@ -2,7 +2,7 @@
 
 import type { SparseRows } from "../../data/dataset.ts";
 import type { Tensor } from "../../io/safetensors.ts";
-import type { ClosedModel, ExactPart, LinearPart, ModelCommon, StackPart } from "../model.ts";
+import type { ClosedModel, KernelPart, LinearPart, ModelCommon, StackPart } from "../model.ts";
 import { kernelNames } from "../names.ts";
 import { closedReach, TOO_LARGE } from "../reach.ts";
 import { type FilePart, type FileParts, realTensor, wholeTensor } from "./parts.ts";
@@ -15,7 +15,7 @@ type ClosedNumbers = Pick<ClosedModel, "closed" | "labelMean" | "stack">;
 export function closedToPart({ closed, labelMean, stack, labels: k }: ClosedModel): FilePart {
   const tensors = new Map<string, Tensor>([["labelMean", realTensor(labelMean, [k])]]);
   const metadata: Record<string, string> = { form: closed.form, noise: String(closed.noise) };
-  if (closed.form === "exact") {
+  if (closed.form !== "linear") {
     const { rows, dual } = closed;
     tensors.set("rowStart", wholeTensor(rows.rowStart));
     tensors.set("columnIndex", wholeTensor(rows.columnIndex));
@@ -34,8 +34,8 @@ export function closedToPart({ closed, labelMean, stack, labels: k }: ClosedMode
 }
 
 export function closedFromParts(parts: FileParts, { features, labels: k }: ModelCommon): ClosedNumbers {
-  const form = parts.name("form", ["exact", "linear"]);
-  const closed = form === "exact" ? exactPart(parts, features, k) : linearPart(parts, features, k);
+  const form = parts.name("form", ["exact", "inducing", "linear"]);
+  const closed = form === "linear" ? linearPart(parts, features, k) : kernelPart(parts, form, features, k);
   const stack = parts.tensors.has("stack.vectors") ? stackPart(parts, k) : undefined;
   const labelMean = parts.singles("labelMean", [k]);
   if (!labelMean.every((mean) => mean >= -ROUNDING && mean <= 1 + ROUNDING))
@@ -47,15 +47,15 @@ export function closedFromParts(parts: FileParts, { features, labels: k }: Model
 /** A hyper-parameter whose logarithm single precision holds; a list that looks like one number is none. */
 const isScale = (value: unknown): boolean => typeof value === "number" && value > 1e-36 && value < 1e36;
 
-function exactPart(parts: FileParts, features: number, k: number): ExactPart {
+function kernelPart(parts: FileParts, form: KernelPart["form"], features: number, k: number): KernelPart {
   const hyper = parts.json("closedHyper");
   const right = Array.isArray(hyper) && hyper.length === 3 && hyper.every(isScale);
   if (!right) parts.refuse("metadata closedHyper", "three numbers above 0");
   const [points] = parts.shape("dual", 2) as [number, number];
   return {
-    form: "exact",
+    form,
     kernel: parts.name("closedKernel", kernelNames),
-    hyper: hyper as ExactPart["hyper"],
+    hyper: hyper as KernelPart["hyper"],
     noise: parts.positive("noise"),
     rows: sparseRows(parts, points, features),
     dual: parts.singles("dual", [points, k]),

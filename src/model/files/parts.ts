@@ -1,5 +1,6 @@
 // The parts of a model file, taken out one by one and checked: a file that is not whole is refused in one sentence.
 
+import { areFinite } from "../../data/finite.ts";
 import { FormatError, shownJson } from "../../io/errors.ts";
 import type { Tensor, TensorFile } from "../../io/safetensors.ts";
 
@@ -83,8 +84,7 @@ export class FileParts {
     const wanted = like === undefined ? tensor.dtype : this.tensors.get(like)?.dtype;
     if (tensor.dtype !== wanted)
       this.refuse(`tensor ${name} of type ${tensor.dtype}`, `${wanted} as that of ${like}`);
-    if (!tensor.data.every(Number.isFinite))
-      this.refuse(`a number in ${name} that is not finite`, "finite numbers");
+    if (!areFinite(tensor.data)) this.refuse(`a number in ${name} that is not finite`, "finite numbers");
     return tensor.data;
   }
 

@@ -170,7 +170,7 @@ describe("training on a GPU", () => {
       const device = await sharedDevice();
       const numbersOf = (model: TrainedModel): Float32Array => {
         if (!isClosed(model) || model.closed.form !== form) throw new Error(`expected the ${form} form`);
-        return model.closed.form === "exact" ? model.closed.dual : model.closed.weights;
+        return model.closed.form === "linear" ? model.closed.weights : model.closed.dual;
       };
       const onCore = await train(data, options);
       const onGpu = await train(data, { ...options, device });
