@@ -9,7 +9,7 @@ import { sumsOfPoints } from "../../src/closed/pointsums.ts";
 import { solveRidge } from "../../src/closed/ridge.ts";
 import { featuresOf, learnPoints, type SparseFeatures } from "../../src/closed/sparse.ts";
 import { Statistics } from "../../src/closed/statistics.ts";
-import { type Core, createCore } from "../../src/core/index.ts";
+import { type Core, createCore, type Precision } from "../../src/core/index.ts";
 import { difference, rowsOf } from "../../src/model/rows.ts";
 import { hasGpu, sharedDevice } from "./backends.ts";
 import type { Placed } from "./closed.ts";
@@ -18,16 +18,18 @@ import { type CoreKind, withCore } from "./cores.ts";
 /** Devices that the same tests run on. */
 export interface ClosedKind {
   name: string;
+  precision: Precision;
   tolerance: number;
   open(core: Core): Promise<OpenDevice>;
 }
 export const closedKinds: readonly ClosedKind[] = [
-  { name: "wasm f32", tolerance: 1e-4, open: (core) => openDevice(core, "wasm", "f32") },
-  { name: "wasm f64", tolerance: 1e-9, open: (core) => openDevice(core, "wasm", "f64") },
+  { name: "wasm f32", precision: "f32", tolerance: 1e-4, open: (core) => openDevice(core, "wasm", "f32") },
+  { name: "wasm f64", precision: "f64", tolerance: 1e-9, open: (core) => openDevice(core, "wasm", "f64") },
   ...(hasGpu
     ? [
         {
           name: "webgpu",
+          precision: "f32" as const,
           tolerance: 1e-4,
           open: async (core: Core) => openDevice(core, await sharedDevice(), "f32"),
         },
