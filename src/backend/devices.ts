@@ -127,7 +127,13 @@ async function gpuDevice(core: Core, device: GPUDevice, name: string, own: boole
   try {
     const made = await WebGpuBackend.create(device);
     backend = made;
-    if (!checked.has(device)) checked.set(device, checkShaders(made, new WasmBackend(core, "f32")));
+    if (!checked.has(device)) {
+      const reference = new WasmBackend(core, "f32");
+      checked.set(
+        device,
+        checkShaders(made, reference).finally(() => reference.dispose()),
+      );
+    }
     await checked.get(device);
     watch.check();
     return {

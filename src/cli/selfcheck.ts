@@ -3,6 +3,7 @@
 import process from "node:process";
 import { type OpenDevice, openDevice } from "../backend/devices.ts";
 import { closedCases } from "../closed/cases.ts";
+import { closedOn } from "../closed/device/closed.ts";
 import { type ClosedCase, worstClosedErrors } from "../closed/selfcheck.ts";
 import { type Core, createCore, type Precision } from "../core/core.ts";
 import { FormatError } from "../io/errors.ts";
@@ -44,48 +45,44 @@ function verdict(
 
 async function checkBound(device: OpenDevice, cases: SelfcheckCase[]): Promise<CheckResult> {
   const { name, precision } = device.backend;
+  const worst = await worstErrors(device.backend, cases, SETTINGS[precision].quadrature);
+  device.check();
+  return { device: name, about: device.about, precision, cases: cases.length, ...verdict(worst, precision) };
+}
+
+/** On a GPU: with its heavy parts there. */
+async function checkClosed(core: Core, device: OpenDevice, cases: ClosedCase[]): Promise<CheckResult> {
+  const { name, precision, onCore } = device.backend;
+  const on = onCore ? undefined : closedOn(device, (note) => console.error(note));
+  const worst = await worstClosedErrors(core, precision, cases, on);
+  const about = `closed form, ${device.about}`;
+  return { device: name, about, precision, cases: cases.length, ...verdict(worst, precision) };
+}
+
+async function checkOn(core: Core, device: OpenDevice, { bound, closed }: Cases): Promise<CheckResult[]> {
+  const results: CheckResult[] = [];
   try {
-    const worst = await worstErrors(device.backend, cases, SETTINGS[precision].quadrature);
-    device.check();
-    return {
-      device: name,
-      about: device.about,
-      precision,
-      cases: cases.length,
-      ...verdict(worst, precision),
-    };
+    if (bound.length > 0) results.push(await checkBound(device, bound));
+    if (closed.length > 0) results.push(await checkClosed(core, device, closed));
+    return results;
   } finally {
     device.dispose();
   }
 }
 
-async function checkClosed(core: Core, precision: Precision, cases: ClosedCase[]): Promise<CheckResult> {
-  const worst = await worstClosedErrors(core, precision, cases);
-  return {
-    device: "wasm",
-    about: "closed form, WASM",
-    precision,
-    cases: cases.length,
-    ...verdict(worst, precision),
-  };
-}
-
-/** The closed form is computed on the core alone. */
 async function checkAll(
   core: Core,
-  { bound, closed }: Cases,
+  cases: Cases,
   choice: "wasm" | "webgpu" | "auto",
 ): Promise<CheckResult[]> {
   const results: CheckResult[] = [];
   if (choice !== "webgpu") {
-    for (const precision of ["f64", "f32"] as const) {
-      if (bound.length > 0) results.push(await checkBound(await openDevice(core, "wasm", precision), bound));
-      if (closed.length > 0) results.push(await checkClosed(core, precision, closed));
-    }
+    for (const precision of ["f64", "f32"] as const)
+      results.push(...(await checkOn(core, await openDevice(core, "wasm", precision), cases)));
   }
-  if (choice !== "wasm" && bound.length > 0) {
+  if (choice !== "wasm") {
     const device = await openDevice(core, choice, "f32");
-    if (device.backend.name === "webgpu") results.push(await checkBound(device, bound));
+    if (device.backend.name === "webgpu") results.push(...(await checkOn(core, device, cases)));
     else console.error(`WebGPU is not checked: ${device.about}`);
   }
   return results;
@@ -96,10 +93,6 @@ async function selfcheck(parsed: Parsed): Promise<void> {
   if (more.length > 0) throw new UsageError("mlgpf selfcheck takes at most one file");
   const choice = deviceOf(parsed, "auto");
   const cases = path === undefined ? { bound: selfcheckCases, closed: closedCases } : await readCases(path);
-  if (choice === "webgpu" && cases.bound.length === 0)
-    throw new UsageError(
-      "found --device webgpu and cases of the closed form, which is computed on WASM: expected --device wasm",
-    );
   const core = await createCore();
   let results: CheckResult[];
   try {

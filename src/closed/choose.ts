@@ -93,7 +93,7 @@ export type ExactChoice = Pick<ExactOptions, "noise" | "kernel">;
 export async function chooseExact(
   points: Points,
   labels: Pattern,
-  options: Pick<ExactOptions, "inverse" | keyof WorkOptions> & {
+  options: Pick<ExactOptions, "device" | keyof WorkOptions> & {
     choices?: readonly ExactChoice[];
     /** Points that are fitted, spread over all. */
     fitted?: number;
@@ -105,9 +105,9 @@ export async function chooseExact(
   const some = subsetOf(points, labels, spreadOver(points.rows, fitted));
   try {
     for (const choice of choices) {
-      const form = await fitExact(some.points, some.labels, { ...work, ...choice, leftOut: fitted });
+      const of = { ...work, ...choice, leftOut: fitted, variances: false };
+      const form = await fitExact(some.points, some.labels, of);
       try {
-        form.dropSquare();
         figures.push(await judge(form, some.labels, criterion(), work));
       } finally {
         form.free();

@@ -23,7 +23,8 @@ import { type Matrix, matrix, matrixFrom, Scope } from "../core/matrix.ts";
 import type { Pattern } from "../core/pattern.ts";
 import { pause, type WorkOptions } from "../core/progress.ts";
 import { type ExactWay, exactWay, LEFT_OUT } from "./cost.ts";
-import type { InverseWork } from "./device.ts";
+import type { ClosedDevice } from "./device/closed.ts";
+import type { ExactAnswers, ExactProblem } from "./device/exact.ts";
 import { dualFromFactor, dualFromInverse } from "./dual.ts";
 import { Kernel, type KernelChoice } from "./kernel.ts";
 import { addLabels } from "./labels.ts";
@@ -53,23 +54,22 @@ export interface ExactOptions extends WorkOptions {
   readonly by?: ExactWay;
   /** n: by the factor, how many of the last points have left-out scores. */
   readonly leftOut?: number;
-  /** Who computes inverses, if not the core. */
-  readonly inverse?: InverseWork | undefined;
+  /** Keeps C or L for variances at new points; true if not given. */
+  readonly variances?: boolean;
+  /** What computes parts of it, if not the core. */
+  readonly device?: ClosedDevice | undefined;
 }
 
 /** What fitExact found. */
-interface ExactParts {
+interface ExactParts extends ExactAnswers {
   readonly kernel: Kernel;
   readonly noise: number;
   readonly by: ExactWay;
   readonly mean: Matrix;
-  readonly dual: Matrix;
-  readonly pivots: Matrix;
   readonly training: Points;
   readonly labels: Pattern;
   readonly weights: ArrayLike<number> | undefined;
   readonly index: Postings;
-  readonly square: Matrix;
   readonly scope: Scope;
 }
 
@@ -89,7 +89,7 @@ export class ExactForm implements LeaveOneOut {
   readonly #weights: ArrayLike<number> | undefined;
   readonly #index: Postings;
   /** C, or L. */
-  #square: Matrix | undefined;
+  readonly #square: Matrix | undefined;
   readonly #scope: Scope;
 
   constructor(parts: ExactParts) {
@@ -118,12 +118,6 @@ export class ExactForm implements LeaveOneOut {
 
   get ranges(): readonly PointRange[] {
     return [{ from: this.points - this.pivots.columns, to: this.points }];
-  }
-
-  /** Gives back the memory of C or L; variances at new points are not to be had any more. */
-  dropSquare(): void {
-    this.#square?.free();
-    this.#square = undefined;
   }
 
   async forBlocks(
@@ -191,7 +185,7 @@ export class ExactForm implements LeaveOneOut {
   #variances(squares: Matrix, k: Matrix, work: Matrix): Float64Array {
     const square = this.#square;
     if (square === undefined)
-      throw new ArgumentError("variances", "found true after the matrix was dropped, expected false");
+      throw new ArgumentError("variances", "found true, expected false as when the form was fitted");
     const known = matrix(k.core, 1, k.rows, k.precision);
     try {
       if (this.by === "inverse") rowSums(gemm(k, square, work), known, k);
@@ -207,7 +201,6 @@ export class ExactForm implements LeaveOneOut {
   }
 
   free(): void {
-    this.dropSquare();
     this.#scope.free();
   }
 }
@@ -232,40 +225,79 @@ export async function fitExact(training: Points, labels: Pattern, options: Exact
   if (options.weights) sameSize("weights", "length", options.weights.length, rows);
   const noise = finiteNumber("noise", options.noise);
   if (!(noise > 0)) throw new ArgumentError("noise", `found ${noise}, expected a number above 0`);
-  const { inverse = inverseInPlace } = options;
-  const by = options.by ?? (options.inverse ? "inverse" : exactWay(rows, labels.columns, options.leftOut));
+  const { weights, device } = options;
+  const by =
+    options.by ??
+    (device?.exact.holds(training) ? "inverse" : exactWay(rows, labels.columns, options.leftOut));
   const scope = new Scope();
-  let square: Matrix | undefined;
   try {
     const kernel = scope.keep(new Kernel(core, precision, options.kernel));
     const index = scope.keep(new Postings(training.x));
-    const mu = options.mean ?? frequenciesOf(labels, options.weights);
+    const mu = options.mean ?? frequenciesOf(labels, weights);
     const mean = scope.keep(matrixFrom(core, 1, labels.columns, mu, precision));
-    square = matrix(core, rows, rows, precision);
-    await kernelMatrix(training, index, kernel, square, options);
-    addNoise(square, noise, options.weights);
-    await (by === "inverse" ? inverse : factorInPlace)(square, options);
-    const count = by === "inverse" ? rows : Math.min(rows, options.leftOut ?? LEFT_OUT);
-    const pivots = scope.keep(matrix(core, 1, count, precision));
-    if (by === "inverse") diagonal(square, pivots);
-    else await trailingPivots(square, pivots, options);
-    const dual = scope.keep(matrix(core, rows, labels.columns, precision));
-    await (by === "inverse" ? dualFromInverse : dualFromFactor)(square, labels, mean, dual, options);
-    const { weights } = options;
-    const fitted = { kernel, noise, by, mean, dual, pivots };
-    return new ExactForm({ ...fitted, training, labels, weights, index, square, scope });
+    const ridge = scope.keep(ridgeOf(training, noise, weights));
+    const problem = { points: training, labels, kernel, ridge, mean };
+    const onDevice = by === "inverse" ? await solveOnDevice(problem, options, scope) : undefined;
+    const answers = onDevice ?? (await solveOnCore(problem, index, by, options, scope));
+    return new ExactForm({ ...answers, kernel, noise, by, mean, training, labels, weights, index, scope });
   } catch (error) {
-    square?.free();
     scope.free();
     throw error;
   }
 }
 
-function addNoise(square: Matrix, noise: number, weights: ArrayLike<number> | undefined): void {
-  const ridge = fill(matrix(square.core, 1, square.rows, square.precision), noise);
-  if (weights) ridge.set(Float64Array.from(weights, (weight) => noise / weight));
+/** lam / w [1,N] */
+function ridgeOf({ x }: Points, noise: number, weights: ArrayLike<number> | undefined): Matrix {
+  const ridge = fill(matrix(x.core, 1, x.rows, x.precision), noise);
+  return weights ? ridge.set(Float64Array.from(weights, (weight) => noise / weight)) : ridge;
+}
+
+/** All of it by the device, where there is one that can. */
+async function solveOnDevice(
+  problem: ExactProblem,
+  { device, variances = true, ...options }: ExactOptions,
+  scope: Scope,
+): Promise<ExactAnswers | undefined> {
+  if (!device?.exact.holds(problem.points)) return undefined;
+  const { core, precision, rows } = problem.points.x;
+  const own = scope.keep(new Scope());
+  const make = (m: number, n: number): Matrix => own.keep(matrix(core, m, n, precision));
+  const [pivots, dual] = [make(1, rows), make(rows, problem.labels.columns)];
+  const answers = { pivots, dual, square: variances ? make(rows, rows) : undefined };
+  if (await device.exact.solve(problem, answers, options)) return answers;
+  own.free();
+  return undefined;
+}
+
+/** What no device did as a whole; it may still make kernel rows, or invert. */
+async function solveOnCore(
+  { points, labels, kernel, ridge, mean }: ExactProblem,
+  index: Postings,
+  by: ExactWay,
+  options: ExactOptions,
+  scope: Scope,
+): Promise<ExactAnswers> {
+  const { core, precision, rows } = points.x;
+  const make = (m: number, n: number): Matrix => scope.keep(matrix(core, m, n, precision));
+  const square = make(rows, rows);
+  await kernelMatrix(points, index, kernel, square, options);
   addDiagonal(square, ridge);
-  ridge.free();
+  await (by === "inverse" ? invert : factorInPlace)(square, options);
+  const pivots = make(1, by === "inverse" ? rows : Math.min(rows, options.leftOut ?? LEFT_OUT));
+  if (by === "inverse") diagonal(square, pivots);
+  else await trailingPivots(square, pivots, options);
+  const dual = make(rows, labels.columns);
+  await (by === "inverse" ? dualFromInverse : dualFromFactor)(square, labels, mean, dual, options);
+  if (options.variances ?? true) return { pivots, dual, square };
+  square.free();
+  return { pivots, dual };
+}
+
+/** A becomes inverse(A), both triangles, from its lower triangle. */
+async function invert(a: Matrix, options: ExactOptions): Promise<void> {
+  const onDevice = await options.device?.inverse.invert(a, options);
+  const done = await onDevice?.read(a, options).finally(() => onDevice.free());
+  if (!done) await inverseInPlace(a, options);
 }
 
 /** C_ii of the last n points from the factor. */
@@ -283,8 +315,20 @@ export async function kernelMatrix(
   index: Postings,
   kernel: Kernel,
   out: Matrix,
-  options: WorkOptions = {},
+  options: Pick<ExactOptions, "device" | keyof WorkOptions> = {},
 ): Promise<Matrix> {
+  if (!(await options.device?.exact.kernelRows(points, kernel, out, options)))
+    await kernelRows(points, index, kernel, out, options);
+  return kernel.writeDiagonal(out, points.squares);
+}
+
+async function kernelRows(
+  points: Points,
+  index: Postings,
+  kernel: Kernel,
+  out: Matrix,
+  options: WorkOptions,
+): Promise<void> {
   const { x, squares } = points;
   const products = matrix(x.core, Math.min(BLOCK_ROWS, x.rows), x.rows, x.precision);
   try {
@@ -295,7 +339,6 @@ export async function kernelMatrix(
       const own = points.squaresOf(from, to);
       kernel.map(left, own, squares.block(0, 0, 1, to), out.block(from, 0, to - from, to));
     }
-    return kernel.writeDiagonal(out, squares);
   } finally {
     products.free();
   }

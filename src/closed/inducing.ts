@@ -135,11 +135,13 @@ export class InducingFeatures {
   readonly kernel: Kernel;
   /** inverse(L) [M,M], lower triangular. */
   readonly whitening: Matrix;
+  readonly inputs: InducingInputs;
   readonly #source: ProductSource;
 
-  constructor(kernel: Kernel, source: ProductSource, whitening: Matrix) {
+  constructor(kernel: Kernel, inputs: InducingInputs, whitening: Matrix) {
     this.kernel = kernel;
-    this.#source = source;
+    this.inputs = inputs;
+    this.#source = sourceOf(inputs);
     this.whitening = whitening;
   }
 
@@ -185,7 +187,7 @@ export async function inducingFeatures(
     addDiagonal(kzz, fill(scope.keep(matrix(core, 1, count, "f64")), options.jitter ?? JITTER));
     await factorInPlace(kzz, options);
     const whitening = await inverseOfLower(kzz, precision, options);
-    return new InducingFeatures(new Kernel(core, precision, choice), sourceOf(inducing), whitening);
+    return new InducingFeatures(new Kernel(core, precision, choice), inducing, whitening);
   } finally {
     scope.free();
   }

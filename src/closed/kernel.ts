@@ -28,15 +28,17 @@ function positive(argument: string, value: number): number {
 /** A covariance in the memory of a core. */
 export class Kernel {
   readonly choice: Required<KernelChoice>;
-  readonly #hyper: Matrix; // log a, log v, log l
+  /** log a, log v, log l */
+  readonly logs: readonly number[];
+  readonly #hyper: Matrix;
 
   constructor(core: Core, precision: Precision, choice: KernelChoice) {
     const lengthScale = positive("lengthScale", choice.lengthScale ?? 1);
     const variance = positive("variance", choice.variance ?? 1);
     const linearVariance = positive("linearVariance", choice.linearVariance ?? 1);
     this.choice = { name: choice.name, lengthScale, variance, linearVariance };
-    const logs = [linearVariance, variance, lengthScale].map(deterministicLog);
-    this.#hyper = matrixFrom(core, 1, 3, logs, precision);
+    this.logs = [linearVariance, variance, lengthScale].map(deterministicLog);
+    this.#hyper = matrixFrom(core, 1, 3, this.logs, precision);
   }
 
   /** out_ij = k(x_i, z_j) from x_i.z_j, |x_i|^2 and |z_j|^2. out may not be the products. */

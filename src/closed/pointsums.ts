@@ -13,6 +13,7 @@ import type { Points } from "./points.ts";
 import type { RidgeSums } from "./ridge.ts";
 import type { FeatureWalk } from "./sparse.ts";
 import { Statistics } from "./statistics.ts";
+import type { FeatureBlock } from "./totals.ts";
 
 /** Rows of X'X that are in double precision together. */
 const ROWS_AT_ONCE = 512;
@@ -100,12 +101,12 @@ export async function sumsOfPoints(
     const own = scope.keep(new Statistics(core, { kernel: count, linear: 0, labels: labels.columns }));
     const mixed = scope.keep(matrix(core, columns, count, "f64"));
     const sums = scope.keep(matrix(core, 1, count + columns, "f64"));
-    const add = (from: number, to: number, phi?: Matrix): void => {
-      own.add({ from, to, phi }, labels);
+    const add = ({ from, to, phi, square }: FeatureBlock): void => {
+      own.add({ from, to, phi, square }, labels);
       if (phi) addTransposeTimes(points.x, phi, mixed, { from, to });
     };
-    if (kernel) await kernel.features.forBlocks("sums", ({ from, to, phi }) => add(from, to, phi), work);
-    else add(0, points.rows);
+    if (kernel) await kernel.features.forBlocks("sums", add, { ...work, squares: true });
+    else add({ from: 0, to: points.rows });
     scale(1, own.sums, sums.block(0, 0, 1, count));
     addColumnSums(points.x, sums.block(0, count, 1, columns));
     return new PointSums(points, labels, own, mixed, sums);

@@ -14,6 +14,7 @@ import { solveTriangular } from "../core/factor.ts";
 import { factorInPlace, inverseInPlace } from "../core/inverse.ts";
 import { type Matrix, matrix, matrixFrom, Scope } from "../core/matrix.ts";
 import { pause, type WorkOptions } from "../core/progress.ts";
+import type { ClosedDevice } from "./device/closed.ts";
 
 /** Sums over points, wherever they come from. */
 export interface RidgeSums {
@@ -48,6 +49,8 @@ export interface RidgeChoice {
 export interface RidgeOptions extends WorkOptions {
   /** Precision that A is inverted in. */
   readonly working?: Precision;
+  /** What inverts and multiplies, if not the core: where it computes in that precision, and a GPU only in single. */
+  readonly device?: ClosedDevice | undefined;
   /** Without C there are no left-out scores and no variances, but two thirds of the work and no second matrix. */
   readonly inverse?: boolean;
   /** Keeps C as it was made, for learning (learn.ts). */
@@ -103,11 +106,11 @@ export async function solveRidge(
     );
     await sums.writeGram(square, options);
     addDiagonal(square, scope.keep(matrixFrom(core, 1, features, ridge, working)));
-    await (wanted ? inverseInPlace : factorInPlace)(square, options);
     const weights = kept.keep(matrix(core, features, labels, precision));
     const mu = Float64Array.from(choice.mean ?? sums.mean());
     const mean = kept.keep(matrixFrom(core, 1, labels, mu, precision));
-    await solveLabels(sums, mu, square, wanted, weights, options);
+    const problem = { sums, mean: mu, square, weights };
+    if (!(await solveOnDevice(problem, wanted, options))) await solveOnCore(problem, wanted, options);
     const rounded = (): Matrix => convert(square, kept.keep(matrix(core, features, features, precision)));
     const inverse = wanted ? (same ? square : rounded()) : undefined;
     const exactInverse = wanted && keepExact ? square : undefined;
@@ -120,15 +123,58 @@ export async function solveRidge(
   }
 }
 
-/** W = C (B - m mu'), some labels at a time; `square` is C, or the factor of A + ridge. */
+/** What weights are made from, and where they go. */
+interface RidgeProblem {
+  readonly sums: RidgeSums;
+  /** mu [K] */
+  readonly mean: Float64Array;
+  /** A + ridge in its lower triangle; becomes C, both triangles, where that is wanted. */
+  readonly square: Matrix;
+  /** W */
+  readonly weights: Matrix;
+}
+
+/** C right in memory of the scope, or nothing where that failed; `right` may be used up. */
+type Solver = (right: Matrix, scope: Scope) => Promise<Matrix | undefined>;
+
+/** Whether a device did it; if not, A + ridge is as it was. */
+async function solveOnDevice(
+  problem: RidgeProblem,
+  wanted: boolean,
+  options: RidgeOptions,
+): Promise<boolean> {
+  const { square } = problem;
+  if (options.device?.inverse.precision !== square.precision) return false;
+  const inverse = await options.device.inverse.invert(square, options);
+  if (inverse === undefined) return false;
+  const solve: Solver = async (right, scope) => {
+    const out = scope.keep(matrix(square.core, right.rows, right.columns, right.precision));
+    return (await inverse.times(right, out, options)) ? out : undefined;
+  };
+  try {
+    if (!(await solveLabels(problem, solve, options))) return false;
+    return !wanted || (await inverse.read(square, options));
+  } finally {
+    inverse.free();
+  }
+}
+
+async function solveOnCore(problem: RidgeProblem, wanted: boolean, options: WorkOptions): Promise<void> {
+  const { square } = problem;
+  await (wanted ? inverseInPlace : factorInPlace)(square, options);
+  const solve: Solver = async (right, scope) =>
+    wanted
+      ? gemm(square, right, scope.keep(matrix(square.core, right.rows, right.columns, right.precision)))
+      : solveTriangular(square, solveTriangular(square, right), { transpose: true });
+  await solveLabels(problem, solve, options);
+}
+
+/** W = C (B - m mu'), some labels at a time; whether all of it was done. */
 async function solveLabels(
-  sums: RidgeSums,
-  mean: Float64Array,
-  square: Matrix,
-  isInverse: boolean,
-  weights: Matrix,
+  { sums, mean, square, weights }: RidgeProblem,
+  solve: Solver,
   options: WorkOptions,
-): Promise<void> {
+): Promise<boolean> {
   const { core, labels } = sums;
   const features = square.rows;
   for (let k = 0; k < labels; k += LABELS_AT_ONCE) {
@@ -144,12 +190,12 @@ async function solveLabels(
       gemm(mu, sums.sums, cross, { alpha: -1, beta: 1 });
       const centred = transpose(cross, make(features, count, "f64"));
       const right = square.precision === "f64" ? centred : convert(centred, make(features, count, "f32"));
-      const solution = isInverse
-        ? gemm(square, right, make(features, count, square.precision))
-        : solveTriangular(square, solveTriangular(square, right), { transpose: true });
+      const solution = await solve(right, scope);
+      if (solution === undefined) return false;
       convert(solution, weights.block(0, k, features, count));
     } finally {
       scope.free();
     }
   }
+  return true;
 }

@@ -12,8 +12,10 @@ import {
   scoped,
 } from "../core/index.ts";
 import { difference, listsOf, type Rows, rowsOf, sparseOf, transposed } from "../model/rows.ts";
-import { type ExactOptions, fitExact, kernelMatrix } from "./exact.ts";
-import { type InducingFeatures, inducingFeatures } from "./inducing.ts";
+import type { ExactWay } from "./cost.ts";
+import type { ClosedDevice } from "./device/closed.ts";
+import { fitExact, kernelMatrix } from "./exact.ts";
+import { inducingFeatures } from "./inducing.ts";
 import { Kernel } from "./kernel.ts";
 import type { LeaveOneOut } from "./leaveoneout.ts";
 import { Points, toUnitRows } from "./points.ts";
@@ -26,6 +28,7 @@ import {
   featuresOf,
   learnPoints,
   leaveOneOutOf,
+  type SparseFeatures,
 } from "./sparse.ts";
 import { fitStack } from "./stack.ts";
 import { Statistics } from "./statistics.ts";
@@ -78,21 +81,23 @@ function place(core: Core, precision: Precision, problem: ClosedCase, scope: Sco
 }
 
 /** Worst differences of the exact form. */
-export async function exactErrors(
+async function exactErrors(
+  by: ExactWay,
   core: Core,
   precision: Precision,
   problem: ClosedCase,
-  way: Pick<ExactOptions, "by" | "inverse">,
+  device?: ClosedDevice,
 ): Promise<Record<string, number>> {
   return await scoped(async (scope) => {
     const { training, tests, labels } = place(core, precision, problem, scope);
     const n = problem.X.length;
     const k = problem.mean.length;
     const expected = problem.exact;
-    const options = { noise: problem.lam, kernel: { name: "se" }, ...way } as const;
+    const options = { noise: problem.lam, kernel: { name: "se" }, by, device } as const;
     const kernel = scope.keep(new Kernel(core, precision, options.kernel));
     const index = scope.keep(new Postings(training.x));
-    const lower = await kernelMatrix(training, index, kernel, scope.keep(matrix(core, n, n, precision)));
+    const square = scope.keep(matrix(core, n, n, precision));
+    const lower = await kernelMatrix(training, index, kernel, square, { device });
     const form = scope.keep(await fitExact(training, labels, options));
     const found = {
       loo: [] as Rows,
@@ -138,7 +143,7 @@ interface SparseProblem {
   training: Points;
   tests: Points;
   labels: Pattern;
-  inducing: InducingFeatures;
+  form: SparseFeatures;
   features: FeatureWalk;
   shape: SumsShape;
   whole: Statistics;
@@ -150,6 +155,7 @@ async function sparseErrors(
   core: Core,
   precision: Precision,
   problem: ClosedCase,
+  device?: ClosedDevice,
 ): Promise<Record<string, number>> {
   return await scoped(async (scope) => {
     const { training, tests, labels, given } = place(core, precision, problem, scope);
@@ -160,13 +166,14 @@ async function sparseErrors(
         { jitter: problem.jitter },
       ),
     );
-    const features = featuresOf({ inducing, linear: true }, training);
+    const form = { inducing, linear: true, device };
+    const features = featuresOf(form, training);
     const m = problem.Z.length;
     const shape = { kernel: m, linear: training.x.columns, labels: problem.mean.length };
     const whole = scope.keep(new Statistics(core, shape));
-    const sparse = { problem, training, tests, labels, inducing, features, shape, whole, m };
+    const sparse = { problem, training, tests, labels, form, features, shape, whole, m };
     const parts = await partErrors(core, sparse);
-    const solution = scope.keep(await solveRidge(whole, { noise: problem.lam }, precision));
+    const solution = scope.keep(await solveRidge(whole, { noise: problem.lam }, precision, { device }));
     const leftOut = leaveOneOutOf(solution, features, labels);
     return {
       ...parts,
@@ -217,7 +224,7 @@ async function partErrors(core: Core, sparse: SparseProblem): Promise<Record<str
 /** The features, and the weights from the sums by both ways. */
 async function weightErrors(
   precision: Precision,
-  { problem, training, labels, features, m }: SparseProblem,
+  { problem, training, labels, form, features, m }: SparseProblem,
   solution: RidgeSolution,
 ): Promise<Record<string, number>> {
   const k = problem.mean.length;
@@ -235,7 +242,8 @@ async function weightErrors(
   };
   const sums = await sumsOfPoints(training, labels, { kernel: { features, count: m } });
   for (const inverse of [true, false]) {
-    const again = await solveRidge(sums, { noise: problem.lam }, precision, { working: precision, inverse });
+    const way = { working: precision, inverse, device: form.device };
+    const again = await solveRidge(sums, { noise: problem.lam }, precision, way);
     errors[`weights from points, inverse ${inverse}`] = difference(
       rowsOf(again.weights.toArray(), k),
       rowsOf(solution.weights.toArray(), k),
@@ -266,13 +274,13 @@ async function leftOutErrors(
 async function testErrors(
   core: Core,
   precision: Precision,
-  { problem, tests, inducing }: SparseProblem,
+  { problem, tests, form }: SparseProblem,
   solution: RidgeSolution,
 ): Promise<Record<string, number>> {
   const k = problem.mean.length;
   const found: Rows = [];
   const leverages: number[] = [];
-  await featuresOf({ inducing, linear: true }, tests).forBlocks("", (block) => {
+  await featuresOf(form, tests).forBlocks("", (block) => {
     const scores = matrix(core, block.to - block.from, k, precision);
     found.push(...rowsOf(blockScores(solution, block, scores).toArray(), k));
     leverages.push(...blockLeverages(solution, block));
@@ -309,12 +317,18 @@ async function stackErrors(
   return errors;
 }
 
-type Errors = (core: Core, precision: Precision, problem: ClosedCase) => Promise<Record<string, number>>;
+/** Differences with everything on the core, or with parts of it on a device. */
+type Errors = (
+  core: Core,
+  precision: Precision,
+  problem: ClosedCase,
+  device?: ClosedDevice,
+) => Promise<Record<string, number>>;
 
 /** Ways to compute the answers of a case. */
 export const closedForms: Record<string, Errors> = {
-  "exact (inverse)": (...problem) => exactErrors(...problem, { by: "inverse" }),
-  "exact (factor)": (...problem) => exactErrors(...problem, { by: "factor" }),
+  "exact (inverse)": (...problem) => exactErrors("inverse", ...problem),
+  "exact (factor)": (...problem) => exactErrors("factor", ...problem),
   sparse: sparseErrors,
 };
 
@@ -323,11 +337,12 @@ export async function worstClosedErrors(
   core: Core,
   precision: Precision,
   cases: readonly ClosedCase[],
+  device?: ClosedDevice,
 ): Promise<Record<string, number>> {
   const worst: Record<string, number> = {};
   for (const problem of cases) {
     for (const [form, errorsOf] of Object.entries(closedForms)) {
-      for (const [name, error] of Object.entries(await errorsOf(core, precision, problem)))
+      for (const [name, error] of Object.entries(await errorsOf(core, precision, problem, device)))
         worst[`${form}: ${name}`] = Math.max(worst[`${form}: ${name}`] ?? 0, error);
     }
   }

@@ -14,6 +14,8 @@ import { type Matrix, matrix, matrixFrom, type RealArray, Scope } from "../core/
 import type { Pattern } from "../core/pattern.ts";
 import { pause } from "../core/progress.ts";
 import { type Sign, sparseQuadratic } from "../core/sums.ts";
+import type { ClosedDevice } from "./device/closed.ts";
+import type { FeatureDeviceWalk } from "./device/features.ts";
 import type { InducingFeatures } from "./inducing.ts";
 import { allPoints, blocksOf, type LeaveOneOut, type LeftOutBlock, type WalkOptions } from "./leaveoneout.ts";
 import type { Points } from "./points.ts";
@@ -27,35 +29,86 @@ export const BLOCK_ROWS = 1024;
 export interface SparseFeatures {
   readonly inducing?: InducingFeatures | undefined;
   readonly linear: boolean;
+  /** What makes the features of inducing inputs, if not the core. */
+  readonly device?: ClosedDevice | undefined;
+}
+
+/** Of a walk over features. */
+export interface FeatureWalkOptions extends WalkOptions {
+  /** Wants phi' phi of each block too, where a device can make it. */
+  readonly squares?: boolean;
 }
 
 /** Gives `work` the features of the points a block at a time, and others a turn in between. */
 export interface FeatureWalk {
   readonly points: number;
-  forBlocks(stage: string, work: (block: FeatureBlock) => void, options?: WalkOptions): Promise<void>;
+  forBlocks(stage: string, work: (block: FeatureBlock) => void, options?: FeatureWalkOptions): Promise<void>;
 }
 
 /** The features of points, made anew in every walk. */
-export function featuresOf({ inducing, linear }: SparseFeatures, points: Points): FeatureWalk {
-  const { core, precision } = points.x;
+export function featuresOf({ inducing, linear, device }: SparseFeatures, points: Points): FeatureWalk {
   const forBlocks: FeatureWalk["forBlocks"] = async (stage, work, options = {}) => {
     const blocks = blocksOf(options.ranges ?? allPoints(points.rows), BLOCK_ROWS);
     const scope = new Scope();
     try {
-      const rows = Math.min(BLOCK_ROWS, points.rows);
-      const make = () => scope.keep(matrix(core, rows, inducing?.count ?? 0, precision));
-      const room = inducing && { phi: make(), work: make() };
+      const features = inducing && scope.keep(new BlockFeatures(inducing, points, device, options));
       for (const [number, { from, to }] of blocks.entries()) {
         await pause(options, stage, number / blocks.length);
-        const part = (m: Matrix): Matrix => m.rowRange(0, to - from);
-        const phi = room && inducing?.block(points, from, to, part(room.phi), part(room.work));
-        work({ from, to, phi, points: linear ? points : undefined });
+        const made = await features?.make(from, to);
+        work({ ...made, from, to, points: linear ? points : undefined });
       }
     } finally {
       scope.free();
     }
   };
   return { points: points.rows, forBlocks };
+}
+
+/** Features of inducing inputs in one walk: room for a block of them, and the device that makes them where it can. */
+class BlockFeatures {
+  readonly #inducing: InducingFeatures;
+  readonly #points: Points;
+  readonly #options: FeatureWalkOptions;
+  readonly #scope = new Scope();
+  readonly #device: FeatureDeviceWalk | undefined;
+  readonly #room: { phi: Matrix; work: Matrix };
+  /** For phi' phi. */
+  readonly #square: Matrix | undefined;
+
+  constructor(
+    inducing: InducingFeatures,
+    points: Points,
+    device: ClosedDevice | undefined,
+    options: FeatureWalkOptions,
+  ) {
+    this.#inducing = inducing;
+    this.#points = points;
+    this.#options = options;
+    const { core, precision, rows } = points.x;
+    const make = (count: number): Matrix => this.#scope.keep(matrix(core, count, inducing.count, precision));
+    const count = Math.min(BLOCK_ROWS, rows);
+    try {
+      this.#device = device && this.#scope.keep(device.features.walk(inducing));
+      this.#room = { phi: make(count), work: make(count) };
+      this.#square = device && options.squares ? make(inducing.count) : undefined;
+    } catch (error) {
+      this.free();
+      throw error;
+    }
+  }
+
+  async make(from: number, to: number): Promise<Pick<FeatureBlock, "phi" | "square">> {
+    const phi = this.#room.phi.rowRange(0, to - from);
+    const onDevice = await this.#device?.features(this.#points, from, to, phi, this.#options);
+    if (!onDevice) this.#inducing.block(this.#points, from, to, phi, this.#room.work.rowRange(0, to - from));
+    const square = this.#square;
+    if (square && (await this.#device?.square(phi, square, this.#options))) return { phi, square };
+    return { phi };
+  }
+
+  free(): void {
+    this.#scope.free();
+  }
 }
 
 /** Features that are in memory already, one point a row. */
@@ -78,7 +131,8 @@ export async function learnPoints(
   options: WalkOptions & { sign?: Sign } = {},
 ): Promise<void> {
   const { sign = 1, ...walk } = options;
-  await features.forBlocks("sums", (block) => totals.add(block, labels, sign), walk);
+  const add = (block: FeatureBlock): void => totals.add(block, labels, sign);
+  await features.forBlocks("sums", add, { ...walk, squares: true });
 }
 
 /** out = s [to - from, K] of a block. */

@@ -50,11 +50,12 @@ export class Statistics extends Totals implements RidgeSums {
 
   override add(block: FeatureBlock, labels: Pattern, sign: Sign = 1): void {
     super.add(block, labels, sign);
-    const { from, to, points, phi } = block;
+    const { from, to, points, phi, square } = block;
     const { kernel: m, linear: d } = this;
     const range = { from, to, sign };
     if (phi) {
-      this.#addSquare(phi, sign);
+      if (square) addMatrix(square, this.gram.block(0, 0, m, m), { sign, part: "lower" });
+      else this.#addSquare(phi, sign);
       addTransposeTimes(labels, phi, this.#cross.block(0, 0, this.labels, m), range);
     }
     if (points) {

@@ -27,6 +27,8 @@ export interface FeatureBlock {
   readonly points?: Points | undefined;
   /** phi [to - from, M] */
   readonly phi?: Matrix | undefined;
+  /** phi' phi [M,M] in its lower triangle, where a device has made it. */
+  readonly square?: Matrix | undefined;
 }
 
 /** Totals over points. */

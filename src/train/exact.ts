@@ -54,8 +54,8 @@ export interface TrainedExact extends ClosedFit {
   readonly order: ArrayLike<number>;
 }
 
-/** How it runs, and who computes inverses, if not the core. */
-export type ExactWork = Pick<ExactOptions, "inverse" | keyof WorkOptions>;
+/** How it runs, and what computes, if not the core. */
+export type ExactWork = Pick<ExactOptions, "device" | keyof WorkOptions>;
 
 export async function trainExact(
   core: Core,
@@ -120,10 +120,8 @@ export async function fitChosen(
       placeDocuments(core, { ...documents, squares }, frame.labels, "f32"),
     );
     const { weights } = documents;
-    const form = scope.keep(
-      await fitExact(points, labels, { ...work, ...choice, weights, leftOut: CALIBRATED }),
-    );
-    form.dropSquare();
+    const of = { ...work, ...choice, weights, leftOut: CALIBRATED, variances: false };
+    const form = scope.keep(await fitExact(points, labels, of));
     const closed = kernelPart("exact", choice, documents.features, form.dual);
     const unseen = { leftOut: form, ranges: someOf(form.ranges, CALIBRATED), labels, sets: documents.labels };
     return await finishedFit(core, closed, frame, unseen, work);

@@ -14,10 +14,9 @@ import { Statistics } from "../closed/statistics.ts";
 import type { Core } from "../core/core.ts";
 import { gemm } from "../core/dense.ts";
 import { type Matrix, matrix, Scope } from "../core/matrix.ts";
-import type { WorkOptions } from "../core/progress.ts";
 import { type Dataset, selectFeatures, selectLabels } from "../data/dataset.ts";
 import type { ModelFrame } from "../model/model.ts";
-import { chosenOf, documentsInOrder, MOST_BYTES, MOST_OPERATIONS } from "./exact.ts";
+import { chosenOf, documentsInOrder, type ExactWork, MOST_BYTES, MOST_OPERATIONS } from "./exact.ts";
 import { CALIBRATED, type ClosedFit, finishedFit, kernelPart } from "./kernelFit.ts";
 
 /** More inducing points than this gain little, and their square leaves a core little room. */
@@ -41,7 +40,7 @@ export const inducingCost = (points: number, labels: number): Cost =>
   costOf(inducingCount(points, labels), points, labels);
 
 /** How many points carry the mean, if not as many as can be. */
-export interface InducingWork extends WorkOptions {
+export interface InducingWork extends ExactWork {
   readonly count?: number;
 }
 
@@ -67,7 +66,7 @@ async function fitInducing(
   count: number,
   frame: ModelFrame,
   choice: ExactChoice,
-  work: WorkOptions,
+  work: ExactWork,
 ): Promise<ClosedFit> {
   const { features, labels: sets } = documents;
   const scope = new Scope();
@@ -76,7 +75,7 @@ async function fitInducing(
     const inducing = firstOf(documents, count);
     const z = scope.keep(placeDocuments(core, inducing, frame.labels, "f32"));
     const basis = scope.keep(await inducingFeatures({ points: z.points }, choice.kernel, work));
-    const walk = featuresOf({ inducing: basis, linear: false }, points);
+    const walk = featuresOf({ inducing: basis, linear: false, device: work.device }, points);
     const sums = new Statistics(core, { kernel: count, linear: 0, labels: frame.labels });
     const solution = scope.keep(
       await learnPoints(sums, walk, labels, work)

@@ -7,7 +7,7 @@ import { type Cost, sparseCost } from "../closed/cost.ts";
 import { LearnedRidge } from "../closed/learn.ts";
 import { sumsOfPoints } from "../closed/pointsums.ts";
 import type { Restored } from "../closed/restore.ts";
-import { type RidgeSolution, solveRidge } from "../closed/ridge.ts";
+import { type RidgeOptions, type RidgeSolution, solveRidge } from "../closed/ridge.ts";
 import { keptColumns } from "../closed/scorer.ts";
 import { featuresOf, learnPoints } from "../closed/sparse.ts";
 import type { Subset } from "../closed/subset.ts";
@@ -68,7 +68,7 @@ export async function trainLinear(
   core: Core,
   data: Dataset,
   frame: ModelFrame,
-  work: WorkOptions,
+  { device, ...work }: Pick<RidgeOptions, "device" | keyof WorkOptions>,
   learning: boolean,
 ): Promise<LinearFit> {
   const columns = linearColumns(data.features);
@@ -80,6 +80,7 @@ export async function trainLinear(
     const solution = (learning ? kept : scope).keep(
       await solveRidge(sums, { noise: NOISE }, "f32", {
         ...work,
+        device,
         working: learning && columns.length <= EXACT_FEATURES ? "f64" : "f32",
         inverse: learning,
         keepExact: learning,

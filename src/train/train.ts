@@ -1,9 +1,9 @@
 // Training in one call: from a data set and options to a model.
 
-import { type OpenDevice, openDevice } from "../backend/devices.ts";
+import { openDevice } from "../backend/devices.ts";
 import { learnChange } from "../closed/change.ts";
 import type { ExactChoice } from "../closed/choose.ts";
-import { inverseOn } from "../closed/device.ts";
+import { closedOn } from "../closed/device/closed.ts";
 import { changeOf, type Documents } from "../closed/documents.ts";
 import { stateIdentity } from "../closed/state.ts";
 import { type Core, createCore } from "../core/core.ts";
@@ -206,7 +206,7 @@ async function trainJob(job: Job): Promise<TrainedModel> {
 
 /** Through a kernel, calibrated by leaving points out. */
 async function trainKernel(job: Job): Promise<ClosedModel> {
-  const { core, data, form, run, work, note } = job;
+  const { core, data, form, run, note } = job;
   const { rows: points } = data.features;
   const estimate = form === "exact" ? estimateExact : estimateInducing;
   note(estimate(core, points, data.labels.labels, job.dense !== undefined));
@@ -214,14 +214,18 @@ async function trainKernel(job: Job): Promise<ClosedModel> {
   const frame = frameFor(data, full, points);
   const common = commonFor(data, frame);
   if (form === "inducing") {
-    const { figures, ...closed } = await trainInducing(core, data, frame, choices, full.seed, work, note);
-    return { ...common, likelihood: "gaussian", ...closed, summary: closedSummary(job, full, figures) };
+    const { fit, device } = await onDevice(job, (on) =>
+      trainInducing(core, data, frame, choices, full.seed, on, note),
+    );
+    const { figures, ...closed } = fit;
+    const summary = closedSummary(job, full, figures, device);
+    return { ...common, likelihood: "gaussian", ...closed, summary };
   }
-  const gpu = await gpuFor(job);
-  const on: ExactWork = { ...work, inverse: gpu && inverseOn(gpu, note) };
-  const fit = trainExact(core, data, frame, choices, full.seed, on, note);
-  const { figures, order, ...closed } = await fit.finally(() => gpu?.dispose());
-  const summary = { ...closedSummary(job, full, figures), ...(gpu && { device: gpu.about }) };
+  const { fit, device } = await onDevice(job, (on) =>
+    trainExact(core, data, frame, choices, full.seed, on, note),
+  );
+  const { figures, order, ...closed } = fit;
+  const summary = closedSummary(job, full, figures, device);
   const model: ClosedModel = { ...common, likelihood: "gaussian", ...closed, summary };
   if (run.onState === undefined) return model;
   const state = exactState(model, documentsOf(selectRows(data, order), (model.closed as ExactPart).rows));
@@ -234,8 +238,10 @@ const closedSummary = (
   { core, data, dropped, split }: Job,
   full: FullTrainOptions,
   figures: Record<string, number>,
+  device: string | undefined,
 ): TrainingSummary => ({
   ...summaryFor(full, (split?.fitted ?? data).features.rows, dropped),
+  ...(device !== undefined && { device }),
   ...(core.relaxed && { relaxed: true as const }),
   leftOut: figures,
 });
@@ -252,14 +258,20 @@ async function exactChoices(job: Job): Promise<{ full: FullTrainOptions; choices
   return { full: { ...full, kernel, normalise }, choices: [choice] };
 }
 
-/** The GPU that was asked for or found, if any. */
-async function gpuFor({ core, run, note }: Job): Promise<OpenDevice | undefined> {
-  if (run.device === "wasm") return undefined;
+/** Fits a closed form with the GPU that was asked for or found, if any, and says which it was. */
+async function onDevice<T>(
+  { core, run, work, note }: Job,
+  fitOn: (on: ExactWork) => Promise<T>,
+): Promise<{ fit: T; device?: string }> {
+  if (run.device === "wasm") return { fit: await fitOn(work) };
   const device = await openDevice(core, run.device, "f32");
-  note(`inverses on ${device.about}`);
-  if (!device.backend.onCore) return device;
-  device.dispose();
-  return undefined;
+  try {
+    note(`the closed form on ${device.about}`);
+    if (device.backend.onCore) return { fit: await fitOn(work) };
+    return { fit: await fitOn({ ...work, device: closedOn(device, note) }), device: device.about };
+  } finally {
+    device.dispose();
+  }
 }
 
 /** Step by step; calibrated on points held out, where there are enough and it is wanted. */
@@ -284,7 +296,10 @@ async function trainHeldOut(job: Job): Promise<TrainedModel> {
   const { fitted, heldOut } = split;
   const frame = frameFor(fitted, full, fitted.features.rows);
   const latent = full.likelihood === "both" ? await trainLatent(core, fitted, dropped, full, run) : undefined;
-  const { learning, ...numbers } = await trainLinear(core, fitted, frame, work, run.onState !== undefined);
+  const { fit, device } = await onDevice(job, (on) =>
+    trainLinear(core, fitted, frame, on, run.onState !== undefined),
+  );
+  const { learning, ...numbers } = fit;
   try {
     const closed = { ...numbers, labels: frame.labels };
     const { figures, ...honest } = await calibrateHeldOut(core, { frame, closed, latent }, heldOut, work);
@@ -293,7 +308,7 @@ async function trainHeldOut(job: Job): Promise<TrainedModel> {
       likelihood: latent ? "both" : "gaussian",
       ...closed,
       ...honest,
-      summary: closedSummary(job, full, figures),
+      summary: closedSummary(job, full, figures, device),
       ...(latent && { latent }),
     };
     return learning ? await withState(model, learning, split, job) : model;

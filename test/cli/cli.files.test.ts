@@ -443,6 +443,12 @@ describe("--device", () => {
     });
     const checked = await mlgpf(["selfcheck", "--device", "webgpu", "--json"]);
     expect(checked.code, checked.err).toBe(0);
-    expect(JSON.parse(checked.out)).toMatchObject({ device: "webgpu", precision: "f32", passed: true });
+    const results = checked.out
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(results.map(({ about }) => about.split(" (")[0])).toEqual(["GPU", "closed form, GPU"]);
+    for (const result of results)
+      expect(result).toMatchObject({ device: "webgpu", precision: "f32", passed: true });
   });
 });

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { type ExactForm, fitExact } from "../../src/closed/exact.ts";
 import { type InducingInputs, inducingFeatures } from "../../src/closed/inducing.ts";
 import type { KernelChoice } from "../../src/closed/kernel.ts";
-import { Points, toUnitRows } from "../../src/closed/points.ts";
+import { Points } from "../../src/closed/points.ts";
 import { type RidgeChoice, type RidgeSolution, solveRidge } from "../../src/closed/ridge.ts";
 import {
   blockScores,
@@ -26,23 +26,12 @@ import {
   scoped,
 } from "../../src/core/index.ts";
 import { difference, listsOf, type Rows, rowsOf, sparseOf, transposed } from "../../src/model/rows.ts";
-import { randomProblem, unit } from "../support/closed.ts";
+import { Placed, randomProblem, unit } from "../support/closed.ts";
 import { coreKinds, withCore } from "../support/cores.ts";
 
 const noise = 0.3;
 const seeds = [1, 2, 3, 4, 5];
 const oneThread = coreKinds[0] as (typeof coreKinds)[number];
-
-/** Rows and labels in the memory of a core. */
-class Placed {
-  readonly points: Points;
-  readonly labels: Pattern;
-  constructor(core: Core, precision: Precision, X: Rows, Y: Rows, scope: Scope) {
-    const x = scope.keep(csr(core, sparseOf(X, (X[0] as number[]).length), precision));
-    this.points = scope.keep(new Points(toUnitRows(x)));
-    this.labels = scope.keep(new Pattern(core, (Y[0] as number[]).length, listsOf(Y)));
-  }
-}
 
 const means = (Y: Rows): number[] =>
   transposed(Y).map((column) => column.reduce((sum, y) => sum + y, 0) / Y.length);

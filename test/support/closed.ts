@@ -1,6 +1,8 @@
 // The closed form by plain double loops and Gaussian elimination: what the room src/closed must equal.
 
-import type { Rows } from "../../src/model/rows.ts";
+import { Points, toUnitRows } from "../../src/closed/points.ts";
+import { type Core, csr, Pattern, type Precision, type Scope } from "../../src/core/index.ts";
+import { listsOf, type Rows, sparseOf } from "../../src/model/rows.ts";
 import { generator } from "./numbers.ts";
 
 export const times = (a: Rows, b: Rows): Rows =>
@@ -52,4 +54,15 @@ export function randomProblem(
   const V = Array.from({ length: rank }, () => Array.from({ length: features }, number));
   const Z = Array.from({ length: inducing }, () => unit(Array.from({ length: rank }, number)));
   return { X, Y, V, Z };
+}
+
+/** Rows and labels in the memory of a core. */
+export class Placed {
+  readonly points: Points;
+  readonly labels: Pattern;
+  constructor(core: Core, precision: Precision, X: Rows, Y: Rows, scope: Scope) {
+    const x = scope.keep(csr(core, sparseOf(X, (X[0] as number[]).length), precision));
+    this.points = scope.keep(new Points(toUnitRows(x)));
+    this.labels = scope.keep(new Pattern(core, (Y[0] as number[]).length, listsOf(Y)));
+  }
 }

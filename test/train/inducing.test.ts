@@ -2,6 +2,7 @@
 // few.
 
 import { describe, expect, test } from "vitest";
+import { closedOn } from "../../src/closed/device/closed.ts";
 import { createCore } from "../../src/core/core.ts";
 import { type Dataset, selectRows } from "../../src/data/dataset.ts";
 import { readDataset, train } from "../../src/index.ts";
@@ -13,6 +14,7 @@ import { mostExact, trainExact } from "../../src/train/exact.ts";
 import { inducingCost, inducingCount, trainInducing } from "../../src/train/inducing.ts";
 import { completeOptions } from "../../src/train/options.ts";
 import { frameFor, summaryFor } from "../../src/train/train.ts";
+import { type ClosedKind, closedKinds } from "../support/closeddevices.ts";
 import { randomNumbers } from "../support/numbers.ts";
 import { topicData } from "../support/problems.ts";
 
@@ -27,14 +29,20 @@ const full = completeOptions(
 );
 const frame: ModelFrame = frameFor(data, full, 300);
 
-async function fitted(count: number, threads = 1): Promise<ClosedModel> {
+async function fitted(count: number, threads = 1, kind?: ClosedKind): Promise<ClosedModel> {
   const core = await createCore({ threads });
+  const opened = await kind?.open(core);
   try {
-    const { figures, ...fit } = await trainInducing(core, data, frame, [choice], 1, { count }, () => {});
+    const notes: string[] = [];
+    const device = opened && closedOn(opened, (text) => notes.push(text));
+    const work = { count, device };
+    const { figures, ...fit } = await trainInducing(core, data, frame, [choice], 1, work, () => {});
+    expect(notes).toEqual([]);
     const { points: _, ...common } = frame;
     const summary = { ...summaryFor(full, 300, 0), leftOut: figures };
     return { ...common, likelihood: "gaussian", ...fit, summary };
   } finally {
+    opened?.dispose();
     core.dispose();
   }
 }
@@ -67,6 +75,13 @@ describe("inducing points", () => {
     expect(farthest(answers, expected)).toBeLessThan(5e-3);
     expect(model.summary.leftOut?.logLoss).toBeCloseTo(figures.logLoss as number, 2);
   });
+
+  for (const kind of closedKinds.filter(({ precision }) => precision === "f32")) {
+    test(`on ${kind.name} give the core's probabilities`, async () => {
+      const answers = await answersOf(await fitted(100, 1, kind));
+      expect(farthest(answers, await answersOf(await fitted(100)))).toBeLessThan(1e-4);
+    });
+  }
 
   test("are worse the fewer they are", async () => {
     const losses: number[] = [];
