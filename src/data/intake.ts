@@ -46,7 +46,7 @@ export class Intake {
   readonly #columnNumbers: IdIndex | undefined; // of the ids that a model has
   #lines: Growable<Int32Array> = growableIntegers();
   #known: Growable<Float32Array> = growableFloats(); // of each row what the model has
-  #written: (ReadonlyMap<string, string> | undefined)[] = []; // of each row the words as written, where they are stemmed
+  #written: (ReadonlyMap<string, string> | undefined)[] = []; // of each row the words as written, where they were asked for
   #ids: string[] | undefined; // of the rows not yet taken, once a row has one
   #fitter: TfidfFitter | undefined;
   #text: string | undefined; // of the row being built

@@ -90,10 +90,10 @@ export class TfidfVectoriser {
     return this.#settings.stem;
   }
 
-  /** Each stem of a text as the text has it first; undefined where words are not stemmed. */
+  /** The words of a text by their stems, as the text has them first; undefined where every term is one as it stands. */
   written(text: string): ReadonlyMap<string, string> | undefined {
     const { stems } = this.#scanner;
-    return stems && writtenWords(text, stems);
+    return stems || this.#settings.charNgrams ? writtenWords(text, stems) : undefined;
   }
 
   /** Learns the vocabulary of some texts and gives their rows as well. */
