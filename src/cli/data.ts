@@ -193,8 +193,9 @@ export function sayNotes(
   if (skipped.total === 0) return;
   const reasons = Object.entries(skipped.byReason).map(([reason, count]) => `${count} ${reason}`);
   const first = skipped.rows[0] as SkippedRow;
+  const [rows, place] = skipped.total === 1 ? ["row", "in"] : ["rows", "the first in"];
   terminal.say(
-    `${name}: ${skipped.total} rows left out (${reasons.join(", ")}; the first in line ${first.line})`,
+    `${name}: ${skipped.total} ${rows} left out (${reasons.join(", ")}; ${place} line ${first.line})`,
   );
 }
 

@@ -126,7 +126,7 @@ export function flagHelp(flags: Flags, columns: number): string {
 }
 
 /** Lines of at most so many characters, unless a word is longer. */
-function wrapped(text: string, most: number): string[] {
+export function wrapped(text: string, most: number): string[] {
   const lines: string[] = [];
   for (const word of text.split(" ")) {
     const last = lines.at(-1);

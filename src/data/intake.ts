@@ -52,6 +52,7 @@ export class Intake {
   #text: string | undefined; // of the row being built
   #id: string | undefined; // likewise
   #keptRow: readonly string[] | undefined; // likewise
+  readonly #keptSome: Set<number> = new Set(); // of what is to be kept, what any row had
   #kept: (readonly string[])[] = [];
   #hasText = false;
   #labelNamesBefore = 0;
@@ -257,6 +258,7 @@ export class Intake {
   /** What stands under each of the keys or columns to keep. */
   keep(values: readonly string[]): void {
     this.#keptRow = values;
+    for (let i = 0; i < values.length; i++) if (values[i] !== "") this.#keptSome.add(i);
   }
 
   /** Ends the row that began in the given line. A row with nothing in it is a row too. */
@@ -352,6 +354,9 @@ export class Intake {
     say(this.emptyRows, "row has", "rows have", missing, this.#firstEmpty);
     const encoding = "not UTF-8, read as Windows-1252";
     say(this.#foreignLines, "line is", "lines are", encoding, this.#firstForeign);
+    this.options.keep?.forEach((name, i) => {
+      if (!this.#keptSome.has(i)) this.notes.push(`${this.file}: no row has ${excerpt(name)} to keep`);
+    });
   }
 
   /** Learning a vocabulary, which needs all rows. */

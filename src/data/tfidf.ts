@@ -301,12 +301,13 @@ export class TfidfFitter {
         chosen.push({ term: table.term(number), number, df });
     }
     if (chosen.length === 0) {
-      const range = `at least ${minDocuments} and at most ${Math.floor(most)} of the ${documents} texts`;
+      const highest = maxDocuments < 1 ? ` and at most ${Math.floor(most)}` : "";
+      const other = maxDocuments < 1 ? " or `maxDocuments` (--max-df)" : "";
       throw new DataError({
         file: this.#file,
         line: 0,
-        found: `no term that occurs in ${range}`,
-        expected: "more texts, or another `minDocuments` (--min-df) or `maxDocuments` (--max-df)",
+        found: `no term that occurs in at least ${minDocuments}${highest} of ${documents} ${documents === 1 ? "text" : "texts"}`,
+        expected: `more texts, or another \`minDocuments\` (--min-df)${other}`,
       });
     }
     if (maxFeatures !== undefined && chosen.length > maxFeatures) {

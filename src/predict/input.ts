@@ -38,7 +38,9 @@ export function modelRows(
     const features = columnIds ? mapFeatures(input, columnIds) : input;
     return { features, known: shares(input, features) };
   }
-  if (!Array.isArray(input) || input.some((text) => typeof text !== "string"))
+  if (!Array.isArray(input))
+    return refuse("found another object, expected a text, texts or rows of features");
+  if (input.some((text) => typeof text !== "string"))
     return refuse("found something else than texts in the list, expected texts");
   if (vectoriser === undefined)
     return refuse("found texts, expected features: this model was not trained on texts");

@@ -156,7 +156,11 @@ describe("from a file to predictions", () => {
         factors: 5,
         precision: "f32",
       });
-      expect((await mlgpf(["inspect", path("model")])).out).toContain("inducingPoints 10");
+      const told = (await mlgpf(["inspect", path("model")])).out;
+      expect(told).toContain("inducingPoints 10\n");
+      expect(told).toMatch(/^validation {5}P@1 [\d.]+ P@3 [\d.]+ P@5 [\d.]+ log loss [\d.]+$/m);
+      expect(told).toMatch(/^options {8}likelihood bernoulli, /m);
+      expect(Math.max(...told.split("\n").map(({ length }) => length))).toBeLessThanOrEqual(80);
     });
   });
 
@@ -264,7 +268,7 @@ describe("what is wrong is said in one sentence", () => {
       writeFileSync(path("data.txt"), text);
       const result = await mlgpf(["train", path("data.txt"), "--out", path("model"), "--lenient", ...small]);
       expect(result.code, result.err).toBe(0);
-      expect(result.err).toContain("1 rows left out");
+      expect(result.err).toContain("1 row left out");
     });
   });
 
@@ -276,7 +280,9 @@ describe("what is wrong is said in one sentence", () => {
         [["train", path("data.txt"), "--out", path("none/model")], "none/model: there is no such folder"],
         [["eval", path("none"), path("data.txt")], "none: there is no such file"],
         [["predict", path("data.txt"), path("data.txt")], "data.txt: found "],
-        [["inspect", path("data.txt")], "data.txt: found "],
+        [["inspect", path("data.txt")], "data.txt: found text, expected a model file"],
+        [["compact", path("data.txt")], "data.txt: found text, expected a model file"],
+        [["serve", path("data.txt")], "data.txt: found text, expected a model file"],
         [["selfcheck", path("data.txt")], "data.txt: found something else, expected a JSON list of cases"],
       ];
       for (const [args, message] of cases) {

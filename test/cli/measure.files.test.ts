@@ -22,7 +22,7 @@ describe("--valid 20%", () => {
       expect(code, err).toBe(0);
       expect(err).toContain("120 points, 40 features, 12 labels");
       expect(err).toMatch(/on 20%: P@1 /);
-      expect(err).toMatch(/^this will take about a few seconds and \d+ MB$/m);
+      expect(err).toMatch(/^this will take a few seconds and \d+ MB$/m);
       const summary = JSON.parse(out);
       expect(summary.points).toBe(120);
       expect(summary.validation["P@1"]).toBeGreaterThan(20);

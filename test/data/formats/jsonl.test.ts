@@ -134,7 +134,11 @@ describe("JSONL with texts", () => {
   });
   test("no term often enough", async () => {
     expect(await refusal('{"text":"alpha","labels":["x"]}', options)).toBe(
-      "train.jsonl: found no term that occurs in at least 2 and at most 1 of the 1 texts, expected more texts, or another `minDocuments` (--min-df) or `maxDocuments` (--max-df)",
+      "train.jsonl: found no term that occurs in at least 2 of 1 text, expected more texts, or another `minDocuments` (--min-df)",
+    );
+    const both = '{"text":"alpha","labels":["x"]}\n{"text":"alpha","labels":["y"]}';
+    expect(await refusal(both, { ...options, tfidf: { ...wordsAlone, maxDocuments: 0.5 } })).toBe(
+      "train.jsonl: found no term that occurs in at least 1 and at most 1 of 2 texts, expected more texts, or another `minDocuments` (--min-df) or `maxDocuments` (--max-df)",
     );
   });
 });
