@@ -51,14 +51,19 @@ function standing(): LearnedModel {
 }
 
 async function teach(documents: readonly TaughtDocument[], batch: number): Promise<LearnedModel> {
+  // A journal may have a batch of nothing from when such batches were still taken.
+  if (documents.length > 0) await learn(documents);
+  learner.journal = batch;
+  return standing();
+}
+
+async function learn(documents: readonly TaughtDocument[]): Promise<void> {
   const { dataset } = await readDataset(
     documents.map(({ id, text, labels }) => ({ ...(id !== undefined && { id }), text, labels })),
     // Labels are whole names here, whatever stands in them.
     { ...readingFor(learner.model), labelSeparator: "", file: "the documents" },
   );
   await learner.learn({ documents: dataset, weight: documents.map(({ weight = 1 }) => weight) });
-  learner.journal = batch;
-  return standing();
 }
 
 async function save({ model, state }: LearningPaths): Promise<number> {

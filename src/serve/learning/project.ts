@@ -121,6 +121,7 @@ export class LearningProject implements Project {
   /** Done when the documents are on the disk; they are learned after that. */
   async learn(documents: readonly IndexedDocument[]): Promise<void> {
     if (this.#stopped !== undefined) throw new Refusal(503, `learning has stopped: ${this.#stopped}`);
+    if (documents.length === 0) return;
     const taught = documents.map((document, i) => this.#taught(document, i));
     checkIds(taught);
     const { documents: known, most = Number.POSITIVE_INFINITY } = this.#learned;
