@@ -93,7 +93,7 @@ describe("saveModel and loadModel", () => {
     withModel(async (model, path) => {
       await expect(loadModel(path("none"))).rejects.toThrow("none: ");
       await expect(loadModel(path("docs.jsonl"))).rejects.toThrow(
-        `${path("docs.jsonl")}: found text, expected a model file`,
+        `${path("docs.jsonl")}: found text, expected a model`,
       );
       await expect(loadModel(new Response("", { status: 404 }))).rejects.toThrow("status 404");
       await expect(loadModel(7 as never)).rejects.toThrow("the model: found number, expected a path");

@@ -164,6 +164,12 @@ export const deviceFlag = (standard: DeviceName): Flag => ({
 export const deviceOf = (parsed: Parsed, standard: DeviceName = "wasm"): DeviceName =>
   (parsed.text("device") as DeviceName | undefined) ?? standard;
 
+/** An error about the device by the name that was typed. */
+export const deviceTyped = (error: unknown): unknown =>
+  error instanceof ArgumentError && error.argument === "device"
+    ? new UsageError(`--device: ${error.problem}`, { cause: error })
+    : error;
+
 /** Flags that several commands have. */
 export const threadsFlag: Flag = {
   kind: "whole",
