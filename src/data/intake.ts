@@ -202,8 +202,12 @@ export class Intake {
   }
 
   featureByName(name: string, value: number, line: number): void {
+    const { featureNames, columns, columnIds } = this.options;
+    // Names would be numbered as they come, whatever the numbers mean to the model.
+    if (!featureNames && (columns !== undefined || columnIds))
+      this.refuse(line, `a feature called ${excerpt(name)}`, "numbers: the model's features have no names");
     this.featureNames ??= new NameIndex();
-    const id = this.options.featureNames ? this.featureNames.find(name) : this.featureNames.findOrAdd(name);
+    const id = featureNames ? this.featureNames.find(name) : this.featureNames.findOrAdd(name);
     if (id >= MOST_COLUMNS) this.refuse(line, `more than ${MOST_COLUMNS} different features`, "fewer");
     if (id < 0) this.unknownFeatures++;
     else this.#features.add(id, value);

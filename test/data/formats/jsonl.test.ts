@@ -223,6 +223,13 @@ describe("a broken JSONL file is refused in one sentence:", () => {
       expect(await refusal(line, options)).toContain(message);
     });
   }
+  test("names of features for a model that has none", async () => {
+    const text = '{"features":{"a":1},"labels":["x"]}';
+    for (const known of [{ columns: 3 }, { columnIds: Int32Array.of(4, 7) }])
+      expect(await refusal(text, { ...options, ...known })).toBe(
+        'train.jsonl, line 1: found a feature called "a", expected numbers: the model\'s features have no names',
+      );
+  });
   test("texts after features", async () => {
     const text = '{"features":{"a":1},"labels":["x"]}\n{"text":"a","labels":["x"]}';
     expect(await refusal(text, options)).toContain(
