@@ -48,7 +48,6 @@ export const dataFlags: Flags = {
     value: "FILE",
     help: "the labels of FILE, where it is .npy or .npz without them",
   },
-  "valid-labels-from": { kind: "text", value: "FILE", help: "likewise those of the --valid file" },
   id: { kind: "text", value: "NAME", help: "key or column with the id of a row", default: "id" },
   "label-separator": {
     kind: "text",

@@ -63,6 +63,11 @@ const flags: Flags = {
   json: { kind: "switch", help: "print the training summary as JSON" },
   quiet: quietFlag,
   ...dataFlags,
+  "valid-labels-from": {
+    kind: "text",
+    value: "FILE",
+    help: "the labels of the --valid file, likewise",
+  },
   ...textFlags,
 };
 
