@@ -9,7 +9,6 @@ import { Learner } from "../../learn/learner.ts";
 import { modelFromBytes, modelFromTensors, modelToBytes } from "../../model/file.ts";
 import { readingFor } from "../../model/reading.ts";
 import { type LoadedModel, labelsOf, loadModel } from "../../predict/load.ts";
-import { mostExact } from "../../train/exact.ts";
 import { ownSide } from "../channel.ts";
 import type { TaughtDocument } from "./journal.ts";
 import type { Asked, LearnedModel, LearningPaths, Said } from "./messages.ts";
@@ -38,14 +37,13 @@ function standing(): LearnedModel {
   const { model, journal: batch } = learner;
   const { points } = model.summary;
   const { closed } = model;
-  // A document that counts as several takes the room of one.
-  const most = closed.form === "exact" ? { most: mostExact(model.labels) + points - closed.rows.rows } : {};
   return {
     bytes: modelToBytes(model),
     documents: points,
     learned: model.summary.learning?.learned ?? 0,
     labels: model.labels,
-    ...most,
+    // A document that counts as several takes the room of one.
+    ...(closed.form === "exact" && { kept: closed.rows.rows }),
     batch,
   };
 }
