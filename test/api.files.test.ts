@@ -61,6 +61,12 @@ describe("train", () => {
     }));
 });
 
+test("what is no data is refused in a sentence", async () => {
+  const rest = 'expected a path, bytes, or a list of { text: "...", labels: ["..."] }';
+  await expect(train(undefined as never)).rejects.toThrow(`data: found nothing, ${rest}`);
+  await expect(readDataset({ text: "a cat" } as never)).rejects.toThrow(`data: found an object, ${rest}`);
+});
+
 describe("saveModel and loadModel", () => {
   test("by path, by URL, and from bytes, a Blob and a Response", () =>
     withModel(async (model, path) => {
@@ -86,10 +92,20 @@ describe("saveModel and loadModel", () => {
   test("say what is wrong in a sentence", () =>
     withModel(async (model, path) => {
       await expect(loadModel(path("none"))).rejects.toThrow("none: ");
-      await expect(loadModel(path("docs.jsonl"))).rejects.toThrow(`${path("docs.jsonl")}: found`);
+      await expect(loadModel(path("docs.jsonl"))).rejects.toThrow(
+        `${path("docs.jsonl")}: found text, expected a model`,
+      );
       await expect(loadModel(new Response("", { status: 404 }))).rejects.toThrow("status 404");
       await expect(loadModel(7 as never)).rejects.toThrow("the model: found number, expected a path");
       await expect(saveModel(model, path("none/tagger"))).rejects.toThrow("there is no such folder");
+      await expect(saveModel("tagger" as never, model as never)).rejects.toThrow(
+        'model: found "tagger", expected a model, then its place',
+      );
+      const tagger = await loadModel(model, { threads: 1 });
+      await expect(tagger.predict({ text: "a cat" } as never)).rejects.toThrow(
+        "input: found another object, expected a text, texts or rows of features",
+      );
+      tagger.dispose();
     }));
 });
 

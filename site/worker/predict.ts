@@ -118,11 +118,13 @@ async function predict(number: number, text: string): Promise<void> {
   if (!loaded) return;
   const current = loaded;
   const { model, host, reader } = current;
-  const { features: typed, unknown } = reader.read(text);
+  const { features: typed, unknown, written } = reader.read(text);
   const { features } = modelRows(typed, undefined, model.columnIds);
   const depth = Math.min(LABELS, model.labels);
   const rows = await host.use((predictor) => predictRows(predictor, features, depth));
-  await host.use((predictor) => explainRows(predictor, model, { features }, rows, WORDS));
+  await host.use((predictor) =>
+    explainRows(predictor, model, { features, written: () => written }, rows, WORDS),
+  );
   const answers = (rows[0] ?? []).map(
     (found: Prediction): Answer => ({
       label: model.labelNames ? found.label : `label ${found.label}`,

@@ -8,6 +8,8 @@ export interface TypedRow {
   features: SparseRows;
   /** What the model has never seen. */
   unknown: string[];
+  /** The words of a text as they were typed, by their stems. */
+  written?: ReadonlyMap<string, string> | undefined;
 }
 
 export interface TypedReader {
@@ -36,6 +38,7 @@ function readerOfTexts(vectoriser: TfidfVectoriser): TypedReader {
     read: (text) => ({
       features: vectoriser.transform([text]),
       unknown: [...new Set(tokenise(text))].filter((word) => !known.has(word)),
+      written: vectoriser.written(text),
     }),
   };
 }

@@ -125,7 +125,7 @@ export function calibratedProbability(
 
 /**
  * Standard deviation of the probability p when the scores have these: through the slope of the calibrator, as if the scores
- * moved together. At most 1/2, which no number between 0 and 1 exceeds.
+ * moved together. At most sqrt(p (1 - p)), which no number between 0 and 1 with the mean p exceeds.
  */
 export function calibratedDeviation(
   prepared: PreparedCalibrator,
@@ -144,5 +144,5 @@ export function calibratedDeviation(
     const logit = plainLogit(prepared, point, label);
     spread = blendedChange(finish.terms, finish.weights, 0, [[logit]], 0, [spread]);
   }
-  return Math.min(0.5, p * (1 - p) * spread);
+  return Math.min(Math.sqrt(p * (1 - p)), p * (1 - p) * spread);
 }

@@ -16,7 +16,7 @@ import {
   figuresOf,
   otherChoices,
 } from "../compact/report.ts";
-import { readWhole, writeAtomically } from "../io/files.ts";
+import { checkWritable, readWhole, writeAtomically } from "../io/files.ts";
 import { modelFromBytes } from "../model/file.ts";
 import type { TrainedModel } from "../model/model.ts";
 import { evaluate } from "../predict/evaluate.ts";
@@ -89,6 +89,7 @@ async function compact(parsed: Parsed): Promise<void> {
   if (dataPath === undefined && parsed.on("report"))
     throw new UsageError("--report: found no data to measure with, expected --data FILE");
   const options = optionsOf(parsed);
+  await checkWritable(out);
   const whole = await readWhole(path);
   const model = modelFromBytes(whole, path);
   completeCompactOptions(model, options);
@@ -109,7 +110,11 @@ async function compact(parsed: Parsed): Promise<void> {
   screen.say(
     `${out}: ${sizeText(bytes.length)} instead of ${sizeText(whole.length)} (${name})${cost(figures)}`,
   );
+  if (bytes.length > whole.length) screen.say(LARGER);
 }
+
+/** Of few points: they take less room than a weight for every word and label. */
+const LARGER = "it is larger, since a model of few points is small: --size cuts it down further";
 
 /** Figures of the model itself, of the choice, and on request of the other choices. */
 async function measure(

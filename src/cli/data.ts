@@ -48,7 +48,6 @@ export const dataFlags: Flags = {
     value: "FILE",
     help: "the labels of FILE, where it is .npy or .npz without them",
   },
-  "valid-labels-from": { kind: "text", value: "FILE", help: "likewise those of the --valid file" },
   id: { kind: "text", value: "NAME", help: "key or column with the id of a row", default: "id" },
   "label-separator": {
     kind: "text",
@@ -193,8 +192,9 @@ export function sayNotes(
   if (skipped.total === 0) return;
   const reasons = Object.entries(skipped.byReason).map(([reason, count]) => `${count} ${reason}`);
   const first = skipped.rows[0] as SkippedRow;
+  const [rows, place] = skipped.total === 1 ? ["row", "in"] : ["rows", "the first in"];
   terminal.say(
-    `${name}: ${skipped.total} rows left out (${reasons.join(", ")}; the first in line ${first.line})`,
+    `${name}: ${skipped.total} ${rows} left out (${reasons.join(", ")}; ${place} line ${first.line})`,
   );
 }
 

@@ -126,7 +126,7 @@ export function flagHelp(flags: Flags, columns: number): string {
 }
 
 /** Lines of at most so many characters, unless a word is longer. */
-function wrapped(text: string, most: number): string[] {
+export function wrapped(text: string, most: number): string[] {
   const lines: string[] = [];
   for (const word of text.split(" ")) {
     const last = lines.at(-1);
@@ -163,6 +163,12 @@ export const deviceFlag = (standard: DeviceName): Flag => ({
 /** What --device says. */
 export const deviceOf = (parsed: Parsed, standard: DeviceName = "wasm"): DeviceName =>
   (parsed.text("device") as DeviceName | undefined) ?? standard;
+
+/** An error about the device by the name that was typed. */
+export const deviceTyped = (error: unknown): unknown =>
+  error instanceof ArgumentError && error.argument === "device"
+    ? new UsageError(`--device: ${error.problem}`, { cause: error })
+    : error;
 
 /** Flags that several commands have. */
 export const threadsFlag: Flag = {

@@ -1,10 +1,12 @@
 // mlgpf inspect MODEL
 
+import process from "node:process";
 import type { OpenCompact } from "../compact/open.ts";
-import { isClosed, type TrainedModel } from "../model/model.ts";
+import { isClosed, type TrainedModel, type TrainingSummary } from "../model/model.ts";
 import type { Command } from "./command.ts";
-import { type Parsed, UsageError } from "./flags.ts";
+import { given, type Parsed, UsageError, wrapped } from "./flags.ts";
 import { isCompact, openAnyModel } from "./models.ts";
+import { figuresLine } from "./progress.ts";
 
 async function inspect(parsed: Parsed): Promise<void> {
   const [path, ...more] = parsed.positional;
@@ -12,12 +14,35 @@ async function inspect(parsed: Parsed): Promise<void> {
   const model = await openAnyModel(path);
   const about = isCompact(model) ? aboutCompact(model) : aboutModel(model);
   if (parsed.on("json")) console.log(JSON.stringify(about));
-  else
-    for (const [name, value] of Object.entries(about))
-      console.log(`${name.padEnd(14)} ${typeof value === "object" ? JSON.stringify(value) : value}`);
+  else for (const line of linesOf(about, process.stdout.columns || 80)) console.log(line);
 }
 
 const NAMES = 5;
+const WIDTH = 15;
+
+/** A line for each name, or several where the value is long; what a summary has is said name by name. */
+function linesOf({ summary, ...about }: Record<string, unknown>, columns: number): string[] {
+  const { leftOut, validation, ...rest } = (summary ?? {}) as Partial<TrainingSummary>;
+  const all = {
+    ...about,
+    ...rest,
+    ...given({ leftOut: leftOut && figuresLine(leftOut), validation: validation && figuresLine(validation) }),
+  };
+  return Object.entries(all).flatMap(([name, value]) => {
+    if (value === undefined) return [];
+    const [first, ...more] = wrapped(valueText(value), Math.max(30, columns - WIDTH));
+    return [`${name.padEnd(WIDTH - 1)} ${first}`, ...more.map((line) => " ".repeat(WIDTH) + line)];
+  });
+}
+
+/** Names in a list with commas between them, options as `name value`. */
+function valueText(value: unknown): string {
+  if (Array.isArray(value)) return value.join(", ");
+  if (typeof value !== "object" || value === null) return String(value);
+  return Object.entries(value)
+    .map(([name, inner]) => `${name} ${typeof inner === "object" ? JSON.stringify(inner) : inner}`)
+    .join(", ");
+}
 
 function aboutCompact({ info, labelNames }: OpenCompact): Record<string, unknown> {
   const { path: _, ...rest } = info;

@@ -12,7 +12,7 @@ import { calibrateCommand } from "./calibrate.ts";
 import type { Command } from "./command.ts";
 import { compactCommand } from "./compact.ts";
 import { evalCommand } from "./eval.ts";
-import { flagHelp, parseFlags, UsageError } from "./flags.ts";
+import { deviceTyped, flagHelp, parseFlags, UsageError } from "./flags.ts";
 import { inspectCommand } from "./inspect.ts";
 import { learnCommand } from "./learn.ts";
 import { mergeCommand, planCommand } from "./parts.ts";
@@ -66,7 +66,9 @@ async function main(args: string[]): Promise<number> {
     console.log(help(command));
     return 0;
   }
-  await command.run(parseFlags(rest, command.flags, `mlgpf ${name}`));
+  await command.run(parseFlags(rest, command.flags, `mlgpf ${name}`)).catch((error) => {
+    throw deviceTyped(error);
+  });
   return Number(process.exitCode ?? 0);
 }
 

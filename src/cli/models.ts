@@ -4,7 +4,7 @@ import { type OpenCompact, openCompact } from "../compact/open.ts";
 import { type CoreOptions, createCore } from "../core/core.ts";
 import { COMPACT_FORMAT } from "../edge/format.ts";
 import { FormatError } from "../io/errors.ts";
-import { openInput, readSafetensorsFile, readWhole } from "../io/files.ts";
+import { readSafetensorsFile, readWhole } from "../io/files.ts";
 import { modelFromTensors } from "../model/file.ts";
 import type { TrainedModel } from "../model/model.ts";
 import type { Predictor } from "../model/predictor.ts";
@@ -51,7 +51,7 @@ export async function openModel(path: string, beside?: string): Promise<TrainedM
     if (!(error instanceof FormatError)) throw error;
     if (beside !== undefined && (await isModel(beside)))
       throw new UsageError(`found the data ${path} before the model ${beside}, expected the model first`);
-    throw (await isText(path)) ? new FormatError(path, "text", "a model file") : error;
+    throw error;
   }
 }
 
@@ -61,20 +61,6 @@ export async function isModel(path: string): Promise<boolean> {
   return await readSafetensorsFile(path).then(
     ({ metadata }) => metadata.format?.startsWith("mlgpf") ?? false,
     () => false,
-  );
-}
-
-const TEXT_BYTES = 64;
-
-/** Whether a file begins with printable characters, which the length of a header never does. */
-async function isText(path: string): Promise<boolean> {
-  const { stream } = await openInput(path);
-  const reader = stream.getReader();
-  const { value = new Uint8Array() } = await reader.read();
-  await reader.cancel();
-  return (
-    value.length > 0 &&
-    value.subarray(0, TEXT_BYTES).every((byte) => byte >= 32 || byte === 9 || byte === 10 || byte === 13)
   );
 }
 

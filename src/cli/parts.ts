@@ -11,6 +11,7 @@ import { dataFlags, readData, textFlags } from "./data.ts";
 import { type Flags, given, type Parsed, quietFlag, threadsFlag, UsageError } from "./flags.ts";
 import type { AnyModel } from "./models.ts";
 import { flagsOf, optionsGiven } from "./options.ts";
+import { closingLine } from "./progress.ts";
 import { shardOf } from "./shard.ts";
 import { Stopped, watchSignals } from "./signals.ts";
 import { sizeText, type Terminal, terminal } from "./terminal.ts";
@@ -74,6 +75,7 @@ async function merge(parsed: Parsed): Promise<void> {
   if (parsed.positional.length === 0) throw new UsageError("mlgpf merge takes all parts of a plan");
   const out = await outOf(parsed, "merge", "MODEL");
   const screen = terminal(parsed.on("quiet"));
+  const begun = performance.now();
   const parts: LearningState[] = [];
   for (const path of parsed.positional) {
     screen.show(`reading ${path}`, parts.length / parsed.positional.length);
@@ -81,6 +83,7 @@ async function merge(parsed: Parsed): Promise<void> {
   }
   const model = await watched(parsed, screen, (options) => mergeParts(parts, options));
   await writeAtomically(out, safetensorsChunks(modelToTensors(model)));
+  screen.say(closingLine(model, (performance.now() - begun) / 1000, ""));
   if (parsed.on("json")) console.log(JSON.stringify(model.summary));
   screen.say(`${out} written: ${model.summary.points} points in ${parts.length} parts`);
 }

@@ -2,8 +2,8 @@
 
 import process from "node:process";
 import type { Batch } from "../data/options.ts";
-import { readBatches } from "../data/reader.ts";
-import { checkWritable, openInput, writeAtomically } from "../io/files.ts";
+import { readBatches } from "../io/dataset.ts";
+import { checkWritable, writeAtomically } from "../io/files.ts";
 import { chosenThreshold } from "../metrics/cut.ts";
 import { type AnswerOptions, answersOf } from "../predict/answers.ts";
 import type { ModelHost } from "../predict/host.ts";
@@ -43,7 +43,9 @@ const predictFlags: Flags = {
   explain: {
     kind: "whole",
     from: 1,
+    bare: "3",
     help: "say why: the N words that speak most for each label, and the N that speak most against it",
+    default: "none; 3 without a number",
   },
   shard: shardFlag("every N-th row only, from the I-th on; auto: as Slurm, Kubernetes or AWS Batch says"),
   device: deviceFlag("wasm"),
@@ -70,10 +72,10 @@ async function predict(parsed: Parsed): Promise<void> {
   };
   const screen = terminal(parsed.on("quiet"));
   await withAnyHost(model, deviceOf(parsed), parsed.number("threads"), screen, async (host) => {
-    const { stream, name } = await openInput(file);
+    const name = file === "-" ? "standard input" : file;
     const asked = { written: choice.explain !== undefined, ...(keep.length > 0 && { keep }) };
     const options = { ...readOptions(parsed), ...fromModel(model), ...asked };
-    const batches = readBatches(stream, { file: name, requireLabels: false, ...options });
+    const batches = readBatches(file, { file: name, requireLabels: false, ...options });
     const lines = written(format, answers(shardedRows(batches, shard), host, model, choice));
     if (out === undefined) await print(lines);
     else await writeAtomically(out, encoded(lines));

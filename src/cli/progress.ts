@@ -72,5 +72,6 @@ export function closingLine({ summary, labels }: TrainedModel, seconds: number, 
   const { points, validation, leftOut } = summary;
   const size = `${duration(seconds)}, ${points} points, ${labels} labels`;
   if (validation) return `${size}; on ${measuredOn}: ${figuresLine(validation)}`;
-  return leftOut ? `${size}; on points left out: ${figuresLine(leftOut)}` : size;
+  if (leftOut) return `${size}; on points left out: ${figuresLine(leftOut)}`;
+  return `${size}; nothing was held out to measure on: --valid 10% does that`;
 }

@@ -200,6 +200,9 @@ async function openProjects(parsed: Parsed, screen: Terminal): Promise<ServedPro
         ? await FileProject.open(path, about)
         : await LearningProject.open({ ...about, ...taught, paths: { model: path, state } }),
     );
+    const { labels: names } = (projects[i] as ServedProject).model.tagger;
+    if (table && !Array.from(names).some((name) => table.get(name)))
+      screen.say(`${path}: none of its labels is in the --labels-file (the first is ${names[0]})`);
   }
   return projects;
 }

@@ -3,7 +3,7 @@
 import { type LearningState, stateChunks } from "../closed/state.ts";
 import type { Dataset } from "../data/dataset.ts";
 import type { ReadResult } from "../data/options.ts";
-import { checkKeepable, checkWritable, writeAtomically } from "../io/files.ts";
+import { checkKeepable, checkReadable, checkWritable, writeAtomically } from "../io/files.ts";
 import { safetensorsChunks } from "../io/safetensors.ts";
 import { modelFromTensors, modelToTensors } from "../model/file.ts";
 import type { FromFile } from "../options/kinds.ts";
@@ -63,6 +63,11 @@ const flags: Flags = {
   json: { kind: "switch", help: "print the training summary as JSON" },
   quiet: quietFlag,
   ...dataFlags,
+  "valid-labels-from": {
+    kind: "text",
+    value: "FILE",
+    help: "the labels of the --valid file, likewise",
+  },
   ...textFlags,
 };
 
@@ -137,6 +142,7 @@ async function trainFile(parsed: Parsed, ranks: Communicator | undefined): Promi
   if (ranks) options.likelihood ??= "bernoulli";
   const valid = parsed.text("valid");
   const wanted = valid === undefined ? undefined : validationOf(valid);
+  if (wanted && "file" in wanted) await checkReadable(wanted.file);
   const screen = terminal(parsed.on("quiet") || !leads);
   if (ranks)
     screen.say(`${ranks.size} ranks: if one ends, all do, and --resume goes on with any number of them`);

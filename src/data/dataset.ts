@@ -40,7 +40,7 @@ export interface Dataset {
   readonly kept?: readonly (readonly string[])[];
   /** Part of the words (or features) of each row that the model has, where the data were read for one. */
   readonly known?: Float32Array;
-  /** Of each row the words as written, by their stems; where they were asked for and are stemmed. */
+  /** Of each row the words as written, by their stems; where they were asked for and terms are not just these. */
   readonly written?: readonly (ReadonlyMap<string, string> | undefined)[];
   readonly source?: DatasetSource;
 }

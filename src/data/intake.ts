@@ -46,12 +46,13 @@ export class Intake {
   readonly #columnNumbers: IdIndex | undefined; // of the ids that a model has
   #lines: Growable<Int32Array> = growableIntegers();
   #known: Growable<Float32Array> = growableFloats(); // of each row what the model has
-  #written: (ReadonlyMap<string, string> | undefined)[] = []; // of each row the words as written, where they are stemmed
+  #written: (ReadonlyMap<string, string> | undefined)[] = []; // of each row the words as written, where they were asked for
   #ids: string[] | undefined; // of the rows not yet taken, once a row has one
   #fitter: TfidfFitter | undefined;
   #text: string | undefined; // of the row being built
   #id: string | undefined; // likewise
   #keptRow: readonly string[] | undefined; // likewise
+  readonly #keptSome: Set<number> = new Set(); // of what is to be kept, what any row had
   #kept: (readonly string[])[] = [];
   #hasText = false;
   #labelNamesBefore = 0;
@@ -201,8 +202,12 @@ export class Intake {
   }
 
   featureByName(name: string, value: number, line: number): void {
+    const { featureNames, columns, columnIds } = this.options;
+    // Names would be numbered as they come, whatever the numbers mean to the model.
+    if (!featureNames && (columns !== undefined || columnIds))
+      this.refuse(line, `a feature called ${excerpt(name)}`, "numbers: the model's features have no names");
     this.featureNames ??= new NameIndex();
-    const id = this.options.featureNames ? this.featureNames.find(name) : this.featureNames.findOrAdd(name);
+    const id = featureNames ? this.featureNames.find(name) : this.featureNames.findOrAdd(name);
     if (id >= MOST_COLUMNS) this.refuse(line, `more than ${MOST_COLUMNS} different features`, "fewer");
     if (id < 0) this.unknownFeatures++;
     else this.#features.add(id, value);
@@ -257,6 +262,7 @@ export class Intake {
   /** What stands under each of the keys or columns to keep. */
   keep(values: readonly string[]): void {
     this.#keptRow = values;
+    for (let i = 0; i < values.length; i++) if (values[i] !== "") this.#keptSome.add(i);
   }
 
   /** Ends the row that began in the given line. A row with nothing in it is a row too. */
@@ -352,6 +358,9 @@ export class Intake {
     say(this.emptyRows, "row has", "rows have", missing, this.#firstEmpty);
     const encoding = "not UTF-8, read as Windows-1252";
     say(this.#foreignLines, "line is", "lines are", encoding, this.#firstForeign);
+    this.options.keep?.forEach((name, i) => {
+      if (!this.#keptSome.has(i)) this.notes.push(`${this.file}: no row has ${excerpt(name)} to keep`);
+    });
   }
 
   /** Learning a vocabulary, which needs all rows. */

@@ -71,7 +71,7 @@ export interface ReadOptions {
   /** Turns texts into rows. Without it a vocabulary is learnt from this file, as `tfidf` says. */
   readonly vectoriser?: TfidfVectoriser;
   readonly tfidf?: TfidfOptions;
-  /** Keeps of each text how it writes the words that the `vectoriser` cuts down to stems: reasons then show those. */
+  /** Keeps the words of each text where the `vectoriser` makes stems or runs of characters of them: reasons show words. */
   readonly written?: boolean;
 
   /**

@@ -58,6 +58,11 @@ function isBytes(source: DataSource): source is ByteSource {
   return source instanceof ReadableStream;
 }
 
+const isIterable = (source: unknown): boolean =>
+  typeof source === "object" &&
+  source !== null &&
+  (Symbol.iterator in source || Symbol.asyncIterator in source);
+
 /** Bytes of a source that is all there. */
 function sizeOf(source: ByteSource): number | undefined {
   if (source instanceof Blob) return source.size;
@@ -174,6 +179,8 @@ class Reading {
   async *#rows(rows: Iterable<DataRow> | AsyncIterable<DataRow>, format: DataFormat): AsyncGenerator<void> {
     const { intake } = this;
     intake.unit = "row";
+    if (!isIterable(rows))
+      intake.refuse(0, describe(rows), 'a path, bytes, or a list of { text: "...", labels: ["..."] }');
     this.#setFormat(format, 0);
     const records = new Records(intake);
     let number = 0;

@@ -65,10 +65,13 @@ export function wordsOf(text: string, stems: Stems | undefined): string[] {
   return stems ? words.map((word) => stems.of(word)) : words;
 }
 
-/** The words of a text by their stems, each as it is first written. */
-export function writtenWords(text: string, stems: Stems): ReadonlyMap<string, string> {
+/** The words of a text (by their stems, if there are any), each as it is first written. */
+export function writtenWords(text: string, stems: Stems | undefined): ReadonlyMap<string, string> {
   const words = new Map<string, string>();
-  for (const word of tokenise(text)) if (!words.has(stems.of(word))) words.set(stems.of(word), word);
+  for (const word of tokenise(text)) {
+    const term = stems ? stems.of(word) : word;
+    if (!words.has(term)) words.set(term, word);
+  }
   return words;
 }
 

@@ -90,10 +90,10 @@ export class TfidfVectoriser {
     return this.#settings.stem;
   }
 
-  /** Each stem of a text as the text has it first; undefined where words are not stemmed. */
+  /** The words of a text by their stems, as the text has them first; undefined where every term is one as it stands. */
   written(text: string): ReadonlyMap<string, string> | undefined {
     const { stems } = this.#scanner;
-    return stems && writtenWords(text, stems);
+    return stems || this.#settings.charNgrams ? writtenWords(text, stems) : undefined;
   }
 
   /** Learns the vocabulary of some texts and gives their rows as well. */
@@ -301,12 +301,13 @@ export class TfidfFitter {
         chosen.push({ term: table.term(number), number, df });
     }
     if (chosen.length === 0) {
-      const range = `at least ${minDocuments} and at most ${Math.floor(most)} of the ${documents} texts`;
+      const highest = maxDocuments < 1 ? ` and at most ${Math.floor(most)}` : "";
+      const other = maxDocuments < 1 ? " or `maxDocuments` (--max-df)" : "";
       throw new DataError({
         file: this.#file,
         line: 0,
-        found: `no term that occurs in ${range}`,
-        expected: "more texts, or another `minDocuments` (--min-df) or `maxDocuments` (--max-df)",
+        found: `no term that occurs in at least ${minDocuments}${highest} of ${documents} ${documents === 1 ? "text" : "texts"}`,
+        expected: `more texts, or another \`minDocuments\` (--min-df)${other}`,
       });
     }
     if (maxFeatures !== undefined && chosen.length > maxFeatures) {

@@ -45,8 +45,8 @@ export class Explainer {
   reasons(raw: RawRow, labels: readonly number[], count: number): Reason[][] {
     const { about } = this.#model;
     const names = Array.from(raw.columns, (column) => this.#reader.nameOf(column));
-    const words = wordsOfRow(names, about.text !== undefined);
     const written = this.#reader.written(raw);
+    const words = wordsOfRow(names, about.text !== undefined, written?.keys());
     return this.#shares(raw, words, labels).map((shares) =>
       reasonsOf(words, shares, count).map(({ word, share }) => ({
         word: written ? asWritten(word, written) : word,

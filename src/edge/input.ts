@@ -130,9 +130,9 @@ export class InputReader {
     return vocabulary.name(this.#places[column] as number);
   }
 
-  /** The words of a text by their stems, where the model stems them. */
+  /** The words of a text by their stems, as it has them first; undefined where there is no text. */
   written({ text }: RawRow): ReadonlyMap<string, string> | undefined {
-    return text === undefined || !this.#stems ? undefined : writtenWords(text, this.#stems);
+    return text === undefined ? undefined : writtenWords(text, this.#stems);
   }
 
   /** A feature by its name, or by its number. */

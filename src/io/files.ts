@@ -2,6 +2,7 @@
 // modules of the runtime are loaded when a function is called, so that bundles for pages never meet them.
 
 import { FileError } from "./errors.ts";
+import { webAddress } from "./place.ts";
 import { headerLength, readSafetensorsHeader, type TensorFile, viewTensors } from "./safetensors.ts";
 
 export interface InputFile {
@@ -245,6 +246,13 @@ export async function isGone(pid: number): Promise<boolean> {
   } catch (error) {
     return (error as { code?: unknown }).code === "ESRCH";
   }
+}
+
+/** Refuses a path that could not be read: before the work that needs it. Standard input and addresses are left to it. */
+export async function checkReadable(path: string): Promise<void> {
+  if (path === "-" || webAddress(path)) return;
+  const { access, constants } = await import("node:fs/promises");
+  await attempt("read", path, () => access(path, constants.R_OK));
 }
 
 /** Refuses a path that `writeAtomically` could not write to: before the work whose outcome is to go there. */

@@ -151,6 +151,10 @@ export function headerLength(prefix: Uint8Array, fileLength: number, file = "the
   }
   const length = Number(new DataView(prefix.buffer, prefix.byteOffset, PREFIX).getBigUint64(0, true));
   if (length > MOST_HEADER) {
+    // No length that is allowed has eight bytes that can be printed.
+    const start = new TextDecoder().decode(prefix.subarray(0, PREFIX));
+    if (/^[\s\x20-\x7e]+$/.test(start))
+      throw new FormatError(file, "text", "a model or another file made by mlgpf");
     throw new FormatError(
       file,
       `a header length of ${length}`,

@@ -116,7 +116,7 @@ export class Learner {
       unseen: arrivals
         ? selectRows(arrivals, unseen)
         : { features: change.in.features, labels: change.in.labels },
-      labelNames: arrivals?.labelNames,
+      labelNames: arrivals?.labelNames ?? this.#model.labelNames,
     };
     const model = await this.#form.learn(lesson, work);
     const lessons = {
@@ -132,7 +132,7 @@ export class Learner {
 
   /** The model notes what it has learned and with which state it goes on. */
   #note(model: ClosedModel, { learned, forgotten }: Lessons): void {
-    const { learning } = model.summary;
+    const { learning } = this.#model.summary; // a form may fit the model anew, from how it was at the start
     const counts = {
       learned: (learning?.learned ?? 0) + learned,
       forgotten: (learning?.forgotten ?? 0) + forgotten,

@@ -1,8 +1,8 @@
 // The words of a row that speak for a label, from what each entry of the row brings to its score: the same in the library and at
 // the edge.
 //
-// A word of the text's opening, and a run of characters, speak for the word that they are of. A stem is shown as the text
-// writes it.
+// A word of the text's opening, and a run of characters, speak for the word that they are of, whether the vocabulary has that
+// word or not. A stem is shown as the text writes it.
 
 import { CHARACTERS_MARK, OPENING_MARK } from "../data/text.ts";
 import type { Reason } from "./prediction.ts";
@@ -16,19 +16,22 @@ export interface Word {
   readonly entries: number[];
 }
 
-/** The words of a row in the order of its entries, which have these names; those of texts have marks. */
-export function wordsOfRow(names: readonly string[], fromText: boolean): Word[] {
+/**
+ * The words of a row in the order of its entries, which have these names; those of texts have marks. `inText` are the words of
+ * the text; where nobody kept it, runs of characters are looked for in the words that the vocabulary has.
+ */
+export function wordsOfRow(names: readonly string[], fromText: boolean, inText?: Iterable<string>): Word[] {
   const isMarked = (name: string, mark: string): boolean =>
     fromText && name.length > 1 && name.startsWith(mark);
   const plain = (name: string): string =>
     isMarked(name, OPENING_MARK) ? name.slice(OPENING_MARK.length) : name;
   const isRun = (name: string): boolean => isMarked(name, CHARACTERS_MARK);
   const runOf = (name: string): string => name.slice(CHARACTERS_MARK.length);
-  const wholes = names.filter((name) => !isRun(name)).map(plain);
+  const wholes = inText ?? names.filter((name) => !isRun(name)).map(plain);
   const wordOf = firstWithRun(wholes, names.filter(isRun).map(runOf));
   const words = new Map<string, Word>();
   names.forEach((name, entry) => {
-    const key = isRun(name) ? (wordOf.get(runOf(name)) ?? name) : plain(name);
+    const key = isRun(name) ? (wordOf.get(runOf(name)) ?? shownRun(runOf(name))) : plain(name);
     const found = words.get(key) ?? { name: key, entries: [] };
     found.entries.push(entry);
     words.set(key, found);
@@ -37,7 +40,7 @@ export function wordsOfRow(names: readonly string[], fromText: boolean): Word[] 
 }
 
 /** The first of the words that has a run of characters in it, its ends as marks. */
-function firstWithRun(words: readonly string[], runs: readonly string[]): Map<string, string> {
+function firstWithRun(words: Iterable<string>, runs: readonly string[]): Map<string, string> {
   const [wanted, lengths] = [new Set(runs), new Set(runs.map(({ length }) => length))];
   const found = new Map<string, string>();
   for (const word of words) {
@@ -49,6 +52,12 @@ function firstWithRun(words: readonly string[], runs: readonly string[]): Map<st
       }
   }
   return found;
+}
+
+/** A run of characters as a part of a word: `tio` -> "…tio…", `_st` -> "st…", which begins one. */
+function shownRun(run: string): string {
+  const [before, after] = [run.startsWith("_") ? "" : "…", run.endsWith("_") ? "" : "…"];
+  return before + run.replaceAll("_", "") + after;
 }
 
 /** Which of the words weigh most, at most MOST_LEFT_OUT; `values` are those of the entries. */

@@ -19,12 +19,14 @@ export async function answersOf(
   model: Explained & { labels: number },
   { explain, ...choice }: AnswerOptions,
 ): Promise<Answer[]> {
-  const { features, ids, lines, kept, known, skipped } = batch;
+  const { features, ids, lines, kept, known, skipped, written } = batch;
   const rows = await host.use((predictor) =>
     chooseLabels((depth) => predictRows(predictor, features, depth), model.labels, choice),
   );
   if (explain !== undefined)
-    await host.use((predictor) => explainRows(predictor, model, batch, rows, explain));
+    await host.use((predictor) =>
+      explainRows(predictor, model, { features, written: (row) => written?.[row] }, rows, explain),
+    );
   const answers: Answer[] = [];
   const left = [...skipped];
   for (let i = 0; i <= rows.length; i++) {

@@ -36,8 +36,8 @@ export async function explainRows(
 ): Promise<void> {
   for (const [row, labels] of rows.entries()) {
     const ids = labels.map(({ id }) => id);
-    const reasons = await explainRow(predictor, model, features, row, ids, count);
-    const words = written?.[row];
+    const words = written?.(row);
+    const reasons = await explainRow(predictor, model, features, row, words?.keys(), ids, count);
     labels.forEach((label, i) => {
       const own = reasons[i] as Reason[];
       label.reasons = words ? own.map((each) => ({ ...each, word: asWritten(each.word, words) })) : own;
@@ -51,12 +51,13 @@ async function explainRow(
   model: Explained,
   features: SparseRows,
   row: number,
+  inText: Iterable<string> | undefined,
   labels: readonly number[],
   count: number,
 ): Promise<Reason[][]> {
   const one = selectFeatures(features, [row]);
   const names = Array.from(one.columnIndex, (column) => nameOf(model, column));
-  const words = wordsOfRow(names, model.vectoriser !== undefined);
+  const words = wordsOfRow(names, model.vectoriser !== undefined, inText);
   const linear = linearShares(model, one);
   const shares = linear ? summed(linear, words) : await leftOutShares(predictor, one, words, labels);
   return labels.map((label) => reasonsOf(words, shares(label), count));

@@ -14,8 +14,8 @@ export interface ModelRows {
   features: SparseRows;
   /** Part of the words or features of each row that the model has. */
   known: ArrayLike<number>;
-  /** The words of each row as written, by their stems, where the model stems them. */
-  written?: Dataset["written"];
+  /** The words of a row as written, by their stems, where somebody kept them. */
+  written?: ((row: number) => ReadonlyMap<string, string> | undefined) | undefined;
 }
 
 /** Rows for a model with this vocabulary, or with these ids of its features. */
@@ -32,20 +32,22 @@ export function modelRows(
   if ("features" in input) {
     const { features } = mapColumns(input, columnIds);
     const known = input.known ?? shares(input.features, features);
-    return { features, known, ...(input.written && { written: input.written }) };
+    return { features, known, written: (row) => input.written?.[row] };
   }
   if ("columns" in input) {
     const features = columnIds ? mapFeatures(input, columnIds) : input;
     return { features, known: shares(input, features) };
   }
-  if (!Array.isArray(input) || input.some((text) => typeof text !== "string"))
+  if (!Array.isArray(input))
+    return refuse("found another object, expected a text, texts or rows of features");
+  if (input.some((text) => typeof text !== "string"))
     return refuse("found something else than texts in the list, expected texts");
   if (vectoriser === undefined)
     return refuse("found texts, expected features: this model was not trained on texts");
   const builder = new SparseRowsBuilder();
   const known = input.map((text) => vectoriser.appendRow(text, builder));
-  const written = vectoriser.stem === undefined ? undefined : input.map((text) => vectoriser.written(text));
-  return { features: builder.build(vectoriser.columns), known, ...(written && { written }) };
+  const written: ModelRows["written"] = (row) => vectoriser.written(input[row] as string);
+  return { features: builder.build(vectoriser.columns), known, written };
 }
 
 /** Of the entries of each row the part that was kept. */

@@ -1,5 +1,6 @@
 // A model into a file.
 
+import { ArgumentError } from "../core/errors.ts";
 import { localPath } from "../io/place.ts";
 import { modelToBytes } from "../model/file.ts";
 import type { TrainedModel } from "../model/model.ts";
@@ -18,6 +19,8 @@ import type { LoadedModel } from "./load.ts";
  * ```
  */
 export async function saveModel(model: TrainedModel | LoadedModel, place: string | URL): Promise<void> {
+  if (typeof model !== "object" || model === null)
+    throw new ArgumentError("model", `found ${JSON.stringify(model)}, expected a model, then its place`);
   const path = await localPath(place, "write", "modelToBytes(model) gives the bytes of the file");
   const { writeAtomically } = await import("../io/files.ts");
   await writeAtomically(path, modelToBytes("predict" in model ? model.model : model));

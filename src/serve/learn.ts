@@ -29,7 +29,8 @@ export function parseDocuments(bytes: Uint8Array, most: number): IndexedDocument
 
 function subjectOf(subject: unknown, where: string): IndexedDocument["subjects"][number] {
   const { uri, label } = isObject(subject) ? subject : {};
-  const isName = (name: unknown): boolean => name === undefined || (typeof name === "string" && name !== "");
+  const isName = (name: unknown): boolean =>
+    name === undefined || (typeof name === "string" && name.trim() !== "");
   if ((uri === undefined && label === undefined) || !isName(uri) || !isName(label))
     refuse(where, `the subject ${describe(uri ?? label ?? subject)}`, '{"uri": "..."} or {"label": "..."}');
   return {

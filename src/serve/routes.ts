@@ -82,7 +82,7 @@ export const welcome = (
   curl http://${host}/predict -H 'content-type: application/json' -d '{"text": "a large wild cat"}'
 
 POST /predict   {"text": "..."}, {"texts": ["...", "..."]}, {"features": {"name": 1.5}} or a list of these;
-                also "topK": 5 and "threshold": 0.1 (in the object, or /predict?topK=5&threshold=0.1);
+                also "topK": 5, "threshold": 0.1 and "explain": 3 (in the object, or /predict?topK=5&threshold=0.1);
                 a line for each input with content-type ${NDJSON_TYPE}; /predict/{id} asks one of: ${ids.join(", ")}
 GET /health     whether it is there
 GET /metrics    counts and latencies for Prometheus

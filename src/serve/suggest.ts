@@ -83,7 +83,12 @@ function choiceOf(given: Readonly<Record<string, string>>, project: Project): Ch
   const limit = number("limit") ?? DEFAULT_LIMIT;
   if (!Number.isInteger(limit) || limit < 0)
     refuse("limit", describe(given.limit), "a whole number of at least 0");
-  return { limit, ...thresholdOf(number("threshold")), language: languageOf(given.language, project) };
+  const threshold = number("threshold");
+  return {
+    limit,
+    ...thresholdOf(Number.isNaN(threshold) ? given.threshold : threshold),
+    language: languageOf(given.language, project),
+  };
 }
 
 function languageOf(asked: string | undefined, { language, subjects }: Project): string {

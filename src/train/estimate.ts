@@ -84,16 +84,16 @@ function speedOf(core: Core): number {
 export function roughly(seconds: number): string {
   const rounded = (value: number): number => Number(value.toPrecision(1));
   if (seconds < 10) return "a few seconds";
-  if (seconds < 90) return `${rounded(seconds)} seconds`;
-  if (seconds < 90 * 60) return `${rounded(seconds / 60)} minutes`;
-  return `${rounded(seconds / 3600)} hours`;
+  if (seconds < 90) return `about ${rounded(seconds)} seconds`;
+  if (seconds < 90 * 60) return `about ${rounded(seconds / 60)} minutes`;
+  return `about ${rounded(seconds / 3600)} hours`;
 }
 
 /** A training in words. */
 function inWords(core: Core, { operations, bytes }: Work): string {
   const memory = `${Number((bytes / 1e6).toPrecision(2))} MB`;
   const seconds = operations < SHORT ? 0 : operations / speedOf(core);
-  return `this will take about ${roughly(seconds)} and ${memory}`;
+  return `this will take ${roughly(seconds)} and ${memory}`;
 }
 
 /** What a training will take, in words; a GPU's time is not known. */

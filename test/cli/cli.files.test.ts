@@ -1,6 +1,7 @@
 // The built command as a person meets it, run as a program of its own by whatever runtime runs this test.
 
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { closedCases } from "../../src/closed/cases.ts";
 import type { ClosedCase } from "../../src/closed/selfcheck.ts";
@@ -156,7 +157,11 @@ describe("from a file to predictions", () => {
         factors: 5,
         precision: "f32",
       });
-      expect((await mlgpf(["inspect", path("model")])).out).toContain("inducingPoints 10");
+      const told = (await mlgpf(["inspect", path("model")])).out;
+      expect(told).toContain("inducingPoints 10\n");
+      expect(told).toMatch(/^validation {5}P@1 [\d.]+ P@3 [\d.]+ P@5 [\d.]+ log loss [\d.]+$/m);
+      expect(told).toMatch(/^options {8}likelihood bernoulli, /m);
+      expect(Math.max(...told.split("\n").map(({ length }) => length))).toBeLessThanOrEqual(80);
     });
   });
 
@@ -264,7 +269,7 @@ describe("what is wrong is said in one sentence", () => {
       writeFileSync(path("data.txt"), text);
       const result = await mlgpf(["train", path("data.txt"), "--out", path("model"), "--lenient", ...small]);
       expect(result.code, result.err).toBe(0);
-      expect(result.err).toContain("1 rows left out");
+      expect(result.err).toContain("1 row left out");
     });
   });
 
@@ -276,7 +281,9 @@ describe("what is wrong is said in one sentence", () => {
         [["train", path("data.txt"), "--out", path("none/model")], "none/model: there is no such folder"],
         [["eval", path("none"), path("data.txt")], "none: there is no such file"],
         [["predict", path("data.txt"), path("data.txt")], "data.txt: found "],
-        [["inspect", path("data.txt")], "data.txt: found "],
+        [["inspect", path("data.txt")], "data.txt: found text, expected a model"],
+        [["compact", path("data.txt")], "data.txt: found text, expected a model"],
+        [["serve", path("data.txt")], "data.txt: found text, expected a model"],
         [["selfcheck", path("data.txt")], "data.txt: found something else, expected a JSON list of cases"],
       ];
       for (const [args, message] of cases) {
@@ -309,7 +316,7 @@ describe("what is wrong is said in one sentence", () => {
       const cases: [string[], code: number, string][] = [
         ...["predict", "eval"].flatMap((name): [string[], number, string][] => [
           [[name, path("docs.jsonl"), path("model")], 2, "expected the model first"],
-          [[name, path("docs.jsonl"), path("data.txt")], 1, "docs.jsonl: found text, expected a model file"],
+          [[name, path("docs.jsonl"), path("data.txt")], 1, "docs.jsonl: found text, expected a model"],
           [[name, path("model"), path("data.txt")], 1, "expected texts, as the model was trained on"],
         ]),
         [
@@ -407,6 +414,20 @@ describe("selfcheck", () => {
 });
 
 describe("--device", () => {
+  test("webgpu without one is refused by the name that was typed, with what is missing", async () => {
+    await inFolder(async (path) => {
+      // Nothing can be found beside it here.
+      cpSync("dist", path("dist"), { recursive: true });
+      writeFileSync(path("package.json"), '{"type": "module"}');
+      const args = ["selfcheck", "--device", "webgpu"];
+      const { status, stderr } = spawnSync("node", [path("dist/cli.js"), ...args], { encoding: "utf8" });
+      expect(status).toBe(2);
+      expect(stderr).toBe(
+        "mlgpf: --device: found no GPU, expected one for webgpu: the package webgpu is not installed (npm install webgpu)\n",
+      );
+    });
+  });
+
   test("webgpu trains and checks on a GPU; auto takes no software one and says so, unless --quiet", async () => {
     await inFolder(async (path) => {
       writeFileSync(path("data.txt"), xcText(data));

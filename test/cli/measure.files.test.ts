@@ -2,6 +2,7 @@
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import * as numpy from "../data/formats/numpyfiles.ts";
 import { data, expectSentence, inFolder, mlgpf, small, xcText } from "./support.ts";
 
 const trainingOf = (path: (name: string) => string): string[] => {
@@ -22,10 +23,32 @@ describe("--valid 20%", () => {
       expect(code, err).toBe(0);
       expect(err).toContain("120 points, 40 features, 12 labels");
       expect(err).toMatch(/on 20%: P@1 /);
-      expect(err).toMatch(/^this will take about a few seconds and \d+ MB$/m);
+      expect(err).toMatch(/^this will take a few seconds and \d+ MB$/m);
       const summary = JSON.parse(out);
       expect(summary.points).toBe(120);
       expect(summary.validation["P@1"]).toBeGreaterThan(20);
+    });
+  });
+});
+
+describe("--labels-from", () => {
+  test("has the labels of numpy's features, --valid-labels-from those to measure on", async () => {
+    await inFolder(async (path) => {
+      for (const name of ["X.npy", "test.npy"]) writeFileSync(path(name), numpy.plain);
+      writeFileSync(path("Y.npy"), numpy.list);
+      writeFileSync(path("Y.npz"), numpy.sparseLabels);
+      const train = ["train", path("X.npy"), "--labels-from", path("Y.npz"), "--out", path("model")];
+      const valid = ["--valid", path("test.npy"), "--valid-labels-from"];
+      const figures = async (labels: string): Promise<string | undefined> => {
+        const { code, err } = await mlgpf([...train, ...valid, path(labels)]);
+        expect(code, err).toBe(0);
+        return /test\.npy: P@1 \S+ P@3 (\S+)/.exec(err)?.[1];
+      };
+      // Of the labels [0], [0, 1] and [1], [0]: three, or two, of six.
+      expect(await figures("Y.npz")).toBe("50.0");
+      expect(await figures("Y.npy")).toBe("33.3");
+      const help = (await mlgpf(["predict", "--help"])).out;
+      expect(help).not.toContain("--valid-labels-from");
     });
   });
 });

@@ -68,8 +68,9 @@ test("a plan, its parts and their merger: the same bytes for any number of parts
         ];
         expect((await outcome(start(args, undefined, { env: task }))).code).toBe(0);
       }
-      const { code, out } = await mlgpf(["merge", ...parts, "--out", path("model"), "--json"]);
+      const { code, out, err } = await mlgpf(["merge", ...parts, "--out", path("model"), "--json"]);
       expect(code).toBe(0);
+      expect(err).toMatch(/^\d+ s, \d+ points, \d+ labels; on points left out: P@1 .* log loss [\d.]+$/m);
       expect(JSON.parse(out).leftOut["P@1"]).toBeGreaterThan(0.5);
       return readFileSync(path("model"));
     };

@@ -1,7 +1,7 @@
 // Predictions in a file: a line for each row of the data, which can be joined to it.
 
 import { spawnSync } from "node:child_process";
-import { cpSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { CsvRecords } from "../../src/data/csvrecord.ts";
 import { expectSentence, inFolder, mlgpf } from "./support.ts";
@@ -73,7 +73,7 @@ describe("predict", () => {
       expect(rows.map(({ known }) => known)).toEqual([0.6, undefined, 0, 0.666667]);
       expect(rows[0].text).toBe('fins, and "gills"\nin water');
       expect(rows[0].labels.length).toBe(5);
-      expect(printed.err).toContain("1 rows left out");
+      expect(printed.err).toContain("1 row left out (1 not a text; in line 2)");
 
       expect((await mlgpf([...predict, "--out", path("out.jsonl"), "--quiet"])).out).toBe("");
       expect(readFileSync(path("out.jsonl"), "utf8")).toBe(printed.out);
@@ -112,6 +112,13 @@ describe("predict", () => {
         .map((line) => JSON.parse(line).labels[0] as { label: string; reasons: { word: string }[] });
       expect(fish?.reasons.length).toBeGreaterThan(0);
       expect(unknown?.reasons).toEqual([]);
+      // Words outside the vocabulary are named too, never the runs of characters that are known of them.
+      const alike = await mlgpf(predict, '{"text": "purringly fishy, barked"}\n');
+      const named = JSON.parse(alike.out).labels[0].reasons.map(({ word }: { word: string }) => word);
+      expect(named.length).toBeGreaterThan(0);
+      expect(["purringly", "fishy", "barked"]).toEqual(expect.arrayContaining(named));
+      const three = await mlgpf([...predict.slice(0, -1), "3"], question);
+      expect(await mlgpf(predict.slice(0, -1), question)).toEqual(three);
       expect((await mlgpf([...predict, "--out", path("why.csv")], question)).code).toBe(0);
       const [head, first] = csvRows(path("why.csv"), ",");
       const cell = first?.[head?.indexOf("reasons") ?? -1] as string;
@@ -119,6 +126,27 @@ describe("predict", () => {
         fish?.reasons.map(({ word }) => word),
       );
       expect(cell).toMatch(/^\S+ [+-][\d.e-]+(, \S+ [+-][\d.e-]+)*$/);
+    });
+  });
+
+  test("takes a folder of texts, and says what it was to keep and did not find", async () => {
+    await inFolder(async (path) => {
+      await tagger(path);
+      mkdirSync(path("texts"));
+      writeFileSync(path("texts/b.txt"), "fins and gills");
+      writeFileSync(path("texts/a.txt"), "a barking tail");
+      const predict = ["predict", path("tagger"), path("texts"), "--keep", "text", "--keep", "titel"];
+      const { code, out, err } = await mlgpf([...predict, "--top", "1"]);
+      expect(code, err).toBe(0);
+      const rows = out
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line));
+      expect(rows.map(({ id, text }) => [id, text])).toEqual([
+        ["a", "a barking tail"],
+        ["b", "fins and gills"],
+      ]);
+      expect(err).toBe(`${path("texts")}: no row has "titel" to keep\n`);
     });
   });
 

@@ -154,6 +154,18 @@ describe("--out", () => {
   });
 });
 
+describe("--valid", () => {
+  test("that cannot be read is refused before the data are", async () => {
+    await inFolder(async (path) => {
+      const train = ["train", path("no-data.txt"), "--out", path("model"), "--valid"];
+      const refused = await mlgpf([...train, path("none.txt")]);
+      expect(refused.code).toBe(1);
+      expectSentence(refused);
+      expect(refused.err).toContain(`cannot read ${path("none.txt")}: there is no such file`);
+    });
+  });
+});
+
 describe("numbers that run away", () => {
   test("are an error that names the option, and no model", async () => {
     await inFolder(async (path) => {
@@ -356,7 +368,13 @@ describe("what a training says", () => {
       writeFileSync(path("data.txt"), xcText(data));
       const train = ["train", path("data.txt"), "--out", path("model"), ...small];
       const plain = await mlgpf(train);
-      expect(plain.err).toMatch(/^\d+ s, 150 points, 12 labels$/m);
+      expect(plain.err).toMatch(
+        /^\d+ s, 150 points, 12 labels; nothing was held out to measure on: --valid 10% does that$/m,
+      );
+      const closed = await mlgpf(train.slice(0, -small.length));
+      expect(closed.err).toMatch(
+        /^\d+ s, 150 points, 12 labels; on points left out: P@1 [\d.]+ P@3 [\d.]+ P@5 [\d.]+ log loss [\d.]+$/m,
+      );
       const measured = await mlgpf([...train, "--valid", path("data.txt"), "--json"]);
       expect(measured.err).toMatch(
         /^\d+ s, 150 points, 12 labels; on .*data\.txt: P@1 [\d.]+ P@3 [\d.]+ P@5 [\d.]+ log loss [\d.]+$/m,

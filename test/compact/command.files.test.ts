@@ -7,6 +7,7 @@ import { join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { load } from "../../src/edge/index.ts";
 import { modelToBytes } from "../../src/model/file.ts";
+import { train } from "../../src/train/train.ts";
 import { sampleTexts, textModel } from "../edge/support.ts";
 
 const model = textModel({ features: 80, labels: 25, factors: 6, inducing: 8 });
@@ -45,6 +46,24 @@ function inFolder(
 }
 
 describe("mlgpf compact", () => {
+  test(
+    "says why a model of few points gets no smaller, and refuses a place where nothing can be written at once",
+    inFolder(async (run, path) => {
+      const rows = Array.from({ length: 12 }, (_, i) => ({
+        text: Array.from({ length: 40 }, (_, w) => `word${(i * 7 + w * 5) % 60}`).join(" "),
+        labels: Array.from({ length: 8 }, (_, k) => `label ${(i + k * 3) % 25}`),
+      }));
+      const few = await train(rows, { likelihood: "gaussian", threads: 1 });
+      writeFileSync(path("few.safetensors"), modelToBytes(few));
+      expect(run("few.safetensors", "--out", "few.bin").err).toContain("--size cuts it down further");
+      const refused = run("none.safetensors", "--out", path("no/where.bin"));
+      expect([refused.code, refused.err]).toEqual([
+        1,
+        `mlgpf: cannot write ${path("no/where.bin")}: there is no such folder\n`,
+      ]);
+    }),
+  );
+
   test(
     "writes a model that predicts, beside the other, and says in one line what it did",
     inFolder(async (run, path) => {

@@ -6,6 +6,7 @@ import { readCompact } from "../../src/edge/read.ts";
 import type { Prediction, Reason } from "../../src/metrics/prediction.ts";
 import type { TrainedModel } from "../../src/model/model.ts";
 import { loadModel } from "../../src/predict/load.ts";
+import { train } from "../../src/train/train.ts";
 import { bothPaths, calibrated, closedModel, sampleTexts, textModel, written } from "./support.ts";
 
 const sizes = { features: 80, labels: 25, factors: 6, inducing: 8 };
@@ -57,6 +58,20 @@ describe("reasons at the edge", () => {
     expect(all.length).toBe(5);
     for (const label of tagger.predict(text)) expect(label).not.toHaveProperty("reasons");
     expect(() => tagger.predict(text, { explain: 0 })).toThrow("explain: found 0, expected a whole number");
+  });
+
+  test("give the runs of characters of a word that the vocabulary does not have to that word", async () => {
+    const rows = ["cat", "dog", "fish", "bird"].flatMap((animal) =>
+      ["wild", "tame"].map((kind) => ({ text: `${kind} ${animal}`, labels: [animal, kind] })),
+    );
+    for (const likelihood of ["bernoulli", "gaussian"] as const) {
+      const model = await train(rows, { likelihood, factors: 4, epochs: 20, threads: 1 });
+      expect(model.vectoriser?.terms).toContain("#cat");
+      const [tagger] = await bothPaths(await compactModel(model));
+      const found = tagger.predict("a catty fishery", { explain: 9 });
+      const words = ["cat", "fish"].map((name) => found.find(({ label }) => label === name)?.reasons);
+      for (const reasons of words) expect(Object.keys(byWord(reasons)).sort()).toEqual(["catty", "fishery"]);
+    }
   });
 
   test("name features by their ids where these have no names", async () => {

@@ -187,7 +187,7 @@ describe("a broken file is refused in one sentence:", () => {
       "found a header of 100 bytes in a file of 10, expected a whole file",
     ],
     ["header too long", fileOf("{}", [], 100_000_001), "found a header length of 100000001"],
-    ["a text file", new TextEncoder().encode("rows features labels"), "found a header length of"],
+    ["a text file", new TextEncoder().encode("rows features labels"), "found text, expected a model"],
     ["not JSON", fileOf("{nope}"), "found a header that is not JSON"],
     [
       "not UTF-8",

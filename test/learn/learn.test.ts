@@ -6,6 +6,7 @@ import { stateFromBytes, stateToBytes } from "../../src/closed/state.ts";
 import type { Dataset } from "../../src/data/dataset.ts";
 import { readDataset } from "../../src/data/reader.ts";
 import { forget, learn } from "../../src/learn/learn.ts";
+import { Learner } from "../../src/learn/learner.ts";
 import { modelFromBytes, modelToBytes } from "../../src/model/file.ts";
 import { difference } from "../../src/model/rows.ts";
 import { loadModel } from "../../src/predict/load.ts";
@@ -66,6 +67,21 @@ for (const { form, data, start, options } of forms) {
         expect(difference(await scoresOf(back.model, probe), before)).toBeLessThan(TOLERANCE);
         expect(back.forgotten).toBe(points - start);
       }
+    });
+
+    test("says after each lesson how much it has learned in all, and keeps the names of labels that came", async () => {
+      const { model, state } = await taught(rowsFrom(data, range(0, start)), options);
+      using learner = await Learner.open(model, state, { threads: 1 });
+      const named = { ...data, labelNames: [...(data.labelNames as string[]).slice(0, -1), "a new one"] };
+      for (const [from, to] of [
+        [start, start + 20],
+        [start + 20, start + 23],
+      ] as const)
+        await learner.learn({ documents: rowsFrom(named, range(from, to)) });
+      expect(learner.model.summary.learning).toMatchObject({ learned: 23, forgotten: 0 });
+      await learner.learn({ forget: [`d${start}`] });
+      expect(learner.model.summary.learning).toMatchObject({ learned: 23, forgotten: 1 });
+      expect(learner.model.labelNames).toEqual([...(data.labelNames as string[]), "a new one"]);
     });
 
     test("takes the old version of a corrected document out, and forgets documents of the training", async () => {

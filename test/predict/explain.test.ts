@@ -1,6 +1,7 @@
 // Reasons: shares of a linear score add up to it, those of any other are what is missing without the word.
 
 import { describe, expect, test } from "vitest";
+import { type TfidfState, TfidfVectoriser } from "../../src/data/tfidf.ts";
 import { type DataRow, readDataset, type TfidfOptions } from "../../src/index.ts";
 import { type ClosedModel, isClosed, type LatentModel, type TrainedModel } from "../../src/model/model.ts";
 import { type LoadedModel, loadModel } from "../../src/predict/load.ts";
@@ -64,6 +65,26 @@ describe("shares of a linear score add up to it", () => {
     const model = (await trained({ likelihood: "bernoulli" }, {})) as LatentModel;
     expect(model.vectoriser?.terms).toEqual(expect.arrayContaining(["^cat", "#cat", "cat"]));
     await expectSums(model, (label) => model.bias[label] as number);
+  });
+
+  test("with the runs of characters of a word that the vocabulary does not have", async () => {
+    const model = (await trained({ likelihood: "bernoulli" }, {})) as LatentModel;
+    using loaded = await loadModel(model, { threads: 1 });
+    // Nothing of "catty" is known but its runs; those of "fish" are in no other word here.
+    const text = "catty fish";
+    const shares = await sharesOf(loaded, text);
+    for (const { label, id = 0, score = 0 } of await loaded.predict(text, { topK: 8 })) {
+      expect(Object.keys(shares.get(label) ?? {}).sort()).toEqual(["catty", "fish"]);
+      expect(sum(shares.get(label)), label).toBeCloseTo(score - (model.bias[id] as number), 4);
+    }
+  });
+
+  test("with runs of characters as parts of a word where nobody kept the text", async () => {
+    const model = await trained({ likelihood: "bernoulli" }, {});
+    const vectoriser = TfidfVectoriser.fromJSON(model.vectoriser as TfidfState);
+    using loaded = await loadModel(model, { threads: 1 });
+    const [best] = (await loaded.predict(vectoriser.transform(["catty"]), { explain: 9 })).flat();
+    expect(best?.reasons?.map(({ word }) => word).sort()).toEqual(["cat…", "ca…", "…cat…"].sort());
   });
 
   test("closed form", async () => {

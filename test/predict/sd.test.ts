@@ -64,20 +64,22 @@ test("sd is what the probability moves by when the scores move by their standard
       expect(Math.abs(moved(0) - Math.log(probability / (1 - probability)))).toBeLessThan(0.1);
       const step = 1e-4;
       const slope = (probability * (1 - probability) * (moved(step) - moved(-step))) / (2 * step);
-      expect(Math.abs(Math.min(0.5, slope * spread) - (sd as number))).toBeLessThan(2e-3);
+      expect(
+        Math.abs(Math.min(Math.sqrt(probability * (1 - probability)), slope * spread) - (sd as number)),
+      ).toBeLessThan(2e-3);
     }
   });
 });
 
-test("it is above 0 and at most a half; forms that keep no documents have none", async () => {
+test("it is above 0 and at most that of a yes or no of this probability; forms that keep no documents have none", async () => {
   const model = await train(rowsFrom(data, range(0, 60)), { likelihood: "gaussian", threads: 1 });
   const large = await train(namedData({ points: 2100, features: 40, labels: 6 }, 7), { ...both, threads: 1 });
   const { features } = rowsFrom(data, range(0, 5));
   using loaded = await loadModel(model, { threads: 1 });
   for (const labels of await loaded.predict(features, { topK: 6 }))
-    for (const { sd } of labels) {
+    for (const { sd, probability } of labels) {
       expect(sd).toBeGreaterThan(0);
-      expect(sd).toBeLessThanOrEqual(0.5);
+      expect(sd).toBeLessThanOrEqual(Math.sqrt(probability * (1 - probability)));
     }
   // Left out where nobody asks for it; nothing else is another.
   const [whole, plain] = [

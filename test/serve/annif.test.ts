@@ -138,6 +138,7 @@ describe("refusals are problems in one sentence", () => {
     ["half a limit", () => form(one, { text: "a", limit: "1.5" }), 400, /^limit: found "1.5"/],
     ["an empty limit", () => form(one, { text: "a", limit: "" }), 400, /^limit: found ""/],
     ["a threshold of 2", () => form(one, { text: "a", threshold: "2" }), 400, /^threshold: found 2/],
+    ["a threshold in words", () => form(one, { text: "a", threshold: "x" }), 400, /^threshold: found "x"/],
     [
       "another language",
       () => form(one, { text: "a", language: "sv" }),

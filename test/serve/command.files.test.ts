@@ -293,6 +293,8 @@ describe("mlgpf serve", () => {
       const ids = ["--id", "first", "--id", "second", "--language", "fi", "--labels-file", table];
       const server = mlgpf(["serve", path, small, "--port", "0", ...ids]);
       const url = await address(server);
+      expect(server.said()).toContain(`${path}: none of its labels is in the --labels-file (the first is 0)`);
+      expect(server.said()).not.toContain(`${small}: none`);
       const { projects } = (await (await fetch(`${url}/v1/projects`)).json()) as {
         projects: { project_id: string; language: string; modification_time: string }[];
       };

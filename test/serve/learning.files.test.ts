@@ -244,6 +244,7 @@ describe("mlgpf serve --learn", () => {
         [400, teach(url, [{ subjects: [{ label: "cats" }] }], right), /as text/],
         [400, teach(url, [{ text: "a", subjects: [{ label: 7 }] }], right), /subject/],
         [400, teach(url, [{ text: "a", subjects: [] }], right), /no subjects/],
+        [400, teach(url, [{ text: "a", subjects: [{ uri: " " }] }], right), /the subject " "/],
         [400, teach(url, [{ ...lesson("a"), document_id: 7 }], right), /document_id/],
         [400, teach(url, [lesson("a"), lesson("a")], right), /twice/],
       ];
@@ -253,9 +254,25 @@ describe("mlgpf serve --learn", () => {
         expect(detail).toMatch(said);
       }
       expect(await standing(url)).toMatchObject({ documents: 48, waiting: 0, last: null });
-      expect((await teach(url, [lesson("a")], right)).status).toBe(204);
-      expect((await settled(url)).documents).toBe(49);
+      // Nothing is nothing to learn, and no reason to stop learning.
+      expect((await teach(url, [], right)).status).toBe(204);
+      expect(await standing(url)).toMatchObject({ documents: 48, last: null });
+      for (const id of ["a", "b"]) {
+        expect((await teach(url, [lesson(id)], right)).status).toBe(204);
+        await settled(url);
+      }
+      expect(await standing(url)).toMatchObject({ documents: 50, learned: 2 });
       await stop(server);
+      // As servers before this one took it.
+      const journal = await Journal.open(
+        `${state}.journal`,
+        stateFromBytes(readFileSync(state)).journal ?? 0,
+      );
+      await journal.add([]);
+      await journal.close();
+      const again = await serve([model, "--learn", state]);
+      expect(await standing(again.url)).toMatchObject({ documents: 50, waiting: 0 });
+      await stop(again);
       const open = await mlgpf(["serve", model, "--learn", state, "--host", "0.0.0.0", "--port", "0"]);
       expect(open.code).toBe(2);
       expect(open.err).toMatch(/found no token with --host 0.0.0.0/);

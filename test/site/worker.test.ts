@@ -25,7 +25,9 @@ describe("what is typed", () => {
   test("words that the model has never seen are named once", async () => {
     const model = await train(await texts(), { ...SMALL, likelihood: "bernoulli" });
     const reader = typedReader(model);
-    const { features, unknown } = reader.read("A wild zebra, a ZEBRA of the savannah");
+    const { features, unknown, written } = reader.read("A wild zebra, a ZEBRA of the savannah");
+    // Runs of characters are shown as the word they come from.
+    expect([...(written ?? [])].at(2)).toEqual(["zebra", "zebra"]);
     expect(unknown).toEqual(["zebra", "savannah"]);
     expect(features.rows).toBe(1);
     const words = Array.from(features.columnIndex, (column) => model.vectoriser?.terms[column] as string);

@@ -101,10 +101,10 @@ describe("an estimate", () => {
   test("is said as roughly as it is known", () => {
     expect([3, 44, 200, 3600, 40000].map(roughly)).toEqual([
       "a few seconds",
-      "40 seconds",
-      "3 minutes",
-      "60 minutes",
-      "10 hours",
+      "about 40 seconds",
+      "about 3 minutes",
+      "about 60 minutes",
+      "about 10 hours",
     ]);
   });
 });

@@ -241,7 +241,7 @@ describe("a training that is stopped", () => {
     const model = await train(rows, { threads: 1, onProgress: (each) => progress.push(each) });
     expect(model.summary.points).toBe(16);
     expect(notes(progress)).toContain("4 of 20 points have no labels and are left out");
-    expect(notes(progress)).toMatch(/^this will take about a few seconds and \d+ MB$/m);
+    expect(notes(progress)).toMatch(/^this will take a few seconds and \d+ MB$/m);
   });
 
   test("ends where it is when asked to, with the model of that step", async () => {

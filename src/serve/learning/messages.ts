@@ -30,8 +30,8 @@ export interface LearnedModel {
   readonly documents: number;
   readonly learned: number;
   readonly labels: number;
-  /** How many it can hold; without it any number. */
-  readonly most?: number;
+  /** How many documents it keeps; without it any number can be learned. */
+  readonly kept?: number;
   /** The last batch of the journal that it knows. */
   readonly batch: number;
 }

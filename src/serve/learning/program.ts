@@ -9,7 +9,6 @@ import { Learner } from "../../learn/learner.ts";
 import { modelFromBytes, modelFromTensors, modelToBytes } from "../../model/file.ts";
 import { readingFor } from "../../model/reading.ts";
 import { type LoadedModel, labelsOf, loadModel } from "../../predict/load.ts";
-import { mostExact } from "../../train/exact.ts";
 import { ownSide } from "../channel.ts";
 import type { TaughtDocument } from "./journal.ts";
 import type { Asked, LearnedModel, LearningPaths, Said } from "./messages.ts";
@@ -38,27 +37,31 @@ function standing(): LearnedModel {
   const { model, journal: batch } = learner;
   const { points } = model.summary;
   const { closed } = model;
-  // A document that counts as several takes the room of one.
-  const most = closed.form === "exact" ? { most: mostExact(model.labels) + points - closed.rows.rows } : {};
   return {
     bytes: modelToBytes(model),
     documents: points,
     learned: model.summary.learning?.learned ?? 0,
     labels: model.labels,
-    ...most,
+    // A document that counts as several takes the room of one.
+    ...(closed.form === "exact" && { kept: closed.rows.rows }),
     batch,
   };
 }
 
 async function teach(documents: readonly TaughtDocument[], batch: number): Promise<LearnedModel> {
+  // A journal may have a batch of nothing from when such batches were still taken.
+  if (documents.length > 0) await learn(documents);
+  learner.journal = batch;
+  return standing();
+}
+
+async function learn(documents: readonly TaughtDocument[]): Promise<void> {
   const { dataset } = await readDataset(
     documents.map(({ id, text, labels }) => ({ ...(id !== undefined && { id }), text, labels })),
     // Labels are whole names here, whatever stands in them.
     { ...readingFor(learner.model), labelSeparator: "", file: "the documents" },
   );
   await learner.learn({ documents: dataset, weight: documents.map(({ weight = 1 }) => weight) });
-  learner.journal = batch;
-  return standing();
 }
 
 async function save({ model, state }: LearningPaths): Promise<number> {

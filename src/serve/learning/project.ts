@@ -12,6 +12,7 @@ import type { FoundLabels, Tagger, TaggerInput, TaggerOptions } from "../tagger.
 import { Journal, type TaughtBatch, type TaughtDocument } from "./journal.ts";
 import { LearningThread } from "./learningthread.ts";
 import type { LearnedModel, LearningPaths } from "./messages.ts";
+import { checkRoom } from "./room.ts";
 
 /** So many documents in the journal, and model and state are written anew. */
 const SAVED_EVERY = 500;
@@ -49,6 +50,8 @@ export class LearningProject implements Project {
   readonly #tagger: CurrentTagger;
   #learned: LearnedModel;
   #model: ServedModel;
+  /** On their way into the journal. */
+  readonly #taking: Set<readonly TaughtDocument[]> = new Set();
   #waiting: TaughtBatch[] = [];
   #unsaved = 0;
   #last: string | null;
@@ -113,7 +116,7 @@ export class LearningProject implements Project {
   }
 
   get learning(): LearningStanding {
-    const waiting = this.#waiting.reduce((sum, { documents }) => sum + documents.length, 0);
+    const waiting = this.#waiting.reduce((sum, batch) => sum + batch.documents.length, 0);
     const { documents, learned } = this.#learned;
     return { documents, learned, waiting, last: this.#last };
   }
@@ -121,15 +124,13 @@ export class LearningProject implements Project {
   /** Done when the documents are on the disk; they are learned after that. */
   async learn(documents: readonly IndexedDocument[]): Promise<void> {
     if (this.#stopped !== undefined) throw new Refusal(503, `learning has stopped: ${this.#stopped}`);
+    if (documents.length === 0) return;
     const taught = documents.map((document, i) => this.#taught(document, i));
     checkIds(taught);
-    const { documents: known, most = Number.POSITIVE_INFINITY } = this.#learned;
-    if (known + this.learning.waiting + taught.length > most)
-      throw new Refusal(
-        507,
-        `found ${known} documents that were learned, expected at most ${most} with these: train the model anew`,
-      );
-    const batch = await this.#journal.add(taught);
+    const waiting = [...this.#waiting.map((batch) => batch.documents), ...this.#taking].flat();
+    checkRoom(this.#learned, this.#tagger.known, waiting, taught);
+    this.#taking.add(taught);
+    const batch = await this.#journal.add(taught).finally(() => this.#taking.delete(taught));
     this.#last = batch.time;
     this.#waiting.push(batch);
     if (this.#idle) this.#working = this.#work();

@@ -134,7 +134,11 @@ describe("JSONL with texts", () => {
   });
   test("no term often enough", async () => {
     expect(await refusal('{"text":"alpha","labels":["x"]}', options)).toBe(
-      "train.jsonl: found no term that occurs in at least 2 and at most 1 of the 1 texts, expected more texts, or another `minDocuments` (--min-df) or `maxDocuments` (--max-df)",
+      "train.jsonl: found no term that occurs in at least 2 of 1 text, expected more texts, or another `minDocuments` (--min-df)",
+    );
+    const both = '{"text":"alpha","labels":["x"]}\n{"text":"alpha","labels":["y"]}';
+    expect(await refusal(both, { ...options, tfidf: { ...wordsAlone, maxDocuments: 0.5 } })).toBe(
+      "train.jsonl: found no term that occurs in at least 1 and at most 1 of 2 texts, expected more texts, or another `minDocuments` (--min-df) or `maxDocuments` (--max-df)",
     );
   });
 });
@@ -219,6 +223,13 @@ describe("a broken JSONL file is refused in one sentence:", () => {
       expect(await refusal(line, options)).toContain(message);
     });
   }
+  test("names of features for a model that has none", async () => {
+    const text = '{"features":{"a":1},"labels":["x"]}';
+    for (const known of [{ columns: 3 }, { columnIds: Int32Array.of(4, 7) }])
+      expect(await refusal(text, { ...options, ...known })).toBe(
+        'train.jsonl, line 1: found a feature called "a", expected numbers: the model\'s features have no names',
+      );
+  });
   test("texts after features", async () => {
     const text = '{"features":{"a":1},"labels":["x"]}\n{"text":"a","labels":["x"]}';
     expect(await refusal(text, options)).toContain(

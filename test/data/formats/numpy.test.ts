@@ -104,6 +104,9 @@ describe("numpy's files", () => {
 
 describe("what cannot be used is refused in one sentence:", () => {
   const { vectoriser } = TfidfVectoriser.fit(["a"], { minDocuments: 1 });
+  // The list without its second element, an integer of 8 bytes.
+  const shorter = String.fromCharCode(...files.list.subarray(0, -8)).replace("(2,)", "(1,)");
+  const oneLabel = Uint8Array.from(shorter, (character) => character.charCodeAt(0));
   const cases: [name: string, bytes: Uint8Array, message: string, more?: ReadOptions][] = [
     [
       "no labels",
@@ -122,6 +125,12 @@ describe("what cannot be used is refused in one sentence:", () => {
       files.plain,
       "found 3 features, expected 4 features",
       { columns: 4, labelsFrom: files.list },
+    ],
+    [
+      "fewer labels than features",
+      files.plain,
+      "found 2 rows of features and 1 of labels, expected as many of both",
+      { labelsFrom: oneLabel },
     ],
     ["a text model", files.plain, "found features (format numpy), expected texts", { vectoriser }],
     ["another format", files.plain, "found a file of format numpy, expected format csv", { format: "csv" }],
