@@ -8,12 +8,15 @@
 
 import { finiteNumber } from "../core/check.ts";
 import type { Core, Precision } from "../core/core.ts";
-import { addDiagonal, convert, gemm, transpose } from "../core/dense.ts";
+import { csr } from "../core/csr.ts";
+import { addDiagonal, convert, diagonal, gemm, rowSums, transpose } from "../core/dense.ts";
 import { ArgumentError } from "../core/errors.ts";
 import { solveTriangular } from "../core/factor.ts";
 import { factorInPlace, inverseInPlace } from "../core/inverse.ts";
-import { type Matrix, matrix, matrixFrom, Scope } from "../core/matrix.ts";
+import { type Matrix, matrix, matrixFrom, Scope, scoped } from "../core/matrix.ts";
 import { pause, type WorkOptions } from "../core/progress.ts";
+import { sparseQuadratic } from "../core/sums.ts";
+import type { SparseRows } from "../data/dataset.ts";
 
 /** Sums over points, wherever they come from. */
 export interface RidgeSums {
@@ -52,6 +55,16 @@ export interface RidgeOptions extends WorkOptions {
   readonly inverse?: boolean;
   /** Keeps C as it was made, for learning (learn.ts). */
   readonly keepExact?: boolean;
+  /** Rows of features whose leverages are wanted, few enough for a matrix of them. */
+  readonly probes?: SparseRows;
+}
+
+/** What is seen of A and C while they are there. */
+export interface Probed {
+  /** A_jj [M+D] */
+  readonly squares: ArrayLike<number>;
+  /** h = f C f' of each probe. */
+  readonly leverages: Float64Array;
 }
 
 /** Weights of the features for every label, and what the variance is made from. */
@@ -64,6 +77,8 @@ export interface RidgeSolution {
   readonly inverse?: Matrix | undefined;
   /** C in the precision that it was made in, where that was asked for. */
   readonly exactInverse?: Matrix | undefined;
+  /** Where there were probes. */
+  readonly probed?: Probed | undefined;
   free(): void;
 }
 
@@ -91,7 +106,7 @@ export async function solveRidge(
   options: RidgeOptions = {},
 ): Promise<RidgeSolution> {
   const { core, labels } = sums;
-  const { working = "f64", inverse: wanted = true, keepExact = false } = options;
+  const { working = "f64", inverse: wanted = true, keepExact = false, probes } = options;
   const ridge = ridgeOf(sums, choice);
   const features = ridge.length;
   const kept = new Scope();
@@ -102,8 +117,10 @@ export async function solveRidge(
       matrix(core, features, features, working),
     );
     await sums.writeGram(square, options);
+    const squares = diagonal(square, scope.keep(matrix(core, 1, features, working))).toArray();
     addDiagonal(square, scope.keep(matrixFrom(core, 1, features, ridge, working)));
     await (wanted ? inverseInPlace : factorInPlace)(square, options);
+    const probed = probes && { squares, leverages: leveragesOf(probes, square, wanted) };
     const weights = kept.keep(matrix(core, features, labels, precision));
     const mu = Float64Array.from(choice.mean ?? sums.mean());
     const mean = kept.keep(matrixFrom(core, 1, labels, mu, precision));
@@ -111,13 +128,32 @@ export async function solveRidge(
     const rounded = (): Matrix => convert(square, kept.keep(matrix(core, features, features, precision)));
     const inverse = wanted ? (same ? square : rounded()) : undefined;
     const exactInverse = wanted && keepExact ? square : undefined;
-    return { mean, weights, inverse, exactInverse, free: () => kept.free() };
+    return { mean, weights, inverse, exactInverse, probed, free: () => kept.free() };
   } catch (error) {
     kept.free();
     throw error;
   } finally {
     scope.free();
   }
+}
+
+/** h = f C f' of some rows; `square` is C, or the factor L of A + ridge: then it is |inverse(L) f'|^2. */
+function leveragesOf(rows: SparseRows, square: Matrix, isInverse: boolean): Float64Array {
+  const { core, precision, rows: features } = square;
+  return scoped((scope) => {
+    const out = scope.keep(matrix(core, 1, rows.rows, precision));
+    if (isInverse) sparseQuadratic(scope.keep(csr(core, rows, precision)), square, out);
+    else {
+      const full = scope.keep(matrix(core, rows.rows, features, precision));
+      const values = full.view();
+      for (let i = 0; i < rows.rows; i++)
+        for (let e = rows.rowStart[i] as number; e < (rows.rowStart[i + 1] as number); e++)
+          values[i * features + (rows.columnIndex[e] as number)] = rows.values[e] as number;
+      solveTriangular(square, full, { side: "right", transpose: true });
+      rowSums(full, out, full);
+    }
+    return Float64Array.from(out.view());
+  });
 }
 
 /** W = C (B - m mu'), some labels at a time; `square` is C, or the factor of A + ridge. */

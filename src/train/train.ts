@@ -262,7 +262,8 @@ async function trainHeldOut(job: Job): Promise<TrainedModel> {
   const { fitted, heldOut } = split;
   const frame = frameFor(fitted, full, fitted.features.rows);
   const latent = full.likelihood === "both" ? await trainLatent(core, fitted, dropped, full, run) : undefined;
-  const { learning, ...numbers } = await trainLinear(core, fitted, frame, work, run.onState !== undefined);
+  const given = { data: fitted, unseen: heldOut.features };
+  const { learning, ...numbers } = await trainLinear(core, given, frame, work, run.onState !== undefined);
   try {
     const closed = { ...numbers, labels: frame.labels };
     const { figures, ...honest } = await calibrateHeldOut(core, { frame, closed, latent }, heldOut, work);
@@ -297,7 +298,7 @@ async function withState(
   ) as [Documents, Documents];
   const change = changeOf(withIds(fitted), { learn: heldOut });
   await learnChange(learning.learned, { linear: true }, change, job.work);
-  const whole = learnedModel(model, learning);
+  const whole = learnedModel(model, learning, change);
   const state = linearState(whole, learning, withIds(change.after));
   await job.run.onState?.(state);
   return noted(whole, stateIdentity(state));
