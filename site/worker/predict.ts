@@ -5,7 +5,6 @@ import { readDataset, TfidfVectoriser } from "../../src/data/index.ts";
 import { learn } from "../../src/learn/learn.ts";
 import type { Prediction } from "../../src/metrics/prediction.ts";
 import { modelToBytes } from "../../src/model/file.ts";
-import { isClosed } from "../../src/model/model.ts";
 import { explainRows } from "../../src/predict/explain.ts";
 import { modelRows } from "../../src/predict/input.ts";
 import { predictRows } from "../../src/predict/load.ts";
@@ -106,7 +105,7 @@ function bandOf(
   { model, full }: Opened,
   { probability, score = 0, sd }: Prediction,
 ): Pick<Answer, "low" | "high"> {
-  const ofProbability = full !== undefined && isClosed(full);
+  const ofProbability = full?.calibrator !== undefined;
   const ofScore = "info" in model ? !model.info.calibrated : model.calibrator === undefined;
   if (sd !== undefined && ofProbability)
     return { low: Math.max(0, probability - sd), high: Math.min(1, probability + sd) };

@@ -8,12 +8,13 @@
 
 import { finiteNumber } from "../core/check.ts";
 import type { Core, Precision } from "../core/core.ts";
-import { addDiagonal, convert, gemm, transpose } from "../core/dense.ts";
+import { addDiagonal, convert, diagonal, gemm, transpose } from "../core/dense.ts";
 import { ArgumentError } from "../core/errors.ts";
 import { solveTriangular } from "../core/factor.ts";
 import { factorInPlace, inverseInPlace } from "../core/inverse.ts";
 import { type Matrix, matrix, matrixFrom, Scope } from "../core/matrix.ts";
 import { pause, type WorkOptions } from "../core/progress.ts";
+import type { SparseRows } from "../data/dataset.ts";
 import type { ClosedDevice } from "./device/closed.ts";
 
 /** Sums over points, wherever they come from. */
@@ -55,6 +56,16 @@ export interface RidgeOptions extends WorkOptions {
   readonly inverse?: boolean;
   /** Keeps C as it was made, for learning (learn.ts). */
   readonly keepExact?: boolean;
+  /** Rows of features whose leverages are wanted, few enough for a matrix of them. */
+  readonly probes?: SparseRows;
+}
+
+/** What is seen of A and C while they are there. */
+export interface Probed {
+  /** A_jj [M+D] */
+  readonly squares: ArrayLike<number>;
+  /** h = f C f' of each probe. */
+  readonly leverages: Float64Array;
 }
 
 /** Weights of the features for every label, and what the variance is made from. */
@@ -67,6 +78,8 @@ export interface RidgeSolution {
   readonly inverse?: Matrix | undefined;
   /** C in the precision that it was made in, where that was asked for. */
   readonly exactInverse?: Matrix | undefined;
+  /** Where there were probes. */
+  readonly probed?: Probed | undefined;
   free(): void;
 }
 
@@ -94,7 +107,7 @@ export async function solveRidge(
   options: RidgeOptions = {},
 ): Promise<RidgeSolution> {
   const { core, labels } = sums;
-  const { working = "f64", inverse: wanted = true, keepExact = false } = options;
+  const { working = "f64", inverse: wanted = true, keepExact = false, probes } = options;
   const ridge = ridgeOf(sums, choice);
   const features = ridge.length;
   const kept = new Scope();
@@ -105,16 +118,19 @@ export async function solveRidge(
       matrix(core, features, features, working),
     );
     await sums.writeGram(square, options);
+    const squares = diagonal(square, scope.keep(matrix(core, 1, features, working))).toArray();
     addDiagonal(square, scope.keep(matrixFrom(core, 1, features, ridge, working)));
     const weights = kept.keep(matrix(core, features, labels, precision));
     const mu = Float64Array.from(choice.mean ?? sums.mean());
     const mean = kept.keep(matrixFrom(core, 1, labels, mu, precision));
     const problem = { sums, mean: mu, square, weights };
-    if (!(await solveOnDevice(problem, wanted, options))) await solveOnCore(problem, wanted, options);
+    const leverages =
+      (await solveOnDevice(problem, wanted, options)) ?? (await solveOnCore(problem, wanted, options));
+    const probed = probes && leverages && { squares, leverages };
     const rounded = (): Matrix => convert(square, kept.keep(matrix(core, features, features, precision)));
     const inverse = wanted ? (same ? square : rounded()) : undefined;
     const exactInverse = wanted && keepExact ? square : undefined;
-    return { mean, weights, inverse, exactInverse, free: () => kept.free() };
+    return { mean, weights, inverse, exactInverse, probed, free: () => kept.free() };
   } catch (error) {
     kept.free();
     throw error;
@@ -137,36 +153,76 @@ interface RidgeProblem {
 /** C right in memory of the scope, or nothing where that failed; `right` may be used up. */
 type Solver = (right: Matrix, scope: Scope) => Promise<Matrix | undefined>;
 
-/** Whether a device did it; if not, A + ridge is as it was. */
+/** Leverages of the probes where a device did it; if not, A + ridge is as it was. */
 async function solveOnDevice(
   problem: RidgeProblem,
   wanted: boolean,
   options: RidgeOptions,
-): Promise<boolean> {
+): Promise<Float64Array | undefined> {
   const { square } = problem;
-  if (options.device?.inverse.precision !== square.precision) return false;
+  if (options.device?.inverse.precision !== square.precision) return undefined;
   const inverse = await options.device.inverse.invert(square, options);
-  if (inverse === undefined) return false;
+  if (inverse === undefined) return undefined;
   const solve: Solver = async (right, scope) => {
     const out = scope.keep(matrix(square.core, right.rows, right.columns, right.precision));
     return (await inverse.times(right, out, options)) ? out : undefined;
   };
   try {
-    if (!(await solveLabels(problem, solve, options))) return false;
-    return !wanted || (await inverse.read(square, options));
+    const leverages = await leveragesBy(solve, problem, options.probes);
+    if (leverages === undefined || !(await solveLabels(problem, solve, options))) return undefined;
+    return !wanted || (await inverse.read(square, options)) ? leverages : undefined;
   } finally {
     inverse.free();
   }
 }
 
-async function solveOnCore(problem: RidgeProblem, wanted: boolean, options: WorkOptions): Promise<void> {
+async function solveOnCore(
+  problem: RidgeProblem,
+  wanted: boolean,
+  options: RidgeOptions,
+): Promise<Float64Array | undefined> {
   const { square } = problem;
   await (wanted ? inverseInPlace : factorInPlace)(square, options);
   const solve: Solver = async (right, scope) =>
     wanted
       ? gemm(square, right, scope.keep(matrix(square.core, right.rows, right.columns, right.precision)))
       : solveTriangular(square, solveTriangular(square, right), { transpose: true });
+  const leverages = await leveragesBy(solve, problem, options.probes);
   await solveLabels(problem, solve, options);
+  return leverages;
+}
+
+/** h = f C f' of some rows, none where there are none; nothing where the solver failed. */
+async function leveragesBy(
+  solve: Solver,
+  { square }: RidgeProblem,
+  probes: SparseRows | undefined,
+): Promise<Float64Array | undefined> {
+  if (probes === undefined) return new Float64Array(0);
+  const { rows, rowStart, columnIndex, values } = probes;
+  const scope = new Scope();
+  try {
+    const columns = scope.keep(matrix(square.core, square.rows, rows, square.precision)); // F'
+    const forEachEntry = (work: (place: number, value: number, row: number) => void): void => {
+      for (let i = 0; i < rows; i++)
+        for (let e = rowStart[i] as number; e < (rowStart[i + 1] as number); e++)
+          work((columnIndex[e] as number) * rows + i, values[e] as number, i);
+    };
+    const filled = columns.view();
+    forEachEntry((place, value) => {
+      filled[place] = value;
+    });
+    const solution = await solve(columns, scope); // C F'
+    if (solution === undefined) return undefined;
+    const elements = solution.view();
+    const leverages = new Float64Array(rows);
+    forEachEntry((place, value, i) => {
+      (leverages[i] as number) += value * (elements[place] as number);
+    });
+    return leverages;
+  } finally {
+    scope.free();
+  }
 }
 
 /** W = C (B - m mu'), some labels at a time; whether all of it was done. */

@@ -36,7 +36,7 @@ export function linearForm(core: Core, start: LinearModel, from: LearningState):
       broken = true;
       await learnChange(learning.learned, { linear: true }, change, work);
       broken = false;
-      const learned = learnedModel(model, learning);
+      const learned = learnedModel(model, learning, change);
       const { latent } = model;
       model = {
         ...learned,

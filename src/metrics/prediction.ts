@@ -15,7 +15,7 @@ export interface Prediction {
   /** Its name or, where labels have none, its number. */
   label: string;
   probability: number;
-  /** Standard deviation of the score, of models in closed form that of the probability; where the model has one. */
+  /** Standard deviation of the score, of calibrated models that of the probability; where the model has one. */
   sd?: number;
   /** What the probability is made from: the mean utility, or the score of the Gaussian likelihood. */
   score?: number;

@@ -126,6 +126,16 @@ export interface LinearPart {
   columns: Int32Array;
   /** W [columns,K] */
   weights: Float32Array;
+  /** How much is known of each feature; older models do not say it. */
+  evidence?: Evidence;
+}
+
+/** What the variance of a linear part is made of: lam / (share squares + lam) of each feature is not known. */
+export interface Evidence {
+  /** A_jj [columns], the sum over the training points of the feature's squares. */
+  squares: Float32Array;
+  /** The part of them that counts. */
+  share: number;
 }
 
 /** Scores of labels that help each other: s2 = (s - mu) E Bs + mu. */

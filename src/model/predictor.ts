@@ -44,7 +44,7 @@ export interface BestLabels {
   /** What they are ranked by. */
   values: RealArray;
   /**
-   * Utility, its variance (where there is one) and probability of each label, where asked for; of models in closed form the
+   * Utility, its variance (where there is one) and probability of each label, where asked for; of calibrated models the
    * standard deviation of the probability (where there is one).
    */
   details?: { utility: RealArray; variance?: RealArray; probability: RealArray; sd?: RealArray };

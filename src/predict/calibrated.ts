@@ -15,7 +15,7 @@ import { topK } from "../core/select.ts";
 import type { SparseRows } from "../data/dataset.ts";
 import type { ModelFrame } from "../model/model.ts";
 import type { BestLabels, BestOptions, Predictor, ScoreOptions, Scores } from "../model/predictor.ts";
-import type { ScoredBlock, ScoreSource } from "./scores.ts";
+import type { Deviations, ScoreSource } from "./scores.ts";
 
 export class CalibratedPredictor implements Predictor {
   readonly frame: ModelFrame;
@@ -47,7 +47,8 @@ export class CalibratedPredictor implements Predictor {
     { rank = "probability", details = false, deviations = details }: BestOptions = {},
   ): AsyncGenerator<BestLabels> {
     const { labels: k } = this.frame;
-    for await (const { firstRow, rows, scores, deviation } of this.#source.blocks(features, deviations)) {
+    for await (const block of this.#source.blocks(features, deviations)) {
+      const { firstRow, rows, scores } = block;
       const first = scores[0] as Matrix;
       // Logits rank as probabilities do, and do not tie where these are all but 1.
       const found = this.#calibrated(scores, true, (logits) => {
@@ -59,7 +60,7 @@ export class CalibratedPredictor implements Predictor {
         return { labels, utility, probability };
       });
       const { labels, ...known } = found;
-      const sd = deviation && this.#deviations(scores, labels, known.probability, deviation);
+      const sd = block.deviations && this.#deviations(scores, labels, known.probability, block.deviations);
       yield {
         firstRow,
         rows,
@@ -70,12 +71,12 @@ export class CalibratedPredictor implements Predictor {
     }
   }
 
-  /** Standard deviations of the probabilities of some labels of each row, whose scores move together. */
+  /** Standard deviations of the probabilities of some labels of each row: what the two likelihoods do not know is independent. */
   #deviations(
     scores: readonly Matrix[],
     labels: Int32Array,
     probability: Float64Array,
-    deviation: NonNullable<ScoredBlock["deviation"]>,
+    deviations: Deviations,
   ): Float64Array {
     const { labels: k } = this.frame;
     const depth = labels.length / Math.max(1, (scores[0] as Matrix).rows);
@@ -87,10 +88,14 @@ export class CalibratedPredictor implements Predictor {
       const point = calibratePoint(this.#prepared, own);
       for (let at = from; at < from + depth; at++) {
         const label = labels[at] as number;
-        const spread = deviation(row, label);
-        // What the Bernoulli model says does not move with the Gaussian score.
-        const spreads = this.#source.names.map((name) => (name === "utility" ? 0 : spread));
-        out[at] = calibratedDeviation(this.#prepared, point, label, spreads, probability[at]);
+        const p = probability[at] as number;
+        const moved = (by: number, utility: boolean): number => {
+          const spreads = this.#source.names.map((name) => ((name === "utility") === utility ? by : 0));
+          return calibratedDeviation(this.#prepared, point, label, spreads, p);
+        };
+        const gaussian = moved(deviations.gaussian?.(row, label) ?? 0, false);
+        const utility = moved(deviations.utility?.(row, label) ?? 0, true);
+        out[at] = Math.min(Math.sqrt(p * (1 - p)), Math.sqrt(gaussian * gaussian + utility * utility));
       }
     }
     return out;

@@ -2,11 +2,12 @@
 // form), "stack" (its labels helping each other) and "utility" (the logit of the Bernoulli model's own probability,
 // which integrates the variance).
 
+import { knownByFeatures } from "../closed/evidence.ts";
 import { type ClosedScorer, closedScorer } from "../closed/scorer.ts";
 import { type KnownPart, knownPart } from "../closed/variance.ts";
 import type { Core } from "../core/core.ts";
 import { combine, map } from "../core/dense.ts";
-import { type Matrix, matrix, Scope } from "../core/matrix.ts";
+import { type Matrix, matrix, type RealArray, Scope } from "../core/matrix.ts";
 import type { SparseRows } from "../data/dataset.ts";
 import { slicedRows, transformedRows } from "../data/transform.ts";
 import type { LatentPredictor } from "../model/latentPredictor.ts";
@@ -21,9 +22,19 @@ export interface ScoredBlock {
   rows: number;
   /** One matrix [rows,K] for each name, used again for the next block. */
   scores: Matrix[];
-  /** Standard deviation of the Gaussian score of a label of each row, where asked for and where the form has it. */
-  deviation?: (row: number, label: number) => number;
+  /** Of labels of each row, where asked for and where the model has them. */
+  deviations?: Deviations;
 }
+
+/** Standard deviations of scores that are independent of each other. */
+export interface Deviations {
+  /** Of the Gaussian score, which the stack moves with. */
+  gaussian?: Deviation;
+  /** Of the Bernoulli model's. */
+  utility?: Deviation;
+}
+
+type Deviation = (row: number, label: number) => number;
 
 /** Names of the scores of a model with these parts, in the order they are given. */
 export function scoreNames(model: { stack?: unknown; latent?: unknown; closed?: unknown }): string[] {
@@ -42,7 +53,7 @@ export class ScoreSource {
   readonly #latent: LatentPredictor | undefined;
   readonly #numbers: ClosedNumbers | undefined;
   /** Made when it is first asked for. */
-  #known: KnownPart | undefined;
+  #known: Pick<KnownPart, "unknown" | "free"> | undefined;
 
   constructor(
     core: Core,
@@ -76,9 +87,14 @@ export class ScoreSource {
           this.#closed.scores(given, scores[0] as Matrix);
           if (this.names.includes("stack")) this.#closed.stacked(scores[0] as Matrix, scores[1] as Matrix);
         }
-        if (this.#latent) await this.#utilities(slicedRows(features, first, rows), scores.at(-1) as Matrix);
-        const deviation = deviations ? await this.#deviation(features, first, rows) : undefined;
-        yield { firstRow: first, rows, scores, ...(deviation && { deviation }) };
+        const gaussian = deviations ? await this.#gaussian(features, first, rows) : undefined;
+        // Of two likelihoods, one alone would say too little.
+        const whole = deviations && (gaussian !== undefined || this.#closed === undefined);
+        const own = slicedRows(features, first, rows);
+        const utility =
+          this.#latent && (await this.#utilities(this.#latent, own, scores.at(-1) as Matrix, whole));
+        const known = { ...(gaussian && { gaussian }), ...(utility && { utility }) };
+        yield { firstRow: first, rows, scores, ...(whole && { deviations: known }) };
       }
     } finally {
       scope.free();
@@ -89,15 +105,15 @@ export class ScoreSource {
    * A label that is there with frequency mu has the variance mu (1 - mu) before anything is known of a point; the part of
    * it that is still not known is the variance of its score.
    */
-  async #deviation(
-    features: SparseRows,
-    first: number,
-    rows: number,
-  ): Promise<ScoredBlock["deviation"] | undefined> {
+  async #gaussian(features: SparseRows, first: number, rows: number): Promise<Deviation | undefined> {
     const { closed, labelMean } = this.#numbers ?? {};
-    if (closed === undefined || closed.form === "linear" || labelMean === undefined) return undefined;
+    if (closed === undefined || labelMean === undefined) return undefined;
     const { transform } = this.frame;
-    this.#known ??= await knownPart(this.#core, closed, transform);
+    this.#known ??=
+      closed.form === "linear"
+        ? knownByFeatures(closed, transform)
+        : await knownPart(this.#core, closed, transform);
+    if (this.#known === undefined) return undefined;
     const unknown = this.#known.unknown(transformedRows(features, transform, first, rows));
     return (row, label) => {
       const mean = labelMean[label] as number;
@@ -105,13 +121,28 @@ export class ScoreSource {
     };
   }
 
-  /** out = log p - log (1 - p), p of the Bernoulli model. */
-  async #utilities(features: SparseRows, out: Matrix): Promise<void> {
-    const latent = this.#latent as LatentPredictor;
-    for await (const { firstRow, rows, probability } of latent.score(features, { probability: true })) {
-      const part = out.rowRange(firstRow, firstRow + rows);
-      logits(probability as Float32Array, part);
+  /**
+   * out = log p - log (1 - p), p of the Bernoulli model; its deviations where they are wanted. It is about f / sqrt(1 + pi v / 8), f and v
+   * the utility's mean and variance: when f moves by sqrt v it moves by sqrt(v / (1 + pi v / 8)).
+   */
+  async #utilities(
+    latent: LatentPredictor,
+    features: SparseRows,
+    out: Matrix,
+    deviations: boolean,
+  ): Promise<Deviation | undefined> {
+    const { labels: k } = this.frame;
+    const variances: RealArray[] = [];
+    const want = { probability: true, variance: deviations };
+    for await (const { firstRow, rows, probability, variance } of latent.score(features, want)) {
+      logits(probability as RealArray, out.rowRange(firstRow, firstRow + rows));
+      for (let i = 0; variance && i < rows; i++) variances.push(variance.subarray(i * k, (i + 1) * k));
     }
+    if (!deviations) return undefined;
+    return (row, label) => {
+      const variance = Math.max(0, variances[row]?.[label] as number);
+      return Math.sqrt(variance / (1 + (Math.PI / 8) * variance));
+    };
   }
 
   free(): void {

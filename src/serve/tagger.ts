@@ -26,7 +26,7 @@ export interface TaggerOptions extends LabelLists {
 export interface FoundLabel {
   readonly label: string | number;
   readonly probability: number;
-  /** Standard deviation of the utility, where the model knows it. */
+  /** Standard deviation of the probability or, of models without a calibrator, of the utility; where the model knows it. */
   readonly sd?: number;
   /** Why, where asked for. */
   readonly reasons?: readonly Reason[];

@@ -4,18 +4,25 @@
 
 import { placeDocuments } from "../closed/change.ts";
 import { type Cost, sparseCost } from "../closed/cost.ts";
+import { fitEvidence } from "../closed/evidence.ts";
 import { LearnedRidge } from "../closed/learn.ts";
 import { sumsOfPoints } from "../closed/pointsums.ts";
 import type { Restored } from "../closed/restore.ts";
-import { type RidgeOptions, type RidgeSolution, solveRidge } from "../closed/ridge.ts";
+import {
+  type Probed,
+  type RidgeOptions,
+  type RidgeSolution,
+  type RidgeSums,
+  solveRidge,
+} from "../closed/ridge.ts";
 import { keptColumns } from "../closed/scorer.ts";
 import { featuresOf, learnPoints } from "../closed/sparse.ts";
-import type { Subset } from "../closed/subset.ts";
+import { type Subset, spreadOver } from "../closed/subset.ts";
 import { Totals } from "../closed/totals.ts";
 import type { Core } from "../core/core.ts";
 import { Scope } from "../core/matrix.ts";
 import type { WorkOptions } from "../core/progress.ts";
-import { type Dataset, documentFrequencies, type SparseRows } from "../data/dataset.ts";
+import { type Dataset, documentFrequencies, type SparseRows, selectFeatures } from "../data/dataset.ts";
 import { transformedRows } from "../data/transform.ts";
 import type { ClosedModel, LinearPart, ModelFrame } from "../model/model.ts";
 
@@ -64,29 +71,29 @@ export type LinearNumbers = Pick<ClosedModel, "labelMean"> & { readonly closed: 
 /** A solution that learns, with its totals. */
 export type Learning = Restored & { readonly learned: LearnedRidge };
 
+/** Learns from `data`; how much it knows is judged on points that are `unseen`. */
 export async function trainLinear(
   core: Core,
-  data: Dataset,
+  { data, unseen }: { data: Dataset; unseen: SparseRows },
   frame: ModelFrame,
   { device, ...work }: Pick<RidgeOptions, "device" | keyof WorkOptions>,
   learning: boolean,
 ): Promise<LinearFit> {
   const columns = linearColumns(data.features);
+  const probes = probesFrom(unseen, frame, columns);
   const scope = new Scope();
   const kept = new Scope();
   try {
     const { points, labels } = scope.keep(placedRows(core, data, frame, columns));
     const sums = scope.keep(await sumsOfPoints(points, labels, work));
-    const solution = (learning ? kept : scope).keep(
-      await solveRidge(sums, { noise: NOISE }, "f32", {
-        ...work,
-        device,
-        working: learning && columns.length <= EXACT_FEATURES ? "f64" : "f32",
-        inverse: learning,
-        keepExact: learning,
-      }),
-    );
-    const numbers = linearNumbers(solution, { noise: NOISE, columns });
+    const { solution, numbers } = await solveLinear(sums, { noise: NOISE, columns }, probes, {
+      ...work,
+      device,
+      working: learning && columns.length <= EXACT_FEATURES ? "f64" : "f32",
+      inverse: learning,
+      keepExact: learning,
+    });
+    (learning ? kept : scope).keep(solution);
     if (!learning) return numbers;
     const shape = { kernel: 0, linear: columns.length, labels: frame.labels };
     const totals = kept.keep(new Totals(core, shape));
@@ -149,15 +156,40 @@ export function linearRows(
   return { rows: features.rows, columns: columns.length, rowStart, columnIndex, values };
 }
 
+/** The posterior of these sums, which is yours to free, and as the part of a model; how much it knows is judged on `probes`. */
+export async function solveLinear(
+  sums: RidgeSums,
+  { noise, columns }: Pick<LinearPart, "noise" | "columns">,
+  probes: SparseRows,
+  options: Omit<RidgeOptions, "probes">,
+): Promise<{ solution: RidgeSolution; numbers: LinearNumbers }> {
+  const solution = await solveRidge(sums, { noise }, "f32", { ...options, probes });
+  const evidence = fitEvidence(probes, solution.probed as Probed, noise);
+  return { solution, numbers: linearNumbers(solution, { noise, columns, evidence }) };
+}
+
+/** The mean of v over so many points is known to a few hundredths, and their rows take little beside A. */
+const PROBES = 256;
+
+/** Some of these points, as a linear part sees them. */
+export function probesFrom(
+  features: SparseRows,
+  frame: Pick<ModelFrame, "transform">,
+  columns: Int32Array,
+): SparseRows {
+  return linearRows(selectFeatures(features, spreadOver(features.rows, PROBES)), frame, columns);
+}
+
 const onGrid = (value: number): number => Math.round(value * GRID) / GRID;
 
 /** A solution as the part of a model. */
 export function linearNumbers(
   { weights, mean }: Pick<RidgeSolution, "weights" | "mean">,
-  { noise, columns }: Pick<LinearPart, "noise" | "columns">,
+  { noise, columns, evidence }: Omit<LinearPart, "form" | "weights">,
 ): LinearNumbers {
+  const part = { noise, columns, ...(evidence && { evidence }) };
   return {
-    closed: { form: "linear", noise, columns, weights: weights.toArray() as Float32Array },
+    closed: { form: "linear", ...part, weights: weights.toArray() as Float32Array },
     labelMean: mean.toArray() as Float32Array,
   };
 }

@@ -6,7 +6,6 @@ import { placeDocuments } from "../closed/change.ts";
 import { mergeStates } from "../closed/merge.ts";
 import { packedLength } from "../closed/packed.ts";
 import { captureState, restoreState } from "../closed/restore.ts";
-import { solveRidge } from "../closed/ridge.ts";
 import { type LearningState, planIdentity, type StatePlan } from "../closed/state.ts";
 import { Statistics } from "../closed/statistics.ts";
 import { type Core, createCore } from "../core/core.ts";
@@ -19,7 +18,7 @@ import type { TfidfState } from "../data/tfidf.ts";
 import { FormatError } from "../io/errors.ts";
 import type { ClosedModel, ModelFrame } from "../model/model.ts";
 import { calibrateHeldOut, heldOutRows } from "./heldOut.ts";
-import { GRID, linearColumns, linearNumbers, linearRows, MOST_COLUMNS, NOISE } from "./linear.ts";
+import { GRID, linearColumns, linearRows, MOST_COLUMNS, NOISE, probesFrom, solveLinear } from "./linear.ts";
 import { completeOptions, type TrainOptions } from "./options.ts";
 import { frameFor, summaryFor } from "./train.ts";
 
@@ -227,12 +226,13 @@ export async function mergeParts(
         "found a state without sums, expected parts made by mlgpf train --plan",
       );
     const { totals } = scope.keep(restored) as { totals: Statistics; free(): void };
-    const choice = { noise: plan.noise };
-    const solution = scope.keep(
-      await solveRidge(totals, choice, "f32", { ...options, working: "f32", inverse: false }),
-    );
-    const numbers = linearNumbers(solution, { noise: plan.noise, columns: Int32Array.from(plan.columns) });
+    const { noise } = plan;
+    const columns = Int32Array.from(plan.columns);
     const frame = frameOf(plan, totals.points, Int32Array.from(totals.labelCounts));
+    const probes = probesFrom(whole.documents.features, frame, columns);
+    const way = { ...options, working: "f32", inverse: false } as const;
+    const { solution, numbers } = await solveLinear(totals, { noise, columns }, probes, way);
+    scope.keep(solution);
     const closed = { ...numbers, labels: plan.labels };
     const { figures, ...honest } = await calibrateHeldOut(core, { frame, closed }, whole.documents, options);
     const { points, ...known } = frame;

@@ -1,7 +1,8 @@
 // The state that a closed model goes on learning from: its plan, made from what the model says of its features, and the
 // documents it was trained on. A model notes the identity of its state and learns with no other.
 
-import { type Documents, LearningError, select } from "../closed/documents.ts";
+import { type Change, type Documents, LearningError, select } from "../closed/documents.ts";
+import { changedEvidence } from "../closed/evidence.ts";
 import { captureState } from "../closed/restore.ts";
 import { type LearningState, planIdentity, type StatePlan } from "../closed/state.ts";
 import type { Dataset, SparseRows } from "../data/dataset.ts";
@@ -66,11 +67,17 @@ export function noted(
   return { ...model, summary: { ...model.summary, learning: { state, learned, forgotten } } };
 }
 
-/** A linear model as it is after its solution has learned; labels that are new have come in behind. */
-export function learnedModel(model: LinearModel, { totals, learned }: Learning): LinearModel {
+/** A linear model as it is after its solution has learned a change; labels that are new have come in behind. */
+export function learnedModel(
+  model: LinearModel,
+  { totals, learned }: Learning,
+  change: Pick<Change, "in" | "out">,
+): LinearModel {
+  const { noise, columns, evidence: before } = model.closed;
+  const evidence = before && changedEvidence(before, change);
   return {
     ...model,
-    ...linearNumbers(learned, model.closed),
+    ...linearNumbers(learned, { noise, columns, ...(evidence && { evidence }) }),
     labels: totals.labels,
     labelCounts: Int32Array.from(totals.labelCounts),
     summary: { ...model.summary, points: totals.points },

@@ -296,8 +296,9 @@ async function trainHeldOut(job: Job): Promise<TrainedModel> {
   const { fitted, heldOut } = split;
   const frame = frameFor(fitted, full, fitted.features.rows);
   const latent = full.likelihood === "both" ? await trainLatent(core, fitted, dropped, full, run) : undefined;
+  const given = { data: fitted, unseen: heldOut.features };
   const { fit, device } = await onDevice(job, (on) =>
-    trainLinear(core, fitted, frame, on, run.onState !== undefined),
+    trainLinear(core, given, frame, on, run.onState !== undefined),
   );
   const { learning, ...numbers } = fit;
   try {
@@ -330,7 +331,7 @@ async function withState(
   ) as [Documents, Documents];
   const change = changeOf(withIds(fitted), { learn: heldOut });
   await learnChange(learning.learned, { linear: true }, change, job.work);
-  const whole = learnedModel(model, learning);
+  const whole = learnedModel(model, learning, change);
   const state = linearState(whole, learning, withIds(change.after));
   await job.run.onState?.(state);
   return noted(whole, stateIdentity(state));

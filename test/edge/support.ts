@@ -126,7 +126,13 @@ export function closedModel(given: ClosedModelForm): ClosedModel {
             rows: unitRows(points, d, seed),
             dual: numbers(points * k, 12, 0.4),
           }
-        : { form: "linear", noise: 0.2, columns, weights: numbers(columns.length * k, 13, 0.3) },
+        : {
+            form: "linear",
+            noise: 0.2,
+            columns,
+            weights: numbers(columns.length * k, 13, 0.3),
+            evidence: { squares: numbers(columns.length, 16, 9).map(Math.abs), share: 0.7 },
+          },
     ...(rank > 0 && {
       stack: { rank, vectors: numbers(k * rank, 14, 0.5), weights: numbers(rank * k, 15, 0.5) },
     }),

@@ -8,10 +8,20 @@ import { readDataset } from "../../src/data/reader.ts";
 import { forget, learn } from "../../src/learn/learn.ts";
 import { Learner } from "../../src/learn/learner.ts";
 import { modelFromBytes, modelToBytes } from "../../src/model/file.ts";
+import type { ClosedModel } from "../../src/model/model.ts";
 import { difference } from "../../src/model/rows.ts";
 import { loadModel } from "../../src/predict/load.ts";
 import { train } from "../../src/train/train.ts";
-import { both, expectedScores, namedData, rowsFrom, scoresOf, shuffled, taught } from "./support.ts";
+import {
+  both,
+  expectedScores,
+  fullRows,
+  namedData,
+  rowsFrom,
+  scoresOf,
+  shuffled,
+  taught,
+} from "./support.ts";
 
 /** Scores are of order 1; a label on every third document makes the rounding of single precision larger. */
 const TOLERANCE = 1e-5;
@@ -59,6 +69,7 @@ for (const { form, data, start, options } of forms) {
           TOLERANCE,
         );
         expect(all.model.summary.points).toBe(points);
+        expectSquares(all.model, rowsFrom(data, order));
         expect([...all.model.labelCounts]).toEqual(countsOf(data));
         expect(all).toMatchObject({ learned: points - cut, corrected: 0, forgotten: 0, newLabels: 0 });
         expect(all.model.summary.learning).toMatchObject({ learned: points - start, forgotten: 0 });
@@ -142,6 +153,16 @@ test("a linear model learns a few documents without changing all of C, and goes 
     expect(difference(await scoresOf(now.model, probe), expected)).toBeLessThan(TOLERANCE);
   }
 });
+
+/** What a linear model says of its features is the sum of the squares of all documents. */
+function expectSquares({ closed, transform }: ClosedModel, { features }: Dataset): void {
+  if (closed.form !== "linear") return;
+  const rows = fullRows(features, transform);
+  const squares = [...closed.columns].map((column) =>
+    rows.reduce((sum, row) => sum + (row[column] as number) ** 2, 0),
+  );
+  expect(difference([[...(closed.evidence?.squares ?? [])]], [squares])).toBeLessThan(0.01);
+}
 
 function countsOf({ labels: { labels, labelIndex } }: Dataset): number[] {
   const counts = new Array<number>(labels).fill(0);

@@ -4,8 +4,9 @@ import { describe, expect, test } from "vitest";
 import { TfidfVectoriser } from "../../src/data/tfidf.ts";
 import { joined, readSafetensors, type Tensor, writeSafetensors } from "../../src/io/safetensors.ts";
 import { modelFromBytes, modelToBytes } from "../../src/model/file.ts";
-import type { LatentModel } from "../../src/model/model.ts";
+import type { ClosedModel, Evidence, LatentModel, LinearPart } from "../../src/model/model.ts";
 import { checkpointChunks } from "../../src/train/checkpoint.ts";
+import { closedModel } from "../edge/support.ts";
 import { modelSizes, randomModel } from "../support/models.ts";
 
 const { features: d, labels: k } = modelSizes;
@@ -234,4 +235,62 @@ describe("a model file", () => {
       expect(said).toContain(message);
     });
   }
+});
+
+describe("the evidence of a linear part", () => {
+  const model = closedModel({ form: "both", features: 20, labels: 7, factors: 3, inducing: 4 });
+  const { squares, share } = (model.closed as LinearPart).evidence as Evidence;
+  const kept = squares.length;
+  const withEvidence = (tensor: Tensor | undefined, its?: string): Uint8Array => {
+    const file = readSafetensors(modelToBytes(model));
+    const tensors = new Map(file.tensors);
+    if (tensor) tensors.set("evidence.squares", tensor);
+    else tensors.delete("evidence.squares");
+    const { evidenceShare: _, ...rest } = file.metadata;
+    return writeSafetensors({
+      tensors,
+      metadata: { ...rest, ...(its !== undefined && { evidenceShare: its }) },
+    });
+  };
+  const single = (data: Float32Array): Tensor => ({ dtype: "F32", shape: [data.length], data });
+
+  test("is read back as it was; a file of before has none", () => {
+    expect(modelFromBytes(modelToBytes(model))).toEqual(model);
+    const older = modelFromBytes(withEvidence(undefined)) as ClosedModel;
+    const { evidence: _, ...closed } = model.closed as LinearPart;
+    expect(older).toEqual({ ...model, closed });
+  });
+
+  test.each<[what: string, bytes: () => Uint8Array, message: string]>([
+    [
+      "squares of other features",
+      () => withEvidence(single(squares.subarray(1)), "1"),
+      `found tensor evidence.squares of shape [${kept - 1}], expected [${kept}]`,
+    ],
+    [
+      "a square below 0",
+      () => withEvidence(single(squares.map((square, j) => (j === 3 ? -1e-9 : square))), "1"),
+      "found a number in evidence.squares below 0, expected sums of squares",
+    ],
+    [
+      "a square that is none",
+      () => withEvidence(single(squares.map((square, j) => (j === 3 ? Number.NaN : square))), "1"),
+      "found a number in evidence.squares that is not finite",
+    ],
+    [
+      "double precision",
+      () =>
+        withEvidence(
+          real([kept], () => 1),
+          "1",
+        ),
+      "found tensor evidence.squares of type F64, expected F32",
+    ],
+    ["no share", () => withEvidence(single(squares)), "found metadata evidenceShare"],
+    ["a share of 0", () => withEvidence(single(squares), "0"), 'found metadata evidenceShare "0"'],
+    ["a share without end", () => withEvidence(single(squares), "Infinity"), "expected a number above 0"],
+  ])("is refused with %s", (_, bytes, message) => {
+    expect(share).toBeGreaterThan(0);
+    expect(refusal(bytes())).toContain(message);
+  });
 });

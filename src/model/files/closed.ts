@@ -2,7 +2,7 @@
 
 import type { SparseRows } from "../../data/dataset.ts";
 import type { Tensor } from "../../io/safetensors.ts";
-import type { ClosedModel, KernelPart, LinearPart, ModelCommon, StackPart } from "../model.ts";
+import type { ClosedModel, Evidence, KernelPart, LinearPart, ModelCommon, StackPart } from "../model.ts";
 import { kernelNames } from "../names.ts";
 import { closedReach, TOO_LARGE } from "../reach.ts";
 import { type FilePart, type FileParts, realTensor, wholeTensor } from "./parts.ts";
@@ -25,6 +25,10 @@ export function closedToPart({ closed, labelMean, stack, labels: k }: ClosedMode
   } else {
     tensors.set("columns", wholeTensor(closed.columns));
     tensors.set("weights", realTensor(closed.weights, [closed.columns.length, k]));
+    if (closed.evidence) {
+      tensors.set("evidence.squares", realTensor(closed.evidence.squares, [closed.columns.length]));
+      metadata.evidenceShare = String(closed.evidence.share);
+    }
   }
   if (stack) {
     tensors.set("stack.vectors", realTensor(stack.vectors, [k, stack.rank]));
@@ -84,7 +88,15 @@ function linearPart(parts: FileParts, features: number, k: number): LinearPart {
     noise: parts.positive("noise"),
     columns: parts.rising("columns", kept, features),
     weights: parts.singles("weights", [kept, k]),
+    ...(parts.tensors.has("evidence.squares") && { evidence: evidenceOf(parts, kept) }),
   };
+}
+
+function evidenceOf(parts: FileParts, kept: number): Evidence {
+  const squares = parts.singles("evidence.squares", [kept]);
+  if (!squares.every((square) => square >= 0))
+    parts.refuse("a number in evidence.squares below 0", "sums of squares");
+  return { squares, share: parts.positive("evidenceShare") };
 }
 
 function stackPart(parts: FileParts, k: number): StackPart {
