@@ -39,6 +39,16 @@ for (const byte of new Uint8Array(await response.arrayBuffer())) binary += Strin
 export const base64 = btoa(binary);
 `;
 
+/** A page has no file system: what only reads and writes paths is not shipped with it. */
+const noFiles: Plugin = {
+  name: "no-files",
+  setup({ onLoad }) {
+    const contents =
+      'throw new Error("found a path, expected a file that was opened: a page has no file system")';
+    onLoad({ filter: /[\\/]src[\\/]io[\\/](files|folder)\.ts$/ }, () => ({ loader: "js", contents }));
+  },
+};
+
 /** Builds everything into `folder`, which is emptied first. */
 export async function buildSite(folder: string): Promise<SiteSizes> {
   if (!existsSync("build/core.wasm"))
@@ -61,7 +71,7 @@ export async function buildSite(folder: string): Promise<SiteSizes> {
     external: ["node:*", "webgpu"],
     loader: { ".wgsl": "text" },
     chunkNames: "[name]-[hash]",
-    plugins: [wasmFiles(folder)],
+    plugins: [wasmFiles(folder), noFiles],
     metafile: true,
     logLevel: "warning",
   });
