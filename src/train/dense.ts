@@ -106,10 +106,11 @@ export async function chooseDense(
 async function refined(start: Tried, lossOf: (choice: ExactChoice) => Promise<Tried>): Promise<Tried> {
   const { noise, kernel } = start.choice;
   const lengthScale = kernel.lengthScale ?? 1;
-  const upTo = async (choices: readonly ExactChoice[], first: number): Promise<Tried> => {
+  const upTo = async (choices: readonly ExactChoice[], first: number, known?: Tried): Promise<Tried> => {
     const seen: Tried[] = [];
+    if (known) seen[first] = known;
     const { best } = await climb(choices.length, first, async (place) => {
-      seen[place] = await lossOf(choices[place] as ExactChoice);
+      seen[place] ??= await lossOf(choices[place] as ExactChoice);
       return -(seen[place] as Tried).loss;
     });
     return seen[best] as Tried;
@@ -122,6 +123,7 @@ async function refined(start: Tried, lossOf: (choice: ExactChoice) => Promise<Tr
   return await upTo(
     NOISES.map((factor) => ({ noise: factor * noise, kernel: byLength.choice.kernel })),
     NOISES.indexOf(1),
+    byLength,
   );
 }
 
