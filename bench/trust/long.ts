@@ -36,6 +36,8 @@ interface Attack {
   end?(): void;
   /** Milliseconds beyond which it hangs. */
   longest?: number;
+  /** So many seeds are enough. */
+  enough: number;
 }
 
 /** Where an attack is, and the worst it has met. */
@@ -65,7 +67,7 @@ const fresh = (): State => ({
 
 const models = (make: () => Promise<Subject>) => async (): Promise<Attack> => {
   const subject = await make();
-  return { attempt: (seed) => tryStranger(subject, seed), end: () => subject.free() };
+  return { attempt: (seed) => tryStranger(subject, seed), end: () => subject.free(), enough: 10_000_000 };
 };
 
 const attacks: Record<string, () => Promise<Attack>> = {
@@ -75,10 +77,10 @@ const attacks: Record<string, () => Promise<Attack>> = {
   ...Object.fromEntries(
     Object.entries(SAMPLES).map(([name, sample]) => [
       `data, ${name}`,
-      async (): Promise<Attack> => ({ attempt: (seed) => tryData(sample, seed) }),
+      async (): Promise<Attack> => ({ attempt: (seed) => tryData(sample, seed), enough: 1_000_000 }),
     ]),
   ),
-  kills: async () => ({ attempt: killCommand, longest: LONGEST_TRAINING }),
+  kills: async () => ({ attempt: killCommand, longest: LONGEST_TRAINING, enough: 1000 }),
 };
 
 export async function trustBench({ only, minutes = 10, json }: BenchOptions): Promise<void> {
@@ -111,7 +113,7 @@ async function traced(attack: Attack, seed: number): Promise<string> {
 async function goOn(attack: Attack, state: State, minutes: number, save: () => void): Promise<void> {
   const end = performance.now() + minutes * 60_000;
   const { longest = LONGEST_MILLISECONDS } = attack;
-  for (let saved = performance.now(); performance.now() < end; ) {
+  for (let saved = performance.now(); performance.now() < end && state.next <= attack.enough; ) {
     const seed = state.next;
     const begin = performance.now();
     await attack.attempt(seed).then(

@@ -38,6 +38,7 @@ const closed = {
   linear: closedModel({ ...sizes, form: "linear" }),
   sum: closedModel({ ...sizes, form: "exact", points: 5, kernel: "linear+matern32" }),
   both: closedModel({ ...sizes, form: "both", stack: 2 }),
+  inducing: closedModel({ ...sizes, form: "inducing", points: 5 }),
 };
 
 /** Bytes that reading takes whatever the file: the table of a vocabulary begins with so many. */

@@ -2,7 +2,7 @@
 // refused.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import process from "node:process";
@@ -170,6 +170,44 @@ describe("mlgpf serve --learn", () => {
       const { documents } = stateFromBytes(readFileSync(state));
       expect(documents?.ids.length).toBe(59);
       expect(readFileSync(`${state}.journal`, "utf8")).toBe("");
+    }),
+  );
+
+  test(
+    "the newest model answers after each of many lessons; on Linux learning steps back behind those who ask",
+    cleanly(async () => {
+      const { model, state } = await trained();
+      const server = await serve([model, "--learn", state]);
+      const { url } = server;
+      for (const name of ["first", "second", "third", "fourth"]) {
+        const lesson = Array.from({ length: 30 }, (_, i) => ({
+          document_id: `${name} ${i}`,
+          text: `the mast and the ${name}`,
+          subjects: [{ label: name }],
+        }));
+        expect((await teach(url, lesson)).status).toBe(204);
+        await settled(url);
+        // Many at once, while the threads have just taken turns.
+        const answers = Array.from({ length: 8 }, async () => {
+          const asked = await fetch(`${url}/v1/projects/tagger/suggest`, {
+            method: "POST",
+            body: new URLSearchParams({ text: `the mast and the ${name}`, limit: "1" }),
+          });
+          return ((await asked.json()) as { results: { label: string }[] }).results[0]?.label;
+        });
+        expect(new Set(await Promise.all(answers))).toEqual(new Set([name]));
+      }
+      if (process.platform === "linux") {
+        const tasks = `/proc/${server.child.pid}/task`;
+        // Behind the name in brackets the nineteenth of all fields is how nice the thread is.
+        const nice = (task: string): number =>
+          Number(readFileSync(`${tasks}/${task}/stat`, "utf8").split(") ")[1]?.split(" ")[16]);
+        const all = readdirSync(tasks).map(nice);
+        const usual = nice(String(server.child.pid));
+        expect(all.some((each) => each > usual)).toBe(true);
+        expect(all.filter((each) => each === usual).length).toBeGreaterThan(2);
+      }
+      await stop(server);
     }),
   );
 

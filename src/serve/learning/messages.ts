@@ -20,6 +20,8 @@ export type Asked =
   | { readonly save: LearningPaths }
   /** To answer with this model from now on. */
   | { readonly load: Uint8Array }
+  /** To let go of its model until another comes. */
+  | { readonly unload: true }
   | { readonly texts: readonly string[]; readonly options: TaggerOptions };
 
 /** A model that learns, as it stands. */

@@ -10,14 +10,16 @@ import { modelFromBytes, modelFromTensors, modelToBytes } from "../../model/file
 import { readingFor } from "../../model/reading.ts";
 import { type LoadedModel, labelsOf, loadModel } from "../../predict/load.ts";
 import { ownSide } from "../channel.ts";
+import { stepBack } from "../priority.ts";
 import type { TaughtDocument } from "./journal.ts";
 import type { Asked, LearnedModel, LearningPaths, Said } from "./messages.ts";
 import { warmUp } from "./warm.ts";
 
 let learner: Learner;
-let loaded: LoadedModel;
+let loaded: LoadedModel | undefined;
 
 async function open({ model: path, state: statePath }: LearningPaths): Promise<LearnedModel> {
+  stepBack();
   await finishTogether(recordOf(statePath));
   const model = modelFromTensors(await readSafetensorsFile(path), path);
   const state = stateFromTensors(await readSafetensorsFile(statePath), statePath);
@@ -82,7 +84,12 @@ async function answerTo(asked: Asked): Promise<Said> {
       await warmUp(loaded);
       return { ready: labelsOf(loaded.model).map(String) };
     }
-    const rows = await loaded.predict(asked.texts, asked.options);
+    if ("unload" in asked) {
+      loaded?.dispose();
+      loaded = undefined;
+      return { ready: [] };
+    }
+    const rows = await (loaded as LoadedModel).predict(asked.texts, asked.options);
     return { found: rows.map((labels) => ({ labels: [...labels], known: labels.known })) };
   } catch (error) {
     const { name, message } = error as Error;

@@ -232,22 +232,27 @@ function labelOf(
   return names.find((name) => name !== undefined && known.has(name)) ?? uri ?? subject?.uri ?? label;
 }
 
-/** The tagger of a model that changes: whoever asks is answered by the newest. */
+/**
+ * The tagger of a model that changes: whoever asks is answered by the newest. Two threads take turns, so that the code of the one
+ * that is to take over has been compiled before.
+ */
 class CurrentTagger implements Tagger {
   #thread: LearningThread | undefined;
+  #other: LearningThread | undefined;
   labels: readonly string[] = [];
   /** The same, to look up. */
   known: ReadonlySet<string> = new Set();
   readonly info = { form: "learning" };
 
-  /** Answers with this model once it is loaded; the one before answers what it was asked, and ends. */
+  /** Answers with this model once it is loaded; the one before answers what it was asked, and lets go of its model. */
   async take(bytes: Uint8Array): Promise<void> {
-    const thread = new LearningThread();
-    this.labels = await thread.ask({ load: bytes }, "ready", [bytes.buffer as ArrayBuffer]);
+    this.#other ??= new LearningThread();
+    const next = this.#other;
+    this.labels = await next.ask({ load: bytes }, "ready", [bytes.buffer as ArrayBuffer]);
     this.known = new Set(this.labels);
-    const before = this.#thread;
-    this.#thread = thread;
-    before?.retire();
+    this.#other = this.#thread;
+    this.#thread = next;
+    await this.#other?.ask({ unload: true }, "ready");
   }
 
   async predictMany(inputs: readonly TaggerInput[], options: TaggerOptions): Promise<readonly FoundLabels[]> {
@@ -262,5 +267,6 @@ class CurrentTagger implements Tagger {
 
   retire(): void {
     this.#thread?.retire();
+    this.#other?.retire();
   }
 }
