@@ -62,7 +62,10 @@ def figures(who, said, truth):
 def probabilities(x, present, test, c):
     if present.sum() == 0 or present.sum() == len(present):
         return np.full(test.shape[0], float(present.mean()))
-    return LogisticRegression(C=c, solver="liblinear").fit(x, present).predict_proba(test)[:, 1]
+    # The same optimum by either way; that of the points is the faster one where there are fewer of them.
+    way = dict(dual=True, max_iter=1000) if x.shape[0] < x.shape[1] else {}
+    model = LogisticRegression(C=c, solver="liblinear", **way).fit(x, present)
+    return model.predict_proba(test)[:, 1]
 
 
 def column(y, label):

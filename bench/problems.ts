@@ -18,8 +18,8 @@ export interface CsrProblem {
 }
 
 /** Rows like documents: words fall off as 1 / rank, each document leans to one of a hundred topics, unit length. */
-export function textLikeCsr(rows: number, columns: number, perRow: number): CsrProblem {
-  const draws = randomMatrix(rows, 2 * perRow + 1, 11).map((x) => (x + 1) / 2);
+export function textLikeCsr(rows: number, columns: number, perRow: number, seed = 0): CsrProblem {
+  const draws = randomMatrix(rows, 2 * perRow + 1, 11 + seed).map((x) => (x + 1) / 2);
   const rowStart = new Int32Array(rows + 1);
   const columnIndex: number[] = [];
   const values: number[] = [];

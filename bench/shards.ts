@@ -4,14 +4,16 @@
 
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import process from "node:process";
 import type { BenchOptions } from "./harness.ts";
 import { textLikeCsr } from "./problems.ts";
 
-const POINTS = 60_000;
+const POINTS = 240_000;
+/** Points that are made at once. */
+const BLOCK = 20_000;
 const FEATURES = 3000;
 const LABELS = 50;
 const WORDS = 250;
@@ -31,17 +33,22 @@ function seconds(...args: string[]): number {
 }
 
 /** Documents that lean to topics, and labels that are the rests of their most telling words. */
-function text(): string {
-  const { rowStart, columnIndex, values } = textLikeCsr(POINTS, FEATURES, WORDS);
-  const rows = Array.from({ length: POINTS }, (_, i) => {
+function rows(count: number, seed: number): string {
+  const { rowStart, columnIndex, values } = textLikeCsr(count, FEATURES, WORDS, seed);
+  const lines = Array.from({ length: count }, (_, i) => {
     const [from, to] = [rowStart[i] as number, rowStart[i + 1] as number];
     const entries = Array.from({ length: to - from }, (_, e) => from + e);
     const telling = entries.sort((a, b) => (values[b] as number) - (values[a] as number)).slice(0, 2);
     const labels = new Set(telling.map((e) => (columnIndex[e] as number) % LABELS));
     const features = entries.sort((a, b) => a - b).map((e) => `${columnIndex[e]}:${values[e]?.toFixed(4)}`);
-    return `${[...labels].sort((a, b) => a - b).join(",")} ${features.join(" ")}`;
+    return `${[...labels].sort((a, b) => a - b).join(",")} ${features.join(" ")}\n`;
   });
-  return `${POINTS} ${FEATURES} ${LABELS}\n${rows.join("\n")}\n`;
+  return lines.join("");
+}
+
+function writeData(path: string): void {
+  writeFileSync(path, `${POINTS} ${FEATURES} ${LABELS}\n`);
+  for (let from = 0; from < POINTS; from += BLOCK) appendFileSync(path, rows(BLOCK, from / BLOCK));
 }
 
 interface Row {
@@ -97,7 +104,7 @@ export async function shardsBench({ json }: BenchOptions): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "mlgpf-shards-"));
   const path = (name: string): string => join(folder, name);
   try {
-    writeFileSync(path("data.txt"), text());
+    writeData(path("data.txt"));
     const rows = COUNTS.map((parts) => trainedIn(parts, path));
     console.log(json ? JSON.stringify(rows) : table(rows));
     if (new Set(rows.map(({ digest }) => digest)).size > 1)

@@ -1,8 +1,9 @@
 // mlgpf serve under attack and load at once: 1,000 honest requests a second beside fifty hostile clients (hostile.ts), and
-// /health asked all the while. npm run bench -- attack [--only Node]
+// /health asked all the while. The model is calibrated, as trained ones are. npm run bench -- attack [--only Node]
 
 import { spawn } from "node:child_process";
 import { Agent, get } from "node:http";
+import { calibrated } from "../../test/edge/support.ts";
 import type { BenchOptions } from "../harness.ts";
 import { type LoadFigures, runLoad } from "../load.ts";
 import { type RunningServer, runtimes, startServer, withTagger } from "../server.ts";
@@ -42,7 +43,7 @@ export async function attackBench(options: BenchOptions): Promise<void> {
       const outcome = { ...figures, healthP99, healthWorst, megabytes, exitCode: await server.stop() };
       print(runtime, calm, outcome, options);
     }
-  });
+  }, calibrated);
 }
 
 /** Asks /health now and then over a connection of its own; milliseconds of the answers. */

@@ -22,6 +22,8 @@ const LONGEST_TRAINING = 120_000;
 const SAVE_MILLISECONDS = 10_000;
 const MEGABYTE = 2 ** 20;
 const TRACE_LINES = 10;
+/** Altered models of each kind: ten million compact and full ones. */
+const MODELS = 5_000_000;
 
 /** What came of one seed: whether the file was refused, and the most that was allocated for a byte of it. */
 interface Trial {
@@ -67,7 +69,7 @@ const fresh = (): State => ({
 
 const models = (make: () => Promise<Subject>) => async (): Promise<Attack> => {
   const subject = await make();
-  return { attempt: (seed) => tryStranger(subject, seed), end: () => subject.free(), enough: 10_000_000 };
+  return { attempt: (seed) => tryStranger(subject, seed), end: () => subject.free(), enough: MODELS };
 };
 
 const attacks: Record<string, () => Promise<Attack>> = {

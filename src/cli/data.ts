@@ -166,8 +166,9 @@ export async function readData(
   flags: Parsed,
   terminal: Terminal,
   model?: Reading,
+  wanted: Pick<ReadOptions, "featuresOf"> = {},
 ): Promise<ReadResult> {
-  const options = readOptions(flags);
+  const options = { ...readOptions(flags), ...wanted };
   const tfidf = termOptions(flags);
   const name = path === "-" ? "standard input" : path;
   const labels = flags.text(path === flags.text("valid") ? "valid-labels-from" : "labels-from");

@@ -5,7 +5,7 @@ import { checkWritable, readSafetensorsFile, readWhole, writeAtomically } from "
 import { safetensorsChunks } from "../io/safetensors.ts";
 import { modelToTensors } from "../model/file.ts";
 import { trainOptions } from "../train/options.ts";
-import { makePlan, mergeParts, type PartOptions, planFromText, trainPart } from "../train/plan.ts";
+import { makePlan, mergeParts, type PartOptions, planFromText, rangeOf, trainPart } from "../train/plan.ts";
 import type { Command } from "./command.ts";
 import { dataFlags, readData, textFlags } from "./data.ts";
 import { type Flags, given, type Parsed, quietFlag, threadsFlag, UsageError } from "./flags.ts";
@@ -61,7 +61,8 @@ export async function trainPlanned(parsed: Parsed, planFile: string, file: strin
   const made = planFromText(new TextDecoder().decode(await readWhole(planFile)), planFile);
   const columnIds = made.columnIds && Int32Array.from(made.columnIds);
   const asPlanned = { ...made, ...given({ columnIds }) } as unknown as AnyModel;
-  const { dataset } = await readData(file, parsed, screen, asPlanned);
+  const featuresOf = rangeOf(shard, made.points);
+  const { dataset } = await readData(file, parsed, screen, asPlanned, { featuresOf });
   const part = await watched(parsed, screen, (options) => trainPart(dataset, made, shard, options));
   const chunks = stateChunks(part);
   await writeAtomically(out, chunks);

@@ -38,6 +38,7 @@ export class Intake {
   labelEntries = 0; // over all rows, also those already taken
   rows = 0; // likewise
   emptyRows = 0;
+  #labelled = 0; // rows with labels, likewise
   #firstEmpty = 0; // its line
   #foreignLines = 0; // that are not UTF-8
   #firstForeign = 0;
@@ -138,6 +139,13 @@ export class Intake {
   /** An option as the caller knows it, for a message. */
   option(name: string): string {
     return this.options.nameOption?.(name) ?? `option ${name}`;
+  }
+
+  /** Whether the row being built, whose labels are known, is to have its features. */
+  get wanted(): boolean {
+    const { featuresOf: of, lenient } = this.options;
+    if (of === undefined || lenient) return true;
+    return this.#labels.pending > 0 && this.#labelled >= of.from && this.#labelled < of.to;
   }
 
   /** A label by its id as written in the file; `token` is what stands there if it is no number. */
@@ -268,7 +276,8 @@ export class Intake {
   /** Ends the row that began in the given line. A row with nothing in it is a row too. */
   endRow(line: number): void {
     const entries = this.#features.pending;
-    const empty = this.#text === undefined ? entries === 0 : this.#text.trim() === "";
+    const { wanted } = this;
+    const empty = wanted && (this.#text === undefined ? entries === 0 : this.#text.trim() === "");
     if (this.#text === undefined) {
       const duplicate = this.#features.endRow();
       if (duplicate >= 0) {
@@ -280,8 +289,9 @@ export class Intake {
       const all = entries + this.unknownFeatures - this.#unknownBefore;
       this.#known.push(all === 0 ? 0 : entries / all);
     } else {
-      this.#addText(this.#text);
+      this.#addText(wanted ? this.#text : "");
     }
+    if (this.#labels.pending > 0) this.#labelled++;
     this.labelEntries += this.#labels.pending;
     this.#labels.endRow();
     if (empty && this.emptyRows++ === 0) this.#firstEmpty = line;

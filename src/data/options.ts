@@ -48,6 +48,11 @@ export interface ReadOptions {
   readonly lenient?: boolean;
   /** Refuse rows or files without a place for labels, and a file without any label. Default true. */
   readonly requireLabels?: boolean;
+  /**
+   * Only these rows, counted among those that have labels, are wanted with their features: others may be left with their labels
+   * alone, which takes less time. Of no effect when read leniently, since a row may be broken behind its labels.
+   */
+  readonly featuresOf?: { readonly from: number; readonly to: number };
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: ReadProgress) => void;
   /** Bytes of the source, for the progress, where the source itself does not know them. */

@@ -77,8 +77,8 @@ const submit = (...args: string[]): string =>
 const completed = (count: number): string[] => new Array<string>(count).fill("COMPLETED");
 const lines = (name: string): string[] => readFileSync(path(name), "utf8").trimEnd().split("\n");
 
-test("1, 2 and 4 parts give the bytes of one piece", async () => {
-  const trainings = [1, 2, 4].map((parts) => ({ parts, ...train(`model${parts}`, parts) }));
+test("1, 2, 4 and 8 parts give the bytes of one piece", async () => {
+  const trainings = [1, 2, 4, 8].map((parts) => ({ parts, ...train(`model${parts}`, parts) }));
   for (const { parts, array, merger } of trainings) {
     expect(await cluster.ended(merger)).toEqual(completed(1));
     expect(await cluster.ended(array)).toEqual(completed(parts));

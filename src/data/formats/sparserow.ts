@@ -70,6 +70,7 @@ export function scanRow(
   firstLabel = 0,
 ): void {
   scanLabels(scanner, intake, line, firstLabel);
+  if (!intake.wanted) scanner.position = scanner.end;
   for (;;) {
     scanner.skipSpaces();
     if (scanner.position >= scanner.end) break;
