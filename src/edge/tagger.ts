@@ -26,6 +26,8 @@ export interface TaggerInfo {
   labels: number;
   /** 0 where there are no latent functions: a Gaussian model. */
   factors: number;
+  /** Of a closed form: training points that are kept because they carry its mean. */
+  points?: number;
   /** "exact", "low-rank", "diagonal" or "none" */
   variance: string;
   /** Whether a calibrator makes the probabilities. */
@@ -67,17 +69,18 @@ export class Tagger {
 
   /** Use load(). */
   constructor(model: CompactModel, scorer: Scorer, stems?: Stems) {
-    const { kernel, features, labels, factors, variance, text } = model.about;
+    const { kernel, features, labels, factors, variance, text, closed } = model.about;
     this.#model = model;
     this.#input = new InputReader(model, stems);
     this.#scorer = scorer;
     const fromText = text !== undefined;
     const calibrated = model.calibrator !== undefined;
     this.info = {
-      kernel,
+      kernel: closed && factors === 0 ? closed.kernel : kernel,
       features,
       labels,
       factors,
+      ...(closed && { points: closed.points }),
       variance,
       calibrated,
       fromText,

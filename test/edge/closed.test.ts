@@ -134,5 +134,7 @@ describe("a Gaussian model made compact", () => {
     expect(plain.info).toMatchObject({ calibrated: true, factors: 6, labels: 25 });
     const alone = await load(await compactModel(closedModel({ ...sizes, form: "exact" })));
     expect(alone.info).toMatchObject({ calibrated: true, factors: 0, variance: "none" });
+    const squared = await load(await compactModel(closedModel({ ...sizes, form: "exact", points: 12 })));
+    expect(squared.info).toMatchObject({ kernel: "se", points: 12, factors: 0 });
   });
 });
