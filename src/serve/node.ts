@@ -22,7 +22,7 @@ export interface Running {
 
 /** A connection that is idle for so long is closed; clients and proxies mostly give up sooner. */
 const IDLE_MILLISECONDS = 65_000;
-/** How long the rest of a refused body is read and thrown away, so that the client gets to read its answer. */
+/** How long what a client goes on sending is read and thrown away, so that it gets to read its answers. */
 const LINGER_MILLISECONDS = 1000;
 /** How long a connection that was opened just before the end has to send its first byte. */
 const SILENT_MILLISECONDS = 250;
@@ -77,6 +77,7 @@ class Connections {
 
   add(socket: Socket): Set<Over> {
     const underWay = new Set<Over>();
+    endGently(socket);
     this.#underWay.set(socket, underWay);
     socket.once("close", () => {
       this.#underWay.delete(socket);
@@ -145,6 +146,19 @@ class Connections {
   }
 }
 
+/**
+ * Node closes a connection after its last answer though the client may still be sending; the system then throws away with what
+ * came in also what has not gone out, answers to earlier requests too. So it is half closed first.
+ */
+function endGently(socket: Socket): void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  socket.destroySoon = () => {
+    socket.end();
+    timer ??= setTimeout(() => socket.destroy(), LINGER_MILLISECONDS);
+  };
+  socket.once("close", () => clearTimeout(timer));
+}
+
 async function respond(
   service: Service,
   connections: Connections,
@@ -153,7 +167,10 @@ async function respond(
 ): Promise<void> {
   // Node parses on after an answer that ends the connection; to answer what follows fails an assertion of its own
   // (ERR_INTERNAL_ASSERTION in resOnFinish, Node 20) and would end the server.
-  if (connections.isOver(request.socket)) return;
+  if (connections.isOver(request.socket)) {
+    request.resume();
+    return;
+  }
   let gone = false;
   let answer: OpenAnswer | undefined;
   const own = connections.begin(request, response, (sent) => {

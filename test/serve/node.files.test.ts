@@ -64,6 +64,30 @@ const head = (length: number): string =>
   `POST /predict HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n`;
 
 describe("over sockets", () => {
+  test("an answer is whole though what was sent behind it ends the connection", () =>
+    withServer(
+      async ({ url }) => {
+        for (let round = 0; round < 5; round++) {
+          const socket = await dial(url);
+          socket.pause();
+          const texts = JSON.stringify(Array.from({ length: 16 }, () => ({ text: "a" })));
+          const refused = "POST /health HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n";
+          socket.write(`${head(texts.length)}${texts}${refused}5\r\nhello\r\n`);
+          await soon();
+          const more = "x".repeat(300_000);
+          socket.write(`0\r\n\r\n${head(more.length)}${more}`);
+          for (let i = 0; i < 10; i++) await soon();
+          const all = received(socket);
+          socket.resume();
+          const [, length, rest] = /content-length: (\d+)\r\n.*?\r\n\r\n(.*)/s.exec(await all) ?? [];
+          expect(Number(length)).toBeGreaterThan(200_000);
+          expect(rest?.length).toBeGreaterThanOrEqual(Number(length));
+        }
+      },
+      {},
+      wide,
+    ));
+
   test("answers questions, pages and refusals", () =>
     withServer(async ({ url }) => {
       const text = "één 日本 \u{1f600}";
