@@ -7,7 +7,7 @@
 
 import type { Core } from "../core/core.ts";
 import { csr } from "../core/csr.ts";
-import { addDiagonal, fill, rowSums } from "../core/dense.ts";
+import { addDiagonal, fill, gemm, rowSums } from "../core/dense.ts";
 import { solveTriangular } from "../core/factor.ts";
 import { factorInPlace } from "../core/inverse.ts";
 import { Postings, sparseProducts } from "../core/kernelrows.ts";
@@ -30,6 +30,8 @@ export interface KnownPart {
   readonly size: number;
   /** b [n,M], one a row. */
   of(rows: SparseRows): Float32Array;
+  /** What is not known of points together with others [n,m]: k(x,z) - b(x).b(z). */
+  covariances(rows: SparseRows, others: SparseRows): Float32Array;
   /** v / (k(x,x) + lam) [n]: the part of the variance of what could be observed that is not known, from 0 to below 1. */
   unknown(rows: SparseRows): Float64Array;
   free(): void;
@@ -55,15 +57,23 @@ export async function knownPart(
     await kernelMatrix(points, index, kernel, factor, work);
     addDiagonal(factor, fill(scope.keep(matrix(core, 1, points.rows, "f32")), part.noise));
     await factorInPlace(factor, work);
-    const knownAt = (given: Points, room: Scope): Matrix => {
-      const make = (): Matrix => room.keep(matrix(core, given.rows, points.rows, "f32"));
-      const products = sparseProducts(given.x, index, make(), { from: 0, to: given.rows });
-      const k = kernel.map(products, given.squares, points.squares, make());
-      return solveTriangular(factor, k, { side: "right", transpose: true });
+    const between = (given: Points, others: Points, of: Postings, room: Scope): Matrix => {
+      const make = (): Matrix => room.keep(matrix(core, given.rows, others.rows, "f32"));
+      const products = sparseProducts(given.x, of, make(), { from: 0, to: given.rows });
+      return kernel.map(products, given.squares, others.squares, make());
     };
+    const knownAt = (given: Points, room: Scope): Matrix =>
+      solveTriangular(factor, between(given, points, index, room), { side: "right", transpose: true });
     return {
       size: points.rows,
       of: (rows) => scoped((room) => knownAt(placed(rows, room), room).toArray() as Float32Array),
+      covariances: (rows, others) =>
+        scoped((room) => {
+          const [given, other] = [placed(rows, room), placed(others, room)];
+          const k = between(given, other, room.keep(new Postings(other.x)), room);
+          const known = { alpha: -1, beta: 1, transposeB: true };
+          return gemm(knownAt(given, room), knownAt(other, room), k, known).toArray() as Float32Array;
+        }),
       unknown: (rows) =>
         scoped((room) => {
           const given = placed(rows, room);

@@ -1,11 +1,14 @@
-// What to label next: documents from which a model would learn most. A document is worth asking about where the model
-// knows little (the variance v of its scores) and where labels stand near the threshold, so that knowing would decide:
+// What to label next: documents from which a model would learn most about all of the file. What an answer about document i tells is
+// how much the variance of what is not known shrinks in the others, and it counts where their labels stand near the threshold,
+// so that knowing would decide:
 //
-//     value = v * sum over the best labels of min(odds / odds at the threshold, its inverse)
+//     value_i = sum_j doubt_j C_ij^2 / (C_ii + lam)  /  sum_j doubt_j C_jj
+//     doubt_j = sum over the best labels of min(odds / odds at the threshold, its inverse)
 //
-// They are chosen one after another, and v is what remains unknown once those before are labelled: near-duplicates of a
-// document that is asked about are worth little.
+// over documents j that stand for all, C being the posterior covariance. They are chosen one after another, and C is what
+// remains once those before are known for good: near-duplicates of a document that is asked about are worth little.
 
+import { spreadOver } from "../closed/subset.ts";
 import { knownPart } from "../closed/variance.ts";
 import { createCore } from "../core/core.ts";
 import { mapColumns } from "../data/columns.ts";
@@ -14,7 +17,7 @@ import { transformedRows, wholeSquares } from "../data/transform.ts";
 import { type DatasetInput, datasetFrom } from "../io/dataset.ts";
 import type { Prediction } from "../metrics/prediction.ts";
 import { scalarKernel } from "../model/kernels/index.ts";
-import { type ClosedModel, isClosed, type TrainedModel } from "../model/model.ts";
+import { isClosed, type TrainedModel } from "../model/model.ts";
 import { readingFor } from "../model/reading.ts";
 import { loadModel } from "../predict/load.ts";
 import type { LearnOptions } from "./learner.ts";
@@ -23,6 +26,7 @@ import type { LearnOptions } from "./learner.ts";
 export interface Question {
   /** Its place in the data. */
   readonly row: number;
+  /** Part of what is not known of all documents, each counted by its doubt, that an answer would take away. */
   readonly value: number;
   /** Part of what could be known of it that is not: 1 far from all documents. */
   readonly unknown: number;
@@ -41,8 +45,14 @@ export interface AskOptions extends LearnOptions {
 const DEFAULT_TOP = 50;
 /** Labels that are looked at for each document. */
 const DEPTH = 20;
-/** Documents among which is chosen: those of the greatest value, one by one. */
+/** Documents that stand for all of the file, spread over it. */
+const MOST_OTHERS = 400;
+/** Documents among which is chosen one by one: those of the greatest value at the start. */
 const MOST_CANDIDATES = 4000;
+/** Documents that are looked at at once. */
+const BLOCK = 2000;
+/** A document of which no more than this part is unknown tells nothing of others. */
+const NOTHING = 1e-6;
 /** The threshold of a model that has none of its own. */
 const EVEN = 0.5;
 
@@ -65,32 +75,34 @@ export async function ask(
   const dataset = await datasetFrom(input, { ...readingFor(model), requireLabels: false });
   const { features } = mapColumns(dataset, model.columnIds);
   const { top = DEFAULT_TOP, threads } = options;
-  const core = threads === undefined ? {} : { threads };
-  using loaded = await loadModel(model, core);
-  const labels = await loaded.predict(features, { topK: Math.min(DEPTH, model.labels) });
+  const labels = await predicted(model, features, threads);
   const threshold = model.thresholds?.f1.overall ?? EVEN;
   const doubts = labels.map((row) => doubtOf(row, threshold));
-  const likely = [...doubts.keys()]
-    .filter((i) => (features.rowStart[i + 1] as number) > (features.rowStart[i] as number))
-    .sort((a, b) => (doubts[b] as number) - (doubts[a] as number) || a - b)
-    .slice(0, MOST_CANDIDATES);
-  const rows = transformedRows(selectFeatures(features, likely), model.transform, 0, likely.length);
-  const unknown = await unknownOf(model, rows, options);
-  const chosen = spread(
-    unknown,
-    likely.map((row) => doubts[row] as number),
-    top,
+  const written = [...doubts.keys()].filter(
+    (i) => (features.rowStart[i + 1] as number) > (features.rowStart[i] as number),
   );
-  return chosen.map(({ place, value, variance }) => {
-    const row = likely[place] as number;
-    return {
-      row,
-      value,
-      unknown: variance,
-      doubt: doubts[row] as number,
-      labels: labels[row] as Prediction[],
-    };
-  });
+  const rowsOf = (places: readonly number[]): SparseRows =>
+    transformedRows(selectFeatures(features, places), model.transform, 0, places.length);
+  const others = spreadOver(written.length, MOST_OTHERS).map((i) => written[i] as number);
+  using knowledge = await knowledgeOf(model, options);
+  const standIns = { rows: rowsOf(others), weights: others.map((row) => doubts[row] as number) };
+  const candidates = bestOf(knowledge, written, rowsOf, standIns);
+  return spread(knowledge, candidates, standIns, top).map(({ row, value, unknown }) => ({
+    row,
+    value,
+    unknown,
+    doubt: doubts[row] as number,
+    labels: labels[row] as Prediction[],
+  }));
+}
+
+async function predicted(
+  model: TrainedModel,
+  features: SparseRows,
+  threads: LearnOptions["threads"],
+): Promise<Prediction[][]> {
+  using loaded = await loadModel(model, threads === undefined ? {} : { threads });
+  return await loaded.predict(features, { topK: Math.min(DEPTH, model.labels) });
 }
 
 /** The sum over labels of how near their odds are to those of the threshold: 1 at it. */
@@ -103,62 +115,80 @@ function doubtOf(labels: readonly Prediction[], threshold: number): number {
   }, 0);
 }
 
-/** What is not known of documents, and how it goes together. */
-interface Unknown {
-  readonly rows: number;
-  /** The variance of what answering adds beside: the noise. */
+/** What is not known of documents, weighted and scaled, and how it goes together. */
+interface Knowledge {
+  /** lam: what answering adds beside. */
   readonly noise: number;
-  /** Of each document with itself, at the start. */
-  readonly variances: Float64Array;
-  /** Of one document with all. */
-  covariances(place: number): Float64Array;
+  /** Of each with itself [n]. */
+  variances(rows: SparseRows): Float64Array;
+  /** Of each with each of others [n,m]. */
+  covariances(rows: SparseRows, others: SparseRows): Float32Array;
+  /** Of one with all of these [n], for one after another. */
+  among(rows: SparseRows): (place: number) => Float64Array;
+  [Symbol.dispose](): void;
 }
 
 /** By the posterior of an exact model; of others, which keep no documents, by how alike the documents are. */
-async function unknownOf(model: TrainedModel, rows: SparseRows, options: AskOptions): Promise<Unknown> {
+async function knowledgeOf(model: TrainedModel, options: AskOptions): Promise<Knowledge> {
+  const noise = isClosed(model) ? model.closed.noise : 1;
   const exact = isClosed(model) && model.closed.form === "exact" ? model.closed : undefined;
-  const known = exact ? await knownOf(model as ClosedModel, rows, options) : undefined;
-  const size = known === undefined ? 0 : known.length / Math.max(1, rows.rows);
+  const { threads, ...work } = options;
+  const core = exact && (await createCore(threads === undefined ? {} : { threads }));
+  const part = core && (await knownPart(core, exact, model.transform, work));
   const kernel = exact ? scalarKernel(exact.kernel, exact.hyper) : scalarKernel("linear", [1, 1, 1]);
-  const squares =
+  const squaresOf = (rows: SparseRows): Float32Array =>
     wholeSquares(rows, model.transform) ??
     Float32Array.from({ length: rows.rows }, (_, i) =>
       rows.values
         .subarray(rows.rowStart[i], rows.rowStart[i + 1])
         .reduce((sum, value) => sum + value * value, 0),
     );
-  const partOf = (i: number, j: number): number => {
+  /** What the kernel says of one row with all. */
+  const prior = (rows: SparseRows, squares: Float32Array, of: SparseRows, place: number): Float64Array => {
+    const own = spreadOut(of, place);
+    const square = (of === rows ? squares : squaresOf(of))[place] as number;
+    return Float64Array.from({ length: rows.rows }, (_, i) =>
+      kernel.covariance(product(rows, i, own), squares[i] as number, square),
+    );
+  };
+  const knownOf = (rows: SparseRows): Float32Array => part?.of(rows) ?? new Float32Array(0);
+  const size = part?.size ?? 0;
+  const productOf = (known: Float32Array, i: number, j: number): number => {
     let sum = 0;
-    for (let m = 0; m < size; m++)
-      sum += (known?.[i * size + m] as number) * (known?.[j * size + m] as number);
+    for (let m = 0; m < size; m++) sum += (known[i * size + m] as number) * (known[j * size + m] as number);
     return sum;
   };
   return {
-    rows: rows.rows,
-    noise: exact?.noise ?? (isClosed(model) ? model.closed.noise : 1),
-    variances: Float64Array.from(squares, (square, i) => Math.max(0, kernel.own(square) - partOf(i, i))),
-    covariances(place) {
-      const own = spreadOut(rows, place);
-      const square = squares[place] as number;
-      return Float64Array.from({ length: rows.rows }, (_, i) =>
-        i === place
-          ? Math.max(0, kernel.own(square) - partOf(i, i))
-          : kernel.covariance(product(rows, i, own), squares[i] as number, square) - partOf(i, place),
+    noise,
+    variances(rows) {
+      const known = knownOf(rows);
+      return Float64Array.from(squaresOf(rows), (square, i) =>
+        Math.max(0, kernel.own(square) - productOf(known, i, i)),
       );
     },
+    covariances(rows, others) {
+      if (part) return part.covariances(rows, others);
+      const [squares, all] = [squaresOf(rows), new Float32Array(rows.rows * others.rows)];
+      for (let j = 0; j < others.rows; j++)
+        prior(rows, squares, others, j).forEach((value, i) => {
+          all[i * others.rows + j] = value;
+        });
+      return all;
+    },
+    among(rows) {
+      const [squares, known] = [squaresOf(rows), knownOf(rows)];
+      return (place) =>
+        prior(rows, squares, rows, place).map((value, i) =>
+          i === place
+            ? Math.max(0, kernel.own(squares[i] as number) - productOf(known, i, i))
+            : value - productOf(known, i, place),
+        );
+    },
+    [Symbol.dispose]() {
+      part?.free();
+      core?.dispose();
+    },
   };
-}
-
-async function knownOf(model: ClosedModel, rows: SparseRows, options: AskOptions): Promise<Float32Array> {
-  const { threads, ...work } = options;
-  const core = await createCore(threads === undefined ? {} : { threads });
-  try {
-    if (model.closed.form !== "exact") return new Float32Array(0);
-    const part = await knownPart(core, model.closed, model.transform, work);
-    return part.of(rows);
-  } finally {
-    core.dispose();
-  }
 }
 
 /** A row in full. */
@@ -176,35 +206,103 @@ function product({ rowStart, columnIndex, values }: SparseRows, row: number, ful
   return sum;
 }
 
-/** The best one after another; what the ones before will tell is taken from the variance of the rest. */
+/** Documents that stand for all, and how much each counts. */
+interface StandIns {
+  readonly rows: SparseRows;
+  readonly weights: readonly number[];
+}
+
+/** Documents that may be asked about. */
+interface Candidates {
+  /** Their places in the data. */
+  readonly places: readonly number[];
+  readonly rows: SparseRows;
+  readonly variances: Float64Array;
+  /** Of each with each that stands for all [n,m]. */
+  readonly towards: Float32Array;
+}
+
+/** What an answer about each would tell: sum_j w_j C_ij^2 / (C_ii + lam). */
+function gains(
+  { variances, towards }: Pick<Candidates, "variances" | "towards">,
+  weights: readonly number[],
+  noise: number,
+): Float64Array {
+  const m = weights.length;
+  return variances.map((variance, i) => {
+    let sum = 0;
+    for (let j = 0; j < m; j++) sum += (weights[j] as number) * (towards[i * m + j] as number) ** 2;
+    return sum / (variance + noise);
+  });
+}
+
+/** The documents of the greatest value at the start, looked at by blocks. */
+function bestOf(
+  knowledge: Knowledge,
+  places: readonly number[],
+  rowsOf: (places: readonly number[]) => SparseRows,
+  { rows: others, weights }: StandIns,
+): Candidates {
+  const m = weights.length;
+  const towards = new Float32Array(places.length * m);
+  const variances = new Float64Array(places.length);
+  for (let from = 0; from < places.length; from += BLOCK) {
+    const rows = rowsOf(places.slice(from, from + BLOCK));
+    towards.set(knowledge.covariances(rows, others), from * m);
+    variances.set(knowledge.variances(rows), from);
+  }
+  const gain = gains({ variances, towards }, weights, knowledge.noise);
+  const best = [...gain.keys()]
+    .sort((a, b) => (gain[b] as number) - (gain[a] as number) || a - b)
+    .slice(0, MOST_CANDIDATES);
+  const kept = best.map((i) => places[i] as number);
+  const own = new Float32Array(best.length * m);
+  for (const [i, from] of best.entries()) own.set(towards.subarray(from * m, (from + 1) * m), i * m);
+  const left = Float64Array.from(best, (i) => variances[i] as number);
+  return { places: kept, rows: rowsOf(kept), variances: left, towards: own };
+}
+
+/** The best one after another; what the ones before will tell is taken from what is not known of the rest. */
 function spread(
-  unknown: Unknown,
-  doubts: readonly number[],
+  knowledge: Knowledge,
+  { places, rows, variances, towards }: Candidates,
+  { rows: others, weights }: StandIns,
   top: number,
-): { place: number; value: number; variance: number }[] {
-  const left = unknown.variances.slice();
+): { row: number; value: number; unknown: number }[] {
+  const m = weights.length;
+  const whole = knowledge
+    .variances(others)
+    .reduce((sum, variance, j) => sum + variance * (weights[j] as number), 0);
+  const covariancesOf = knowledge.among(rows);
+  const left = variances.slice();
   const told: Float64Array[] = [];
   const taken = new Set<number>();
-  const chosen: { place: number; value: number; variance: number }[] = [];
-  while (chosen.length < Math.min(top, unknown.rows)) {
+  const chosen: { row: number; value: number; unknown: number }[] = [];
+  while (chosen.length < Math.min(top, places.length)) {
+    const gain = gains({ variances: left, towards }, weights, knowledge.noise);
     let place = -1;
-    let value = -1;
-    for (let i = 0; i < left.length; i++) {
-      const own = (left[i] as number) * (doubts[i] as number);
-      if (own > value && !taken.has(i)) [place, value] = [i, own];
-    }
-    const start = unknown.variances[place] as number;
+    for (let i = 0; i < gain.length; i++)
+      if (!taken.has(i) && !((gain[i] as number) <= (gain[place] ?? -1))) place = i;
+    const unknown = left[place] as number;
     taken.add(place);
-    chosen.push({ place, value, variance: left[place] as number });
-    if (start <= 0) continue;
-    const both = unknown.covariances(place);
+    chosen.push({
+      row: places[place] as number,
+      value: whole > 0 ? (gain[place] as number) / whole : 0,
+      unknown,
+    });
+    if (unknown <= NOTHING * (variances[place] as number)) continue;
+    const both = covariancesOf(place);
     for (const each of told)
       for (let i = 0; i < both.length; i++)
         (both[i] as number) -= (each[i] as number) * (each[place] as number);
-    const scale = 1 / Math.sqrt(Math.max(both[place] as number, 0) + unknown.noise);
+    const scale = 1 / Math.sqrt(unknown);
     const next = both.map((covariance) => covariance * scale);
-    for (let i = 0; i < left.length; i++)
-      left[i] = Math.max(0, (left[i] as number) - (next[i] as number) ** 2);
+    const nextOthers = towards.slice(place * m, (place + 1) * m).map((covariance) => covariance * scale);
+    for (let i = 0; i < left.length; i++) {
+      const own = next[i] as number;
+      left[i] = Math.max(0, (left[i] as number) - own ** 2);
+      for (let j = 0; j < m; j++) (towards[i * m + j] as number) -= own * (nextOthers[j] as number);
+    }
     told.push(next);
   }
   return chosen;

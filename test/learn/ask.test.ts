@@ -77,23 +77,29 @@ describe("ask", () => {
       (await ask(await model, unlabelled(features), { top: 30, threads: 1 })).map((q) => [q.row, q.doubt]),
     );
     const chosen: number[] = [];
+    const doubtOf = (i: number): number => doubts.get(i) as number;
+    const whole = range(0, 30).reduce((sum, j) => sum + doubtOf(j) * (covariance[j]?.[j] as number), 0);
     for (const { row, value, unknown } of asked) {
-      // v given those chosen, from scratch.
-      const left = range(0, 30).map((i) => {
-        if (chosen.length === 0) return covariance[i]?.[i] as number;
-        const square = chosen.map((a) =>
-          chosen.map((b) => (covariance[a]?.[b] as number) + (a === b ? noise : 0)),
-        );
-        const side = chosen.map((a) => [covariance[a]?.[i] as number]);
-        const solved = solve(square, side);
-        return (
-          (covariance[i]?.[i] as number) -
-          side.reduce((sum, [c], m) => sum + (c as number) * (solved[m]?.[0] as number), 0)
-        );
-      });
-      const values = left.map((v, i) => (chosen.includes(i) ? -1 : v * (doubts.get(i) as number)));
-      expect(Math.abs((left[row] as number) - unknown)).toBeLessThan(1e-3);
-      expect(value).toBeGreaterThan(Math.max(...values) - 1e-3);
+      // C once those chosen are known for good, from scratch.
+      const square = chosen.map((a) => chosen.map((b) => covariance[a]?.[b] as number));
+      const side = chosen.map((a) => range(0, 30).map((i) => covariance[a]?.[i] as number));
+      const solved = chosen.length === 0 ? [] : solve(square, side);
+      const left = range(0, 30).map((i) =>
+        range(0, 30).map((j) =>
+          chosen.reduce(
+            (sum, _, m) => sum - (side[m]?.[i] as number) * (solved[m]?.[j] as number),
+            covariance[i]?.[j] as number,
+          ),
+        ),
+      );
+      const values = left.map((own, i) =>
+        chosen.includes(i)
+          ? -1
+          : own.reduce((sum, c, j) => sum + doubtOf(j) * c * c, 0) / ((own[i] as number) + noise) / whole,
+      );
+      expect(Math.abs((left[row]?.[row] as number) - unknown)).toBeLessThan(1e-3);
+      expect(Math.abs(value - (values[row] as number))).toBeLessThan(1e-4);
+      expect(value).toBeGreaterThan(Math.max(...values) - 1e-4);
       chosen.push(row);
     }
     expect(new Set(chosen).size).toBe(6);
