@@ -95,12 +95,22 @@ function closedShares(
   one: SparseRows,
 ): Shares {
   const { columnIndex, values } = transformedRows(one, transform, 0, 1);
-  const place = new Map(Array.from(columns, (column, i) => [column, i]));
+  const places = columnIndex.map((column) => placeOf(columns, column));
   return (label) =>
-    Float64Array.from(columnIndex, (column, entry) => {
-      const at = place.get(column);
-      return at === undefined ? 0 : (values[entry] as number) * (weights[at * labels + label] as number);
-    });
+    Float64Array.from(places, (at, entry) =>
+      at < 0 ? 0 : (values[entry] as number) * (weights[at * labels + label] as number),
+    );
+}
+
+/** Where a number stands among rising ones, or -1. */
+function placeOf(rising: Int32Array, wanted: number): number {
+  let [low, high] = [0, rising.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((rising[middle] as number) < wanted) low = middle + 1;
+    else high = middle;
+  }
+  return rising[low] === wanted ? low : -1;
 }
 
 function latentShares(model: LatentModel, one: SparseRows): Shares {
