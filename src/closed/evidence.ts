@@ -7,12 +7,12 @@
 // say: the share is such that v is right on average over points the model has not seen (text: about 0.7). A power of r, a factor before
 // it or a constant beside it come as near and no nearer.
 
+import { keptColumns } from "../data/columns.ts";
 import type { SparseRows } from "../data/dataset.ts";
 import { type FeatureTransform, wholeSquares } from "../data/transform.ts";
 import type { Evidence, LinearPart } from "../model/model.ts";
 import type { Change, Documents } from "./documents.ts";
 import type { Probed } from "./ridge.ts";
-import { keptColumns } from "./scorer.ts";
 import type { KnownPart } from "./variance.ts";
 
 /** The share lies between 0, where nothing is known, and this. */

@@ -5,13 +5,13 @@
 import type { Core } from "../core/core.ts";
 import { csr, sparseTimes } from "../core/csr.ts";
 import { combine, gemm } from "../core/dense.ts";
-import { Postings, sparseProducts } from "../core/kernelrows.ts";
 import { type Matrix, matrix, matrixFrom, Scope, scoped } from "../core/matrix.ts";
+import { keptColumns } from "../data/columns.ts";
 import type { SparseRows } from "../data/dataset.ts";
-import { type FeatureTransform, wholeSquares } from "../data/transform.ts";
+import type { FeatureTransform } from "../data/transform.ts";
 import type { ClosedModel, KernelPart, LinearPart } from "../model/model.ts";
+import { IndexedPoints, PlacedRows } from "./indexed.ts";
 import { Kernel } from "./kernel.ts";
-import { Points } from "./points.ts";
 
 /** Scores points, as many at a time as the caller has room for. */
 export interface ClosedScorer {
@@ -61,20 +61,20 @@ function exactScores(
   transform: FeatureTransform,
   scope: Scope,
 ): Scores {
-  const placed = (rows: SparseRows, room: Scope): Points =>
-    room.keep(new Points(room.keep(csr(core, rows, "f32")), wholeSquares(rows, transform)));
-  const training = placed(part.rows, scope);
-  const index = scope.keep(new Postings(training.x));
+  const placed = (rows: SparseRows, room: Scope): PlacedRows =>
+    room.keep(new PlacedRows(core, rows, transform));
+  const training = scope.keep(new IndexedPoints(core, placed(part.rows, scope)));
+  const { rows: size, squares } = training.points;
   const [linearVariance, variance, lengthScale] = part.hyper;
   const choice = { name: part.kernel, linearVariance, variance, lengthScale };
   const kernel = scope.keep(new Kernel(core, "f32", choice));
-  const dual = scope.keep(matrixFrom(core, training.rows, labels, part.dual, "f32"));
+  const dual = scope.keep(matrixFrom(core, size, labels, part.dual, "f32"));
   return (rows, out) =>
     scoped((inner) => {
       const points = placed(rows, inner);
-      const room = (): Matrix => inner.keep(matrix(core, rows.rows, training.rows, "f32"));
-      const products = sparseProducts(points.x, index, room(), { from: 0, to: rows.rows });
-      gemm(kernel.map(products, points.squares, training.squares, room()), dual, out);
+      const room = (): Matrix => inner.keep(matrix(core, rows.rows, size, "f32"));
+      const products = training.products(points, room());
+      gemm(kernel.map(products, points.squares, squares, room()), dual, out);
     });
 }
 
@@ -86,33 +86,4 @@ function linearScores(core: Core, part: LinearPart, labels: number, scope: Scope
       const x = inner.keep(csr(core, keptColumns(rows, columns), "f32"));
       sparseTimes(x, weights, out);
     });
-}
-
-/** The rows with only these columns, numbered by their places among them. */
-export function keptColumns(rows: SparseRows, columns: Int32Array): SparseRows {
-  if (columns.length === rows.columns) return rows;
-  const place = new Int32Array(rows.columns).fill(-1);
-  columns.forEach((column, i) => {
-    place[column] = i;
-  });
-  const rowStart = new Int32Array(rows.rows + 1);
-  const columnIndex = new Int32Array(rows.columnIndex.length);
-  const values = new Float32Array(columnIndex.length);
-  let entries = 0;
-  for (let i = 0; i < rows.rows; i++) {
-    for (let e = rows.rowStart[i] as number; e < (rows.rowStart[i + 1] as number); e++) {
-      const at = place[rows.columnIndex[e] as number] as number;
-      if (at < 0) continue;
-      columnIndex[entries] = at;
-      values[entries++] = rows.values[e] as number;
-    }
-    rowStart[i + 1] = entries;
-  }
-  return {
-    rows: rows.rows,
-    columns: columns.length,
-    rowStart,
-    columnIndex: columnIndex.subarray(0, entries),
-    values: values.subarray(0, entries),
-  };
 }

@@ -6,19 +6,17 @@
 // never too small. Two points have the covariance k(x,z) - b(x).b(z) in what is not known.
 
 import type { Core } from "../core/core.ts";
-import { csr } from "../core/csr.ts";
 import { addDiagonal, fill, gemm, rowSums } from "../core/dense.ts";
 import { solveTriangular } from "../core/factor.ts";
 import { factorInPlace } from "../core/inverse.ts";
-import { Postings, sparseProducts } from "../core/kernelrows.ts";
 import { type Matrix, matrix, Scope, scoped } from "../core/matrix.ts";
 import type { WorkOptions } from "../core/progress.ts";
 import { type SparseRows, selectFeatures } from "../data/dataset.ts";
-import { type FeatureTransform, wholeSquares } from "../data/transform.ts";
+import type { FeatureTransform } from "../data/transform.ts";
 import type { KernelPart } from "../model/model.ts";
 import { kernelMatrix } from "./exact.ts";
+import { IndexedPoints, PlacedRows } from "./indexed.ts";
 import { Kernel } from "./kernel.ts";
-import { Points } from "./points.ts";
 import { spreadOver } from "./subset.ts";
 
 /** Points that are looked at; L is made in a fraction of a second. */
@@ -46,31 +44,33 @@ export async function knownPart(
   const chosen = selectFeatures(part.rows, spreadOver(part.rows.rows, MOST_POINTS));
   const scope = new Scope();
   try {
-    const placed = (rows: SparseRows, room: Scope): Points =>
-      room.keep(new Points(room.keep(csr(core, rows, "f32")), wholeSquares(rows, transform)));
-    const points = placed(chosen, scope);
-    const index = scope.keep(new Postings(points.x));
+    const placed = (rows: SparseRows, room: Scope): PlacedRows =>
+      room.keep(new PlacedRows(core, rows, transform));
+    const indexed = (rows: PlacedRows, room: Scope): IndexedPoints =>
+      room.keep(new IndexedPoints(core, rows));
+    const points = indexed(placed(chosen, scope), scope);
+    const size = chosen.rows;
     const [linearVariance, variance, lengthScale] = part.hyper;
     const choice = { name: part.kernel, linearVariance, variance, lengthScale };
     const kernel = scope.keep(new Kernel(core, "f32", choice));
-    const factor = scope.keep(matrix(core, points.rows, points.rows, "f32"));
-    await kernelMatrix(points, index, kernel, factor, work);
-    addDiagonal(factor, fill(scope.keep(matrix(core, 1, points.rows, "f32")), part.noise));
-    await factorInPlace(factor, work);
-    const between = (given: Points, others: Points, of: Postings, room: Scope): Matrix => {
-      const make = (): Matrix => room.keep(matrix(core, given.rows, others.rows, "f32"));
-      const products = sparseProducts(given.x, of, make(), { from: 0, to: given.rows });
-      return kernel.map(products, given.squares, others.squares, make());
+    const between = (given: PlacedRows, others: IndexedPoints, room: Scope): Matrix => {
+      const { rows, squares } = others.points;
+      const make = (): Matrix => room.keep(matrix(core, given.rows, rows, "f32"));
+      return kernel.map(others.products(given, make()), given.squares, squares, make());
     };
-    const knownAt = (given: Points, room: Scope): Matrix =>
-      solveTriangular(factor, between(given, points, index, room), { side: "right", transpose: true });
+    const factor = scope.keep(matrix(core, size, size, "f32"));
+    await kernelMatrix(points.points, points.index, kernel, factor, work);
+    addDiagonal(factor, fill(scope.keep(matrix(core, 1, size, "f32")), part.noise));
+    await factorInPlace(factor, work);
+    const knownAt = (given: PlacedRows, room: Scope): Matrix =>
+      solveTriangular(factor, between(given, points, room), { side: "right", transpose: true });
     return {
-      size: points.rows,
+      size,
       of: (rows) => scoped((room) => knownAt(placed(rows, room), room).toArray() as Float32Array),
       covariances: (rows, others) =>
         scoped((room) => {
           const [given, other] = [placed(rows, room), placed(others, room)];
-          const k = between(given, other, room.keep(new Postings(other.x)), room);
+          const k = between(given, indexed(other, room), room);
           const known = { alpha: -1, beta: 1, transposeB: true };
           return gemm(knownAt(given, room), knownAt(other, room), k, known).toArray() as Float32Array;
         }),

@@ -137,3 +137,50 @@ function renumber(features: SparseRows, index: IdIndex, columns: number, ids?: I
   }
   return { rows, columns, rowStart: starts, columnIndex: keptColumns, values: keptValues };
 }
+
+/** Where a number stands among rising ones, or -1. */
+export function placeAmong(rising: Int32Array, wanted: number): number {
+  let [low, high] = [0, rising.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((rising[middle] as number) < wanted) low = middle + 1;
+    else high = middle;
+  }
+  return rising[low] === wanted ? low : -1;
+}
+
+/** Finds columns of the rows among rising ones: by a table where the rows have as many entries, else one by one; a file may say any width. */
+function placesIn(columns: Int32Array, rows: SparseRows): (column: number) => number {
+  if (rows.columns > rows.columnIndex.length) return (column) => placeAmong(columns, column);
+  const table = new Int32Array(rows.columns).fill(-1);
+  columns.forEach((column, i) => {
+    table[column] = i;
+  });
+  return (column) => table[column] as number;
+}
+
+/** The rows with only these columns, numbered by their places among them. */
+export function keptColumns(rows: SparseRows, columns: Int32Array): SparseRows {
+  if (columns.length === rows.columns) return rows;
+  const place = placesIn(columns, rows);
+  const rowStart = new Int32Array(rows.rows + 1);
+  const columnIndex = new Int32Array(rows.columnIndex.length);
+  const values = new Float32Array(columnIndex.length);
+  let entries = 0;
+  for (let i = 0; i < rows.rows; i++) {
+    for (let e = rows.rowStart[i] as number; e < (rows.rowStart[i + 1] as number); e++) {
+      const at = place(rows.columnIndex[e] as number);
+      if (at < 0) continue;
+      columnIndex[entries] = at;
+      values[entries++] = rows.values[e] as number;
+    }
+    rowStart[i + 1] = entries;
+  }
+  return {
+    rows: rows.rows,
+    columns: columns.length,
+    rowStart,
+    columnIndex: columnIndex.subarray(0, entries),
+    values: values.subarray(0, entries),
+  };
+}

@@ -11,6 +11,7 @@
 // weigh most are tried, so that a row takes at most so many times what predicting it takes.
 
 import type { RealArray } from "../core/matrix.ts";
+import { placeAmong } from "../data/columns.ts";
 import { type SparseRows, selectFeatures } from "../data/dataset.ts";
 import { type FeatureTransform, transformedRows } from "../data/transform.ts";
 import type { Prediction, Reason } from "../metrics/prediction.ts";
@@ -95,22 +96,11 @@ function closedShares(
   one: SparseRows,
 ): Shares {
   const { columnIndex, values } = transformedRows(one, transform, 0, 1);
-  const places = columnIndex.map((column) => placeOf(columns, column));
+  const places = columnIndex.map((column) => placeAmong(columns, column));
   return (label) =>
     Float64Array.from(places, (at, entry) =>
       at < 0 ? 0 : (values[entry] as number) * (weights[at * labels + label] as number),
     );
-}
-
-/** Where a number stands among rising ones, or -1. */
-function placeOf(rising: Int32Array, wanted: number): number {
-  let [low, high] = [0, rising.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((rising[middle] as number) < wanted) low = middle + 1;
-    else high = middle;
-  }
-  return rising[low] === wanted ? low : -1;
 }
 
 function latentShares(model: LatentModel, one: SparseRows): Shares {

@@ -15,13 +15,13 @@ import {
   type RidgeSums,
   solveRidge,
 } from "../closed/ridge.ts";
-import { keptColumns } from "../closed/scorer.ts";
 import { featuresOf, learnPoints } from "../closed/sparse.ts";
 import { type Subset, spreadOver } from "../closed/subset.ts";
 import { Totals } from "../closed/totals.ts";
 import type { Core } from "../core/core.ts";
 import { Scope } from "../core/matrix.ts";
 import type { WorkOptions } from "../core/progress.ts";
+import { keptColumns } from "../data/columns.ts";
 import { type Dataset, documentFrequencies, type SparseRows, selectFeatures } from "../data/dataset.ts";
 import { transformedRows } from "../data/transform.ts";
 import type { ClosedModel, LinearPart, ModelFrame } from "../model/model.ts";

@@ -44,6 +44,9 @@ const closed = {
 /** Bytes that reading takes whatever the file: the table of a vocabulary begins with so many. */
 const ALWAYS = 2 ** 15;
 
+/** Bytes of the core that an open model may take, besides so many times its file. */
+const CORE_BYTES = 2 ** 18;
+
 /** A kind of model file, and a way to try one. */
 export interface Subject {
   readonly files: readonly Uint8Array[];
@@ -85,6 +88,7 @@ export async function fullSubject(): Promise<Subject> {
     async attempt(bytes) {
       const model = modelFromBytes(bytes, "small");
       const { features: columns, labels } = model;
+      const before = core.arena.used;
       const latent = "closed" in model ? model.latent : model;
       const predictor = openPredictor(
         core,
@@ -95,7 +99,11 @@ export async function fullSubject(): Promise<Subject> {
         const columnIndex = Int32Array.of(0, columns - 1).subarray(columns > 1 ? 0 : 1);
         const values = Float32Array.of(3, -4).subarray(0, columnIndex.length);
         const row = { rows: 1, columns, rowStart: Int32Array.of(0, values.length), columnIndex, values };
-        return (await predictRows(predictor, row, Math.min(3, labels)))[0] ?? [];
+        const found = (await predictRows(predictor, row, Math.min(3, labels)))[0] ?? [];
+        const taken = core.arena.used - before;
+        if (taken > 64 * bytes.length + CORE_BYTES)
+          throw new Error(`took ${taken} bytes of the core for ${bytes.length}`);
+        return found;
       } finally {
         predictor.free();
         // What a failed opening left behind is not this test's subject.
