@@ -9,12 +9,12 @@ import { at, lanes, multiplyAdd } from "./simd";
 import { panelA, panelB, parallel, popFrame, pushFrame, threads } from "./parallel";
 
 /**
- * Register tile. 3 x 3 vectors with separate multiply and add need 15 of the 16 registers; the fused form needs no
+ * Register tile. The rows of a tile decide how solves are summed: the wide build (WIDE) only has more columns. 3 x 3 vectors with separate multiply and add need 15 of the 16 registers; the fused form needs no
  * temporary and was faster as 6 x 2. The loop over k is written once: unrolled by hand, the sums become dependent
  * chains and spill (30 instead of 45 GFLOP/s).
  */
 export const MR: i32 = ASC_FEATURE_RELAXED_SIMD ? 6 : 3;
-const NV: i32 = ASC_FEATURE_RELAXED_SIMD ? 2 : 3;
+const NV: i32 = WIDE ? 6 : ASC_FEATURE_RELAXED_SIMD ? 2 : 3;
 export const KC: i32 = 256;
 const MC: i32 = 96;
 const NC: i32 = 2040;
@@ -61,7 +61,7 @@ class GemmFrame<T> {
 
 // @ts-ignore: decorator
 @inline
-function tile3x3<T extends number>(ap: usize, bp: usize, depth: i32, c: usize, cRow: usize, accumulate: bool): void {
+function tile3x3<T extends number>(ap: usize, bp: usize, bStep: usize, depth: i32, c: usize, cRow: usize, accumulate: bool): void {
   let c00 = v128.splat<T>(0), c01 = v128.splat<T>(0), c02 = v128.splat<T>(0);
   let c10 = v128.splat<T>(0), c11 = v128.splat<T>(0), c12 = v128.splat<T>(0);
   let c20 = v128.splat<T>(0), c21 = v128.splat<T>(0), c22 = v128.splat<T>(0);
@@ -74,7 +74,7 @@ function tile3x3<T extends number>(ap: usize, bp: usize, depth: i32, c: usize, c
     c10 = multiplyAdd<T>(a1, b0, c10); c11 = multiplyAdd<T>(a1, b1, c11); c12 = multiplyAdd<T>(a1, b2, c12);
     const a2 = v128.load_splat<T>(ap, 2 * sizeof<T>());
     c20 = multiplyAdd<T>(a2, b0, c20); c21 = multiplyAdd<T>(a2, b1, c21); c22 = multiplyAdd<T>(a2, b2, c22);
-    ap += 3 * sizeof<T>(); bp += 48;
+    ap += 3 * sizeof<T>(); bp += bStep;
   }
   if (accumulate) {
     v128.store(c, v128.add<T>(v128.load(c, 0), c00), 0);
@@ -95,6 +95,49 @@ function tile3x3<T extends number>(ap: usize, bp: usize, depth: i32, c: usize, c
     c += cRow;
     v128.store(c, c20, 0); v128.store(c, c21, 16); v128.store(c, c22, 32);
   }
+}
+
+/** Six vectors, stored or added. Each pair is loaded before it is stored: only such pairs become one wide vector. */
+// @ts-ignore: decorator
+@inline
+function putPairs<T extends number>(c: usize, x0: v128, x1: v128, x2: v128, x3: v128, x4: v128, x5: v128, accumulate: bool): void {
+  if (accumulate) {
+    const y0 = v128.load(c, 0), y1 = v128.load(c, 16), y2 = v128.load(c, 32);
+    const y3 = v128.load(c, 48), y4 = v128.load(c, 64), y5 = v128.load(c, 80);
+    v128.store(c, v128.add<T>(y0, x0), 0); v128.store(c, v128.add<T>(y1, x1), 16);
+    v128.store(c, v128.add<T>(y2, x2), 32); v128.store(c, v128.add<T>(y3, x3), 48);
+    v128.store(c, v128.add<T>(y4, x4), 64); v128.store(c, v128.add<T>(y5, x5), 80);
+  } else {
+    v128.store(c, x0, 0); v128.store(c, x1, 16); v128.store(c, x2, 32);
+    v128.store(c, x3, 48); v128.store(c, x4, 64); v128.store(c, x5, 80);
+  }
+}
+
+/** Neighbouring vectors are three pairs a row, 13 of 16 wide registers; without wide registers it spills. */
+// @ts-ignore: decorator
+@inline
+function tile3x6<T extends number>(ap: usize, bp: usize, depth: i32, c: usize, cRow: usize, accumulate: bool): void {
+  let c00 = v128.splat<T>(0), c01 = v128.splat<T>(0), c02 = v128.splat<T>(0), c03 = v128.splat<T>(0), c04 = v128.splat<T>(0), c05 = v128.splat<T>(0);
+  let c10 = v128.splat<T>(0), c11 = v128.splat<T>(0), c12 = v128.splat<T>(0), c13 = v128.splat<T>(0), c14 = v128.splat<T>(0), c15 = v128.splat<T>(0);
+  let c20 = v128.splat<T>(0), c21 = v128.splat<T>(0), c22 = v128.splat<T>(0), c23 = v128.splat<T>(0), c24 = v128.splat<T>(0), c25 = v128.splat<T>(0);
+  const end = ap + <usize>depth * (3 * sizeof<T>());
+  while (ap < end) {
+    const b0 = v128.load(bp, 0), b1 = v128.load(bp, 16), b2 = v128.load(bp, 32);
+    const b3 = v128.load(bp, 48), b4 = v128.load(bp, 64), b5 = v128.load(bp, 80);
+    const a0 = v128.load_splat<T>(ap, 0);
+    c00 = multiplyAdd<T>(a0, b0, c00); c01 = multiplyAdd<T>(a0, b1, c01); c02 = multiplyAdd<T>(a0, b2, c02);
+    c03 = multiplyAdd<T>(a0, b3, c03); c04 = multiplyAdd<T>(a0, b4, c04); c05 = multiplyAdd<T>(a0, b5, c05);
+    const a1 = v128.load_splat<T>(ap, sizeof<T>());
+    c10 = multiplyAdd<T>(a1, b0, c10); c11 = multiplyAdd<T>(a1, b1, c11); c12 = multiplyAdd<T>(a1, b2, c12);
+    c13 = multiplyAdd<T>(a1, b3, c13); c14 = multiplyAdd<T>(a1, b4, c14); c15 = multiplyAdd<T>(a1, b5, c15);
+    const a2 = v128.load_splat<T>(ap, 2 * sizeof<T>());
+    c20 = multiplyAdd<T>(a2, b0, c20); c21 = multiplyAdd<T>(a2, b1, c21); c22 = multiplyAdd<T>(a2, b2, c22);
+    c23 = multiplyAdd<T>(a2, b3, c23); c24 = multiplyAdd<T>(a2, b4, c24); c25 = multiplyAdd<T>(a2, b5, c25);
+    ap += 3 * sizeof<T>(); bp += 96;
+  }
+  putPairs<T>(c, c00, c01, c02, c03, c04, c05, accumulate);
+  putPairs<T>(c + cRow, c10, c11, c12, c13, c14, c15, accumulate);
+  putPairs<T>(c + 2 * cRow, c20, c21, c22, c23, c24, c25, accumulate);
 }
 
 // @ts-ignore: decorator
@@ -140,8 +183,19 @@ function tile6x2<T extends number>(ap: usize, bp: usize, depth: i32, c: usize, c
  * is packed into the rows, because one more live register makes the loop spill (20 instead of 37 GFLOP/s).
  */
 export function tile<T extends number>(ap: usize, bp: usize, depth: i32, c: usize, cRow: usize, accumulate: bool): void {
-  if (ASC_FEATURE_RELAXED_SIMD) tile6x2<T>(ap, bp, depth, c, cRow, accumulate);
-  else tile3x3<T>(ap, bp, depth, c, cRow, accumulate);
+  if (WIDE) tile3x6<T>(ap, bp, depth, c, cRow, accumulate);
+  else if (ASC_FEATURE_RELAXED_SIMD) tile6x2<T>(ap, bp, depth, c, cRow, accumulate);
+  else tile3x3<T>(ap, bp, 48, depth, c, cRow, accumulate);
+}
+
+/** Adds a tile of 3 x 6 vectors to c, as one wide tile or as two narrow ones: createCore times and compares them. @kernel */
+export function probeTile<T extends number>(wide: bool, ap: usize, bp: usize, depth: i32, c: usize): void {
+  if (!WIDE) return;
+  if (wide) tile3x6<T>(ap, bp, depth, c, 96, true);
+  else {
+    tile3x3<T>(ap, bp, 96, depth, c, 96, true);
+    tile3x3<T>(ap, bp + 48, 96, depth, c + 48, 96, true);
+  }
 }
 
 /**

@@ -160,6 +160,15 @@ export function work(): void {
   }
 }
 
+/** Called in a worker whose task trapped: counts the task as done, and lets the job fail where it was started. @kernel */
+export function abandon(): void {
+  if (ASC_FEATURE_THREADS) {
+    atomic.store<i32>(control, 1, FAILED);
+    atomic.add<i32>(control, 1, DONE);
+    atomic.notify(control + DONE, 1);
+  }
+}
+
 /** Lets the worker threads end. @kernel */
 export function stop(): void {
   if (ASC_FEATURE_THREADS) {

@@ -386,7 +386,7 @@ const SHARE: i32 = 8192;
  * [rows] is given: then variance is [columns] and that of element (i, k) is rowVariance[i] variance[k].
  * Labels are negative but for those listed: column[rowStart[i] ... rowStart[i + 1] - 1], distinct, are the
  * positives of row i; rowStart may be 0. The rule is the default with count = 0, else Gauss-Hermite with
- * `count` nodes and weights as hermiteRule gives them. Writes the sum over each row to rowValue [rows], and
+ * `count` nodes and weights (hermiteRule in src/core). Writes the sum over each row to rowValue [rows], and
  * scale times the derivatives of the sum to dMean and dVariance [rows, columns], which may be mean and a full
  * variance. (Positives are reversed in mean and back again: it is left as it was, unless it is dMean.)
  * @kernel
@@ -419,53 +419,4 @@ export function predictiveProbability<T extends number>(
   const run: (frame: usize, task: i32) => void = sizeof<T>() == 4 ? probabilityTaskF32 : probabilityTaskF64;
   parallel(run.index, frame, (n + SHARE - 1) / SHARE);
   popFrame(frame);
-}
-
-/** Roots below x of the n-th Hermite polynomial: Sturm's count of eigenvalues of its Jacobi matrix. */
-function rootsBelow(n: i32, x: f64): i32 {
-  let d = -x;
-  let below = <i32>(d < 0);
-  for (let i = 1; i < n; i++) {
-    // A pivot of 0 stands for one that is positive and tiny.
-    d = -x - <f64>i / (d == 0 ? 1e-300 : d);
-    below += <i32>(d < 0);
-  }
-  return below;
-}
-
-/**
- * The n <= 256 nodes, ascending, and weights of E g(x), x ~ N(0, 1): roots of the Hermite polynomial h_n,
- * orthonormal, by bisection on Sturm's count and Newton steps with h_n' = sqrt(n) h_{n-1}; the weights are
- * 1 / (n h_{n-1}^2). Computed in f64, rounded to T. @kernel
- */
-export function hermiteRule<T extends number>(n: i32, nodes: usize, weights: usize): void {
-  for (let i = 0; i < (n + 1) / 2; i++) {
-    // Root i from the top; the middle one of an odd rule is 0.
-    const wanted = n - i;
-    let low: f64 = 0, high: f64 = 2 * sqrt<f64>(<f64>n);
-    let x: f64 = 0;
-    if (2 * i + 1 != n) {
-      for (let step = 0; step < 32; step++) {
-        x = 0.5 * (low + high);
-        if (rootsBelow(n, x) >= wanted) high = x;
-        else low = x;
-      }
-    }
-    let before: f64 = 0;
-    for (let step = 0; step < 4; step++) {
-      let h: f64 = 1;
-      before = 0;
-      for (let k = 1; k <= n; k++) {
-        const next = (x * h - sqrt<f64>(<f64>(k - 1)) * before) / sqrt<f64>(<f64>k);
-        before = h;
-        h = next;
-      }
-      if (2 * i + 1 != n) x -= h / (sqrt<f64>(<f64>n) * before);
-    }
-    const weight = 1 / (<f64>n * before * before);
-    store<T>(at<T>(nodes, n - 1 - i), <T>x);
-    store<T>(at<T>(nodes, i), <T>-x);
-    store<T>(at<T>(weights, n - 1 - i), <T>weight);
-    store<T>(at<T>(weights, i), <T>weight);
-  }
 }

@@ -125,11 +125,6 @@ function below(seedLow: u32, seedHigh: u32, stream: u32, i: u32, bound: u32): u3
   return 0;
 }
 
-/** out[i] (i32) uniform in [0, bound), bound > 0. @kernel */
-export function integers(seedLow: u32, seedHigh: u32, stream: u32, bound: i32, n: i32, out: usize): void {
-  for (let i = 0; i < n; i++) store<i32>(at<i32>(out, i), below(seedLow, seedHigh, stream, i, bound));
-}
-
 /** out (i32): the numbers 0 ... n - 1 in random order (Fisher and Yates). @kernel */
 export function permutation(seedLow: u32, seedHigh: u32, stream: u32, n: i32, out: usize): void {
   for (let i = 0; i < n; i++) {

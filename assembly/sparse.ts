@@ -274,20 +274,3 @@ export function sparseScaleRows<T extends number>(rows: i32, start: usize, value
     }
   }
 }
-
-/** Column j times scale_j, in place. @kernel */
-export function sparseScaleColumns<T extends number>(nonzeros: i32, column: usize, value: usize, scale: usize): void {
-  for (let e = 0; e < nonzeros; e++) {
-    store<T>(at<T>(value, e), load<T>(at<T>(scale, entryColumn(column, e))) * load<T>(at<T>(value, e)));
-  }
-}
-
-/** sums f64[columns]: column sums. frequency i32[columns]: entries of the column that are not zero. Both must be zero before. @kernel */
-export function sparseColumnSums<T extends number>(nonzeros: i32, column: usize, value: usize, sums: usize, frequency: usize): void {
-  for (let e = 0; e < nonzeros; e++) {
-    const j = <usize>entryColumn(column, e);
-    const x = load<T>(at<T>(value, e));
-    store<f64>(sums + (j << 3), load<f64>(sums + (j << 3)) + <f64>x);
-    if (x != 0) store<i32>(frequency + (j << 2), load<i32>(frequency + (j << 2)) + 1);
-  }
-}

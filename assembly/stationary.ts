@@ -1,4 +1,4 @@
-// Stationary covariances v g(t), t = |x - z|^2 / l^2, by the numbers of src/core/stationary.ts: one function a kernel
+// Stationary covariances v g(t), t = |x - z|^2 / l^2, by the numbers of src/base/kernels.ts: one function a kernel
 // for its value, one for its slope -2 v g'(t).
 
 import { exp } from "./math";

@@ -1,6 +1,6 @@
 // How well it ranks: the defaults and the best settings found, mean and spread over seeds.
 
-import type { TrainOptions } from "../src/train/options.ts";
+import type { TrainOptions } from "../src/parts/options.ts";
 import { type Figures, precisionText, readSplit, trainAndMeasure } from "./figures.ts";
 import type { BenchOptions } from "./harness.ts";
 
@@ -22,10 +22,7 @@ export async function accuracy(options: BenchOptions): Promise<void> {
   for (const [name, settings] of Object.entries(best)) {
     const split = await readSplit(name);
     if (split === undefined) continue;
-    const kinds = [
-      ["defaults", {}] as const,
-      ...(Object.keys(settings).length ? [["best", settings] as const] : []),
-    ];
+    const kinds = [["defaults", {}] as const, ...(Object.keys(settings).length ? [["best", settings] as const] : [])];
     for (const [kind, chosen] of kinds) {
       const title = `${name}, ${kind}`;
       if (options.only && !title.includes(options.only)) continue;

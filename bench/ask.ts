@@ -1,15 +1,15 @@
-// What asking is worth: a model of 500 documents learns 250 more at a time, those that `ask` chooses among 10,000 or those that
+// What asking is worth: a model of 500 documents learns 250 more at a time, those that `query` chooses among 10,000 or those that
 // come next, and is measured on other documents; in the end how many documents it took by asking to be as good as with all
 // that came next. --rounds says how many times it learns (18 makes 5,000 documents). What is measured goes into
 // bench/ask.jsonl, and run again the bench goes on behind it. --only takes one seed, or "small" (100 at a time among 1,000);
 // nothing is kept then.
 
 import { appendFileSync, existsSync } from "node:fs";
-import type { LearningState } from "../src/closed/state.ts";
 import type { DataRow } from "../src/data/options.ts";
-import { ask } from "../src/learn/ask.ts";
 import { Learner } from "../src/learn/learner.ts";
-import type { TrainedModel } from "../src/model/model.ts";
+import { query } from "../src/learn/query.ts";
+import type { Model } from "../src/model/model.ts";
+import type { LearningState } from "../src/parts/regression/state.ts";
 import { train } from "../src/train/train.ts";
 import type { BenchOptions } from "./harness.ts";
 import { dataFor, figuresOf, readLines, readRows, shown, type TextFigures } from "./texts.ts";
@@ -37,11 +37,10 @@ interface AskLine extends TextFigures {
 }
 
 /** Which of the rows are to be labelled. */
-type Choose = (model: TrainedModel, rows: readonly DataRow[], count: number) => Promise<number[]>;
+type Choose = (model: Model, rows: readonly DataRow[], count: number) => Promise<number[]>;
 
 const ways: Record<string, Choose> = {
-  ask: async (model, rows, top) =>
-    (await ask(model, await dataFor(rows, model), { top })).map(({ row }) => row),
+  ask: async (model, rows, top) => (await query(model, await dataFor(rows, model), { top })).map(({ row }) => row),
   next: async (_model, _rows, count) => Array.from({ length: count }, (_, i) => i),
 };
 
@@ -89,15 +88,14 @@ async function measureSeed({ seed, sizes, rows, measured, rounds, done, say }: S
   const { vectoriser } = await dataFor(rows.slice(0, first + size));
   const words = vectoriser ? { vectoriser } : {};
   const begun = await dataFor(rows.slice(0, first), undefined, words);
-  const start = await train(begun, { likelihood: "gaussian", onState });
+  const start = await train(begun, { model: "gpr", onState });
   for (const [way, choose] of Object.entries(ways)) {
     const before = done.filter((line) => line.way === way);
     using learner = await Learner.open(start, made.state as LearningState);
     const known = new Set(before.flatMap(({ chosen }) => chosen));
     const isKnown = ({ id }: DataRow): boolean => known.has(String(id));
     let pool = rows.slice(first, first + size);
-    if (known.size > 0)
-      await learner.learn({ documents: await dataFor(pool.filter(isKnown), learner.model) });
+    if (known.size > 0) await learner.learn({ documents: await dataFor(pool.filter(isKnown), learner.model) });
     pool = pool.filter((row) => !isKnown(row));
     for (let round = before.length; round < rounds; round++) {
       const taken = new Set(await choose(learner.model, pool, batch));

@@ -3,13 +3,13 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fitExact } from "../src/closed/exact.ts";
-import { inducingFeatures } from "../src/closed/inducing.ts";
-import { Points } from "../src/closed/points.ts";
-import { solveRidge } from "../src/closed/ridge.ts";
-import { featuresOf, learnPoints } from "../src/closed/sparse.ts";
-import { Statistics } from "../src/closed/statistics.ts";
 import { type Core, createCore, csr, Pattern, scoped } from "../src/core/index.ts";
+import { fitExact } from "../src/parts/gpr/exact.ts";
+import { inducingFeatures } from "../src/parts/regression/inducing.ts";
+import { Points } from "../src/parts/regression/points.ts";
+import { solveRidge } from "../src/parts/regression/ridge.ts";
+import { featuresOf, learnPoints } from "../src/parts/regression/sparse.ts";
+import { Statistics } from "../src/parts/regression/totals.ts";
 import { type BenchOptions, type Case, clockedAsync, report } from "./harness.ts";
 import { python, startPython, writeCsr } from "./peers.ts";
 import { type CsrProblem, textLikeCsr } from "./problems.ts";
@@ -27,8 +27,7 @@ function someLabels(rows: number, labels: number): { rowStart: Int32Array; label
     const [i, t] = [Math.floor(at / LABELS_OF_A_POINT), at % LABELS_OF_A_POINT];
     return (31 * i + 97 * t * t + Math.floor(i / 8)) % labels;
   });
-  for (let i = 0; i < rows; i++)
-    labelIndex.subarray(i * LABELS_OF_A_POINT, (i + 1) * LABELS_OF_A_POINT).sort();
+  for (let i = 0; i < rows; i++) labelIndex.subarray(i * LABELS_OF_A_POINT, (i + 1) * LABELS_OF_A_POINT).sort();
   return { rowStart, labelIndex };
 }
 
@@ -37,18 +36,16 @@ async function exact(core: Core, problem: CsrProblem, labels: number): Promise<v
   await scoped(async (scope) => {
     const points = scope.keep(new Points(scope.keep(csr(core, problem))));
     const pattern = scope.keep(new Pattern(core, labels, someLabels(problem.rows, labels)));
-    const form = scope.keep(
-      await fitExact(points, pattern, { noise: NOISE, kernel: { name: "se" }, by: "inverse" }),
-    );
+    const form = scope.keep(await fitExact(points, pattern, { noise: NOISE, kernel: { name: "se" }, by: "inverse" }));
     await form.forBlocks("", () => {});
   });
 }
 
-/** Sums over points of inducing features and a linear part, and the weights from them. */
-async function additive(core: Core, problem: CsrProblem, labels: number, inducing: number): Promise<void> {
+/** Sums over points of inducing features, and the weights from them. */
+async function inducingPoints(core: Core, problem: CsrProblem, labels: number, inducing: number): Promise<void> {
   await scoped(async (scope) => {
     const points = scope.keep(new Points(scope.keep(csr(core, problem))));
-    const first = problem.rowStart[inducing] as number;
+    const first = problem.rowStart[inducing];
     const z = scope.keep(
       new Points(
         scope.keep(
@@ -63,9 +60,9 @@ async function additive(core: Core, problem: CsrProblem, labels: number, inducin
       ),
     );
     const pattern = scope.keep(new Pattern(core, labels, someLabels(problem.rows, labels)));
-    const phi = scope.keep(await inducingFeatures({ points: z }, { name: "se" }, { jitter: JITTER }));
-    const sums = scope.keep(new Statistics(core, { kernel: inducing, linear: problem.columns, labels }));
-    await learnPoints(sums, featuresOf({ inducing: phi, linear: true }, points), pattern);
+    const phi = scope.keep(await inducingFeatures(z, { name: "se" }, { jitter: JITTER }));
+    const sums = scope.keep(new Statistics(core, { features: inducing, labels }));
+    await learnPoints(sums, featuresOf(phi, points), pattern);
     scope.keep(await solveRidge(sums, { noise: NOISE }, "f32"));
   });
 }
@@ -95,14 +92,14 @@ export async function closedBench(options: BenchOptions): Promise<void> {
   }
   const [rows, columns, labels, inducing] = [20_000, 2000, 1000, 1000] as const;
   const problem = textLikeCsr(rows, columns, PER_ROW);
-  const path = join(folder, "additive");
+  const path = join(folder, "inducing");
   writeCsr(path, problem);
   cases.push({
     name: `sparse form, ${rows} points, ${columns} features, ${inducing} inducing inputs, ${labels} labels`,
     rounds: 3,
     contenders: [
-      ours(() => additive(core, problem, labels, inducing)),
-      ...python(peer, name, { work: "additive", path, rows, columns, labels, inducing, noise: NOISE }),
+      ours(() => inducingPoints(core, problem, labels, inducing)),
+      ...python(peer, name, { work: "inducing_points", path, rows, columns, labels, inducing, noise: NOISE }),
     ],
   });
   try {

@@ -69,43 +69,34 @@ interface OnnxTensor {
 interface Onnx {
   Tensor: new (type: string, data: Float32Array | BigInt64Array, shape: number[]) => OnnxTensor;
   InferenceSession: {
-    create(
-      bytes: Uint8Array,
-      options?: object,
-    ): Promise<{ run(feeds: object): Promise<Record<string, OnnxTensor>> }>;
+    create(bytes: Uint8Array, options?: object): Promise<{ run(feeds: object): Promise<Record<string, OnnxTensor>> }>;
   };
 }
 
 /** An ONNX runtime; the vectors are made within the time, the texts were turned into features before. */
-async function onnx(
-  entry: string,
-  bytes: Uint8Array,
-  form: "dense" | "gather",
-  features: number,
-): Promise<Runner> {
+async function onnx(entry: string, bytes: Uint8Array, form: "dense" | "gather", features: number): Promise<Runner> {
   const module = (await import(pathToFileURL(entry).href)) as Onnx & { default?: Onnx };
   const { Tensor, InferenceSession } = module.InferenceSession ? module : (module.default as Onnx);
   const session = await InferenceSession.create(bytes);
   const dense = (from: number, to: number): object => {
     const x = new Float32Array((to - from) * features);
     for (let i = from; i < to; i++) {
-      const { indices, values } = rows[i] as Row;
-      for (let e = 0; e < indices.length; e++)
-        x[(i - from) * features + (indices[e] as number)] = values[e] as number;
+      const { indices, values } = rows[i];
+      for (let e = 0; e < indices.length; e++) x[(i - from) * features + indices[e]] = values[e];
     }
     return { x: new Tensor("float32", x, [to - from, features]) };
   };
   /** Shorter rows are filled up with zeros times the first word. */
   const gather = (from: number, to: number): object => {
     let length = 1;
-    for (let i = from; i < to; i++) length = Math.max(length, (rows[i] as Row).indices.length);
+    for (let i = from; i < to; i++) length = Math.max(length, rows[i].indices.length);
     const indices = new BigInt64Array((to - from) * length);
     const values = new Float32Array((to - from) * length);
     for (let i = from; i < to; i++) {
-      const row = rows[i] as Row;
+      const row = rows[i];
       for (let e = 0; e < row.indices.length; e++) {
-        indices[(i - from) * length + e] = BigInt(row.indices[e] as number);
-        values[(i - from) * length + e] = row.values[e] as number;
+        indices[(i - from) * length + e] = BigInt(row.indices[e]);
+        values[(i - from) * length + e] = row.values[e];
       }
     }
     return {
@@ -117,8 +108,7 @@ async function onnx(
   return {
     one: (index) => session.run(feeds(index, index + 1)),
     many: (from, to) => session.run(feeds(from, to)),
-    labels: async (index) =>
-      Array.from((await session.run(feeds(index, index + 1))).label?.data ?? [], Number),
+    labels: async (index) => Array.from((await session.run(feeds(index, index + 1))).label?.data ?? [], Number),
   };
 }
 

@@ -1,7 +1,8 @@
 // A tagger of the size that people ship, with made-up parameters, and texts to ask it.
 
 import { type TfidfState, TfidfVectoriser } from "../src/data/tfidf.ts";
-import type { LatentModel } from "../src/model/model.ts";
+import type { Model } from "../src/model/model.ts";
+import type { SvgpPart } from "../src/parts/svgp/shape.ts";
 import type { Collapsed } from "./onnx.ts";
 import { randomMatrix, textLikeCsr } from "./problems.ts";
 
@@ -12,7 +13,7 @@ const WORDS_A_TEXT = 40;
 const INDUCING = 200;
 
 export interface EdgeProblem {
-  model: LatentModel;
+  model: Model;
   collapsed: Collapsed;
   texts: string[];
   /** The same texts as the tagger sees them. */
@@ -22,9 +23,7 @@ export interface EdgeProblem {
 /** Different words of a few letters, sorted as a vocabulary is. */
 function vocabulary(count: number): string[] {
   const words = Array.from({ length: count }, (_, i) =>
-    ((i * 7919 + 12_345) % 308_915_776)
-      .toString(26)
-      .replace(/\d/g, (digit) => "qrstuvwxyz"[Number(digit)] as string),
+    ((i * 7919 + 12_345) % 308_915_776).toString(26).replace(/\d/g, (digit) => "qrstuvwxyz"[Number(digit)]),
   );
   return [...new Set(words)].sort();
 }
@@ -43,13 +42,12 @@ export function edgeProblem(texts: number): EdgeProblem {
   const weights = randomMatrix(d, p, 1);
   const phi = randomMatrix(k, p, 2);
   const bias = randomMatrix(1, k, 3).map((value) => value - 5);
-  const model: LatentModel = {
+  const part: SvgpPart = {
+    family: "svgp",
     likelihood: "bernoulli",
     kernel: "linear",
     posterior: "shared",
     mean: "features",
-    features: d,
-    labels: k,
     factors: p,
     inducingPoints: INDUCING,
     inducingInputs: randomMatrix(d, INDUCING, 4).map((value) => value / 50),
@@ -58,13 +56,20 @@ export function edgeProblem(texts: number): EdgeProblem {
     phi,
     bias,
     hyper: new Float32Array(3),
-    transform: { normalise: false },
-    labelCounts: new Int32Array(k).fill(10),
-    labelNames: Array.from({ length: k }, (_, i) => `label ${i}`),
-    vectoriser: state,
+  };
+  const model: Model = {
+    schema: {
+      features: d,
+      labels: k,
+      points: DOCUMENTS,
+      transform: { normalise: false },
+      labelCounts: new Int32Array(k).fill(10),
+      labelNames: Array.from({ length: k }, (_, i) => `label ${i}`),
+      vectoriser: state,
+    },
+    parts: [part],
     summary: {
       options: {},
-      points: DOCUMENTS,
       droppedPoints: 0,
       steps: 1,
       epochs: 1,
@@ -77,9 +82,8 @@ export function edgeProblem(texts: number): EdgeProblem {
   const asked = Array.from({ length: texts }, (_, row) => {
     const words: string[] = [];
     const least = Math.min(...values.subarray(rowStart[row], rowStart[row + 1]));
-    for (let e = rowStart[row] as number; e < (rowStart[row + 1] as number); e++)
-      for (let times = Math.round((values[e] as number) / least); times > 0; times--)
-        words.push(terms[columnIndex[e] as number] as string);
+    for (let e = rowStart[row]; e < rowStart[row + 1]; e++)
+      for (let times = Math.round(values[e] / least); times > 0; times--) words.push(terms[columnIndex[e]]);
     return words.join(" ");
   });
   const seen = TfidfVectoriser.fromJSON(state).transform(asked);

@@ -45,8 +45,7 @@ function packageFile(subpath: string): string {
 
 async function prepare(folder: string): Promise<Set<string>> {
   const { model, collapsed, texts, rows } = edgeProblem(TEXTS);
-  const write = (name: string, content: Uint8Array | string): void =>
-    writeFileSync(`${folder}/${name}`, content);
+  const write = (name: string, content: Uint8Array | string): void => writeFileSync(`${folder}/${name}`, content);
   write("model.safetensors", await compactModel(model, { type: "f32", variance: "none" }));
   write("model-deviations.safetensors", await compactModel(model, { type: "f32", variance: "exact" }));
   write("model-shipped.safetensors", await compactModel(model));
@@ -126,7 +125,7 @@ interface Figures {
 }
 
 const quantile = (values: number[], part: number): number =>
-  [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * part))] as number;
+  [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * part))];
 
 export async function edgeBench(options: BenchOptions): Promise<void> {
   const folder = resolve(`node_modules/.cache/mlgpf/edge-bench-${process.pid}`);
@@ -203,9 +202,7 @@ function print(results: Figures[], options: BenchOptions): void {
   );
   for (const { name, cold, loaded, p50, p99, perSecond, megabytes, agree } of results) {
     console.log(
-      `  ${(contenders[name] as string).padEnd(38)} ${cold.toFixed(1).padStart(8)} (${loaded.toFixed(1)})`.padEnd(
-        64,
-      ) +
+      `  ${contenders[name].padEnd(38)} ${cold.toFixed(1).padStart(8)} (${loaded.toFixed(1)})`.padEnd(64) +
         `${p50.toFixed(3).padStart(9)}${p99.toFixed(3).padStart(9)}${perSecond.toFixed(0).padStart(20)}` +
         `${megabytes.toFixed(0).padStart(20)}${(100 * agree).toFixed(1).padStart(9)} %`,
     );

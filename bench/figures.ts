@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { withPredictor } from "../src/cli/models.ts";
 import { type Dataset, readDataset } from "../src/data/index.ts";
 import { openInput } from "../src/io/files.ts";
-import { evaluate } from "../src/predict/evaluate.ts";
-import type { TrainOptions } from "../src/train/options.ts";
+import type { TrainOptions } from "../src/parts/options.ts";
+import { evaluatePredictor } from "../src/predict/evaluate.ts";
 import { train } from "../src/train/train.ts";
 
 export interface Split {
@@ -41,9 +41,7 @@ export async function readFolder(folder: string): Promise<Split> {
   const read = async (part: string): Promise<Dataset> => {
     const name = names.find((each) => each.startsWith(`${part}.`));
     if (name === undefined)
-      throw new Error(
-        `${folder}: found ${names.join(", ") || "no file"}, expected ${part}.txt or ${part}.txt.gz`,
-      );
+      throw new Error(`${folder}: found ${names.join(", ") || "no file"}, expected ${part}.txt or ${part}.txt.gz`);
     return (await readDataset((await openInput(join(folder, name))).stream, { file: name })).dataset;
   };
   return { train: await read("train"), test: await read("test") };
@@ -51,15 +49,15 @@ export async function readFolder(folder: string): Promise<Split> {
 
 export async function trainAndMeasure(split: Split, options: TrainOptions): Promise<Figures> {
   const begin = performance.now();
-  const model = await train(split.train, { calibration: false, ...options, likelihood: "bernoulli" });
+  const model = await train(split.train, { calibration: false, ...options, model: "svgp" });
   const seconds = (performance.now() - begin) / 1000;
-  const { dataTerm, divergence, epochs } = model.summary;
+  const { dataTerm = 0, divergence = 0, epochs = 0 } = model.summary;
   return await withPredictor(model, undefined, async (predictor) => {
-    const { ranking, calibration } = await evaluate(predictor, split.test, { calibration: true });
-    const at = (k: number): number => ranking.metrics[`P@${k}`] as number;
+    const { ranking, calibration } = await evaluatePredictor(predictor, split.test, { calibration: true });
+    const at = (k: number): number => ranking.metrics[`P@${k}`];
     return {
       precision: [at(1), at(3), at(5)],
-      calibration: calibration?.bestFive.ece as number,
+      calibration: calibration?.top5.ece as number,
       seconds,
       bound: dataTerm - divergence,
       epochs,
@@ -68,8 +66,7 @@ export async function trainAndMeasure(split: Split, options: TrainOptions): Prom
 }
 
 /** Three figures in the way of the tables: 59.31 / 36.73 / 27.40 */
-export const precisionText = (values: readonly number[]): string =>
-  values.map((value) => value.toFixed(2)).join(" / ");
+export const precisionText = (values: readonly number[]): string => values.map((value) => value.toFixed(2)).join(" / ");
 
 /** Rows of cells as a Markdown table. */
 export const markdown = (rows: string[][]): string => {

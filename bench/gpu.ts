@@ -4,13 +4,11 @@ import { spawnSync } from "node:child_process";
 import { vulkanEnvironment } from "../scripts/vulkan.ts";
 import { type FoundAdapter, findAdapter, NoGpu, requestDevice } from "../src/backend/adapter.ts";
 import type { Backend } from "../src/backend/backend.ts";
-import { WasmBackend } from "../src/backend/wasm.ts";
-import { WebGpuBackend } from "../src/backend/webgpu/backend.ts";
+import { wasmBackend } from "../src/backend/wasm.ts";
+import { type WebGpuBackend, webGpuBackend } from "../src/backend/webgpu/backend.ts";
 import { createCore } from "../src/core/index.ts";
-import type { LabelledBatch } from "../src/model/batch.ts";
-import { Bound } from "../src/model/bound.ts";
-import { allocateParameters, parameterNames } from "../src/model/parameters.ts";
-import type { ModelShape } from "../src/model/shape.ts";
+import { Bound } from "../src/parts/svgp/bound.ts";
+import { allocateParameters, type LabelledBatch, type ModelShape, parameterNames } from "../src/parts/svgp/shape.ts";
 import { type BenchOptions, clocked, clockedAsync, report } from "./harness.ts";
 import { randomMatrix, textLikeCsr } from "./problems.ts";
 
@@ -35,7 +33,7 @@ const sizesOf = (software: boolean): Omit<ModelShape, "posterior" | "mean" | "in
   batch: software ? 64 : 500,
   likelihood: "bernoulli",
   kernel: "linear",
-  floor: 1e-6,
+  minSigma: 1e-6,
   quadrature: "closed",
 });
 
@@ -51,7 +49,7 @@ function makeStep(backend: Backend, shape: ModelShape, sampled: number): () => v
   });
   backend.fill(parameters.bias, -5);
   const data = textLikeCsr(points, shape.features, WORDS_A_ROW);
-  const x = backend.sparse(points, shape.features, data.rowStart, data.columnIndex, data.values);
+  const x = backend.sparse(data);
   const rows = backend.indices(size);
   const squares = backend.tensor(1, size);
   backend.fill(squares, 1);
@@ -80,9 +78,8 @@ function makeStep(backend: Backend, shape: ModelShape, sampled: number): () => v
     bound.evaluate(parameters, batch, { klWeight: 1, learnInducing: true, learnHyper: false });
     step++;
     for (const name of parameterNames) {
-      const rate = { rate: 1e-3, step };
-      if (name !== "hyper")
-        backend.adam(parameters[name], bound.gradient[name], moments[0][name], moments[1][name], rate);
+      const state = { first: moments[0][name], second: moments[1][name] };
+      if (name !== "hyper") backend.adam(parameters[name], bound.gradient[name], state, { rate: 1e-3, step });
     }
     if (listed && weights) backend.free(listed, weights);
     backend.flush?.();
@@ -128,10 +125,10 @@ export async function gpuBench(options: BenchOptions): Promise<void> {
     const shape: ModelShape = { ...sizesOf(found.software), ...form };
     // An adapter gives one device only.
     const device = await requestDevice((await findAdapter()) as FoundAdapter);
-    const backend = await WebGpuBackend.create(device);
+    const backend = await webGpuBackend(device);
     const core = await createCore({ threads: 1 });
     const run = makeStep(backend, shape, sampled);
-    const onWasm = makeStep(new WasmBackend(core, "f32"), shape, sampled);
+    const onWasm = makeStep(wasmBackend(core, "f32"), shape, sampled);
     const costs = stepCosts(backend, run);
     await report(
       {

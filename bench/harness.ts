@@ -7,6 +7,10 @@ export interface BenchOptions {
   only?: string;
   /** How long each long run goes on. */
   minutes?: number;
+  /** Files that were named, another file to train on, and how many texts of each are taken. */
+  files: readonly string[];
+  train?: string;
+  texts?: number;
 }
 
 export interface Contender {
@@ -36,8 +40,7 @@ export interface Measured {
 const WARM_UP_MILLISECONDS = 600;
 const LEAST_WARM_UP_RUNS = 3;
 
-export const median = (values: number[]): number =>
-  [...values].sort((a, b) => a - b)[values.length >> 1] as number;
+export const median = (values: number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1];
 
 /** Milliseconds of one synchronous run. */
 export const clocked = (work: () => unknown) => (): number => {
@@ -72,10 +75,10 @@ export async function measure(benchmark: Case, options: BenchOptions): Promise<M
   }
   const times = running.map((): number[] => []);
   for (let round = 0; round < (benchmark.rounds ?? options.rounds); round++) {
-    for (const [i, contender] of running.entries()) (times[i] as number[]).push(await contender.run());
+    for (const [i, contender] of running.entries()) times[i].push(await contender.run());
   }
   return running.map(({ name }, i) => {
-    const taken = times[i] as number[];
+    const taken = times[i];
     return { name, milliseconds: median(taken), best: Math.min(...taken) };
   });
 }
@@ -112,8 +115,5 @@ export async function report(benchmark: Case, options: BenchOptions): Promise<vo
     }
   }
   const note = benchmark.note?.();
-  if (note)
-    console.log(
-      options.json ? JSON.stringify({ case: benchmark.name, ...note }) : `  ${JSON.stringify(note)}`,
-    );
+  if (note) console.log(options.json ? JSON.stringify({ case: benchmark.name, ...note }) : `  ${JSON.stringify(note)}`);
 }

@@ -1,15 +1,22 @@
-// npm run bench -- SUITE [--json] [--rounds N] [--only WORD] [--minutes N]: measures, never asserts.
+// npm run bench -- SUITE [FILE] [--json] [--rounds N] [--only WORD] [--minutes N] [--train FILE] [--texts N]: measures, never asserts.
+
+import { parseArgs } from "node:util";
 
 import { accuracy } from "./accuracy.ts";
 import { askBench } from "./ask.ts";
+import { auditBench } from "./audit.ts";
 import { closedBench } from "./closed.ts";
 import { coreBench } from "./core.ts";
+import { datasetsBench } from "./datasets.ts";
 import { edgeBench } from "./edge.ts";
+import { eurlex57kBench } from "./eurlex57k.ts";
+import { formsBench } from "./forms.ts";
 import { gpuBench } from "./gpu.ts";
 import type { BenchOptions } from "./harness.ts";
 import { honestBench } from "./honest.ts";
 import { killsBench } from "./kills.ts";
 import { learningLoadBench } from "./learningload.ts";
+import { promisesBench } from "./promises.ts";
 import { serveBench } from "./serve.ts";
 import { shardsBench } from "./shards.ts";
 import { stepBench } from "./step.ts";
@@ -19,12 +26,17 @@ import { yearBench } from "./year.ts";
 
 const suites: Record<string, (options: BenchOptions) => Promise<void>> = {
   accuracy,
+  audit: auditBench,
   core: coreBench,
+  datasets: datasetsBench,
   "closed-form": closedBench,
   step: stepBench,
   edge: edgeBench,
   gpu: gpuBench,
+  eurlex57k: eurlex57kBench,
+  forms: formsBench,
   honest: honestBench,
+  promises: promisesBench,
   serve: serveBench,
   shards: shardsBench,
   attack: attackBench,
@@ -35,20 +47,29 @@ const suites: Record<string, (options: BenchOptions) => Promise<void>> = {
   "learning-load": learningLoadBench,
 };
 
-const args = process.argv.slice(2);
-const value = (flag: string): string | undefined =>
-  args.includes(flag) ? args[args.indexOf(flag) + 1] : undefined;
-const suite = suites[args[0] ?? ""];
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    json: { type: "boolean", default: false },
+    rounds: { type: "string", default: "11" },
+    only: { type: "string" },
+    minutes: { type: "string" },
+    train: { type: "string" },
+    texts: { type: "string" },
+  },
+});
+const [name = "", ...files] = positionals;
+const suite = suites[name];
 if (suite === undefined) {
   console.error(`npm run bench -- ${Object.keys(suites).join("|")} [--json] [--rounds N] [--only WORD]`);
   process.exit(2);
 }
-const only = value("--only");
-const minutes = value("--minutes");
+const { rounds, minutes, texts, ...others } = values;
 await suite({
-  ...(minutes === undefined ? {} : { minutes: Number(minutes) }),
-  json: args.includes("--json"),
-  rounds: Number(value("--rounds") ?? 11),
-  ...(only === undefined ? {} : { only }),
+  ...others,
+  files,
+  rounds: Number(rounds),
+  ...(minutes !== undefined && { minutes: Number(minutes) }),
+  ...(texts !== undefined && { texts: Number(texts) }),
 });
 process.exit(0);

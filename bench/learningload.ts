@@ -4,9 +4,9 @@
 
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { type LearningState, stateToBytes } from "../src/closed/state.ts";
 import type { DataRow } from "../src/data/options.ts";
 import { modelToBytes } from "../src/model/file.ts";
+import { type LearningState, stateToBytes } from "../src/parts/regression/state.ts";
 import { train } from "../src/train/train.ts";
 import type { BenchOptions } from "./harness.ts";
 import { httpRequest, runLoad } from "./load.ts";
@@ -23,8 +23,8 @@ function documents(): DataRow[] {
   return Array.from({ length: DOCUMENTS + TAUGHT }, (_, i) => {
     const label = i % LABELS;
     const words = Array.from({ length: LENGTH }, (_, w) => {
-      const rank = Math.floor(WORDS ** (draws[2 * LENGTH * i + w] as number));
-      const own = (draws[2 * LENGTH * i + LENGTH + w] as number) < 0.5;
+      const rank = Math.floor(WORDS ** draws[2 * LENGTH * i + w]);
+      const own = draws[2 * LENGTH * i + LENGTH + w] < 0.5;
       return `w${own ? (rank * 97 + label * 389) % WORDS : rank}`;
     });
     return { id: `d${i}`, text: words.join(" "), labels: [`l${label}`, `m${label % 20}`] };
@@ -33,7 +33,7 @@ function documents(): DataRow[] {
 
 async function writeModel(rows: readonly DataRow[], model: string, state: string): Promise<void> {
   const onState = (made: LearningState): void => writeFileSync(state, stateToBytes(made));
-  writeFileSync(model, modelToBytes(await train([...rows], { likelihood: "gaussian", onState })));
+  writeFileSync(model, modelToBytes(await train([...rows], { model: "gpr", onState })));
 }
 
 const suggestion = (text: string): Buffer =>
@@ -107,11 +107,7 @@ export async function learningLoadBench({ json, only, minutes }: BenchOptions): 
     const found = JSON.parse(/stalls (\{.*\})/.exec(server.said())?.[1] ?? "{}");
     const lost = DOCUMENTS + taken - now.documents;
     console.log(
-      JSON.stringify(
-        { ...figures, taught: taken, lostDocuments: lost, stalls: found, exitCode },
-        null,
-        json ? 0 : 2,
-      ),
+      JSON.stringify({ ...figures, taught: taken, lostDocuments: lost, stalls: found, exitCode }, null, json ? 0 : 2),
     );
   } finally {
     rmSync(folder, { recursive: true, force: true });

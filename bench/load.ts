@@ -101,20 +101,17 @@ export function httpRequest(path: string, type: string, content: string): Buffer
   return Buffer.concat([Buffer.from(head), body]);
 }
 
-const prediction = (text: string): Buffer =>
-  httpRequest("/predict", "application/json", JSON.stringify({ text }));
+const prediction = (text: string): Buffer => httpRequest("/predict", "application/json", JSON.stringify({ text }));
 
 export async function runLoad(port: number, texts: readonly string[], load: Load): Promise<LoadFigures> {
   const requests = texts.map(load.request ?? prediction);
-  const connections = await Promise.all(
-    Array.from({ length: load.connections }, () => Connection.open(port)),
-  );
+  const connections = await Promise.all(Array.from({ length: load.connections }, () => Connection.open(port)));
   const times: number[] = [];
   let [asked, refused] = [0, 0];
   const begin = performance.now();
   const end = begin + load.seconds * 1000;
   const ask = async (connection: Connection, planned: number): Promise<void> => {
-    const status = await connection.ask(requests[asked++ % requests.length] as Buffer);
+    const status = await connection.ask(requests[asked++ % requests.length]);
     if (status === 0) return;
     times.push(performance.now() - planned);
     if (status !== 200) refused++;
@@ -127,15 +124,11 @@ export async function runLoad(port: number, texts: readonly string[], load: Load
           }),
         )
       : onTime(connections, ask, begin, end, load.rate);
-  await Promise.race([
-    work,
-    new Promise((done) => setTimeout(done, load.seconds * 1000 + GRACE_MILLISECONDS)),
-  ]);
+  await Promise.race([work, new Promise((done) => setTimeout(done, load.seconds * 1000 + GRACE_MILLISECONDS))]);
   const seconds = (performance.now() - begin) / 1000;
   for (const connection of connections) connection.close();
   times.sort((a, b) => a - b);
-  const at = (part: number): number =>
-    times[Math.min(times.length - 1, Math.floor(times.length * part))] ?? 0;
+  const at = (part: number): number => times[Math.min(times.length - 1, Math.floor(times.length * part))] ?? 0;
   return {
     asked,
     answered: times.length,

@@ -60,10 +60,7 @@ function node(type: string, inputs: string[], outputs: string[]): Message {
 function value(name: string, type: number, shape: (number | string)[]): Message {
   const dimensions = new Message();
   for (const size of shape)
-    dimensions.bytes(
-      1,
-      typeof size === "number" ? new Message().integer(1, size) : new Message().bytes(2, size),
-    );
+    dimensions.bytes(1, typeof size === "number" ? new Message().integer(1, size) : new Message().bytes(2, size));
   const form = new Message().integer(1, type).bytes(2, dimensions);
   return new Message().bytes(1, name).bytes(2, new Message().bytes(1, form));
 }
@@ -88,8 +85,7 @@ export function onnxModel(form: "dense" | "gather", model: Collapsed, topK: numb
   const { features: d, factors: p, labels: k, weights, phi, bias } = model;
   const phiTransposed = new Float32Array(p * k);
   for (let label = 0; label < k; label++)
-    for (let factor = 0; factor < p; factor++)
-      phiTransposed[factor * k + label] = phi[label * p + factor] as number;
+    for (let factor = 0; factor < p; factor++) phiTransposed[factor * k + label] = phi[label * p + factor];
   const latent =
     form === "dense"
       ? [node("MatMul", ["x", "W"], ["h"])]
@@ -116,9 +112,5 @@ export function onnxModel(form: "dense" | "gather", model: Collapsed, topK: numb
     .bytes(5, tensor("k", [1], BigInt64Array.of(BigInt(topK))));
   for (const input of inputs) graph.bytes(11, input);
   graph.bytes(12, value("label", INT64, found)).bytes(12, value("probability", FLOAT, found));
-  return new Message()
-    .integer(1, 8)
-    .bytes(7, graph)
-    .bytes(8, new Message().bytes(1, "").integer(2, 17))
-    .finish();
+  return new Message().integer(1, 8).bytes(7, graph).bytes(8, new Message().bytes(1, "").integer(2, 17)).finish();
 }

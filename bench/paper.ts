@@ -4,7 +4,7 @@
 
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import type { TrainOptions } from "../src/train/options.ts";
+import type { TrainOptions } from "../src/parts/options.ts";
 import { markdown, precisionText, readFolder, readSplit, trainAndMeasure } from "./figures.ts";
 
 type Precision = [number, number, number];
@@ -123,7 +123,7 @@ for (const set of sets.filter(({ name }) => flags.sets.split(",").includes(name)
     if (paper === undefined) throw new Error(`found the method ${method}, expected one of the paper's eight`);
     const ours = await trainAndMeasure(split, optionsOf(method, set.rank, SHARE * set.epochs));
     // Fixed inducing inputs have no time of their own in the paper: those that move are the nearest.
-    const minutes = set.epochs * (set.minutes[method.replace("f-", "-").replace(/^-/, "")] as number);
+    const minutes = set.epochs * set.minutes[method.replace("f-", "-").replace(/^-/, "")];
     const ahead = ours.precision[0] - paper[0];
     if (ahead < -set.deviation) missed++;
     const row = [

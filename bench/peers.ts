@@ -27,11 +27,7 @@ export async function loadPeer(
 }
 
 /** The same without loading it: the path of its module. */
-export function installPeer(
-  name: string,
-  version: string,
-  also: Record<string, string> = {},
-): string | undefined {
+export function installPeer(name: string, version: string, also: Record<string, string> = {}): string | undefined {
   try {
     mkdirSync(folder, { recursive: true });
     if (!existsSync(`${folder}/package.json`))
@@ -74,14 +70,8 @@ export interface Python {
 }
 
 /** A piece of its work as a contender; none where there is no Python. */
-export function python(
-  peer: Python | undefined,
-  name: string,
-  request: Record<string, unknown>,
-): Contender[] {
-  return peer === undefined
-    ? []
-    : [{ name, run: async () => (await peer.call(request)).milliseconds as number }];
+export function python(peer: Python | undefined, name: string, request: Record<string, unknown>): Contender[] {
+  return peer === undefined ? [] : [{ name, run: async () => (await peer.call(request)).milliseconds as number }];
 }
 
 /** Sparse rows in files that bench/peers.py reads. */
@@ -91,8 +81,7 @@ export function writeCsr(path: string, { rowStart, columnIndex, values }: CsrPro
   writeFileSync(`${path}.value`, Buffer.from(values.buffer));
 }
 
-const CHECK =
-  "import numpy, scipy, sklearn; print(numpy.__version__, scipy.__version__, sklearn.__version__)";
+const CHECK = "import numpy, scipy, sklearn; print(numpy.__version__, scipy.__version__, sklearn.__version__)";
 
 /** A Python with numpy, scipy and scikit-learn, on that many threads; undefined where there is none. */
 export function startPython(threads: number): Python | undefined {

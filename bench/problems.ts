@@ -24,11 +24,11 @@ export function textLikeCsr(rows: number, columns: number, perRow: number, seed 
   const columnIndex: number[] = [];
   const values: number[] = [];
   for (let i = 0; i < rows; i++) {
-    const topic = Math.floor((draws[i * (2 * perRow + 1)] as number) * 100);
+    const topic = Math.floor(draws[i * (2 * perRow + 1)] * 100);
     const words = new Map<number, number>();
     for (let w = 0; w < perRow; w++) {
-      const rank = Math.floor(columns ** (draws[i * (2 * perRow + 1) + 1 + w] as number)) - 1;
-      const ofTopic = (draws[i * (2 * perRow + 1) + 1 + perRow + w] as number) < 0.5;
+      const rank = Math.floor(columns ** draws[i * (2 * perRow + 1) + 1 + w]) - 1;
+      const ofTopic = draws[i * (2 * perRow + 1) + 1 + perRow + w] < 0.5;
       const word = ofTopic ? (rank * 97 + topic * 389) % columns : rank;
       words.set(word, (words.get(word) ?? 0) + 1);
     }

@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { compactModel } from "../src/compact/index.ts";
-import type { LatentModel } from "../src/model/model.ts";
+import type { Model } from "../src/model/model.ts";
 import { edgeProblem } from "./edge-problem.ts";
 
 /** How each runtime runs a program. */
@@ -83,7 +83,7 @@ function peakOf(pid: number): number {
 /** Runs `work` with a tagger of 4,000 labels in a file, changed if it is to be, and texts for it. */
 export async function withTagger(
   work: (path: string, texts: readonly string[]) => Promise<void>,
-  changed: (model: LatentModel) => LatentModel = (model) => model,
+  changed: (model: Model) => Model = (model) => model,
 ): Promise<void> {
   const folder = resolve(`node_modules/.cache/mlgpf/serve-bench-${process.pid}`);
   mkdirSync(folder, { recursive: true });

@@ -26,20 +26,17 @@ const END = "<!-- end -->";
 function seconds(...args: string[]): number {
   const command = ["-c", '"$@" && times', "sh", process.execPath, resolve("dist/cli.js"), ...args, "--quiet"];
   const told = execFileSync("sh", command, { encoding: "utf8" }).trimEnd().split("\n").at(-1) as string;
-  return [...told.matchAll(/(\d+)m([\d.]+)s/g)].reduce(
-    (sum, [, m, s]) => sum + 60 * Number(m) + Number(s),
-    0,
-  );
+  return [...told.matchAll(/(\d+)m([\d.]+)s/g)].reduce((sum, [, m, s]) => sum + 60 * Number(m) + Number(s), 0);
 }
 
 /** Documents that lean to topics, and labels that are the rests of their most telling words. */
 function rows(count: number, seed: number): string {
   const { rowStart, columnIndex, values } = textLikeCsr(count, FEATURES, WORDS, seed);
   const lines = Array.from({ length: count }, (_, i) => {
-    const [from, to] = [rowStart[i] as number, rowStart[i + 1] as number];
+    const [from, to] = [rowStart[i], rowStart[i + 1]];
     const entries = Array.from({ length: to - from }, (_, e) => from + e);
-    const telling = entries.sort((a, b) => (values[b] as number) - (values[a] as number)).slice(0, 2);
-    const labels = new Set(telling.map((e) => (columnIndex[e] as number) % LABELS));
+    const telling = entries.sort((a, b) => values[b] - values[a]).slice(0, 2);
+    const labels = new Set(telling.map((e) => columnIndex[e] % LABELS));
     const features = entries.sort((a, b) => a - b).map((e) => `${columnIndex[e]}:${values[e]?.toFixed(4)}`);
     return `${[...labels].sort((a, b) => a - b).join(",")} ${features.join(" ")}\n`;
   });

@@ -1,12 +1,10 @@
 // One training step, split by part, beside the same step in numpy.
 
 import type { Backend, LabelLists, Tensor } from "../src/backend/backend.ts";
-import { WasmBackend } from "../src/backend/wasm.ts";
+import { wasmBackend } from "../src/backend/wasm.ts";
 import { type Core, createCore } from "../src/core/index.ts";
-import type { LabelledBatch } from "../src/model/batch.ts";
-import { Bound } from "../src/model/bound.ts";
-import { allocateParameters, parameterNames } from "../src/model/parameters.ts";
-import type { ModelShape } from "../src/model/shape.ts";
+import { Bound } from "../src/parts/svgp/bound.ts";
+import { allocateParameters, type LabelledBatch, type ModelShape, parameterNames } from "../src/parts/svgp/shape.ts";
 import { type BenchOptions, clocked, median, report } from "./harness.ts";
 import { startPython } from "./peers.ts";
 import { randomMatrix } from "./problems.ts";
@@ -57,7 +55,7 @@ interface Step {
 
 function makeStep(core: Core, shape: ModelShape): Step {
   const parts = new Map<string, Part>();
-  const backend = timed(new WasmBackend(core, "f32"), parts);
+  const backend = timed(wasmBackend(core, "f32"), parts);
   const parameters = allocateParameters(backend, shape);
   const moments = [allocateParameters(backend, shape), allocateParameters(backend, shape)] as const;
   parameterNames.forEach((name, i) => {
@@ -80,13 +78,13 @@ function makeStep(core: Core, shape: ModelShape): Step {
     rowStart: Int32Array.from({ length: shape.batch + 1 }, (_, i) => i * POSITIVES),
     labelIndex: Int32Array.from({ length: shape.batch * POSITIVES }, (_, e) => (e * 7) % shape.labels),
   };
-  const x = backend.sparse(
-    shape.batch,
-    shape.features,
-    new Int32Array(shape.batch + 1),
-    new Int32Array(0),
-    new Float32Array(0),
-  );
+  const x = backend.sparse({
+    rows: shape.batch,
+    columns: shape.features,
+    rowStart: new Int32Array(shape.batch + 1),
+    columnIndex: new Int32Array(0),
+    values: new Float32Array(0),
+  });
   const batch: LabelledBatch = { x, rows: backend.indices(shape.batch), projected, squares, labels };
   const bound = new Bound(backend, shape);
   let step = 0;
@@ -96,11 +94,8 @@ function makeStep(core: Core, shape: ModelShape): Step {
       bound.evaluate(parameters, batch, { klWeight: 1, learnInducing: true, learnHyper: false });
       step++;
       for (const name of parameterNames) {
-        if (name !== "hyper")
-          backend.adam(parameters[name], bound.gradient[name], moments[0][name], moments[1][name], {
-            rate: 1e-3,
-            step,
-          });
+        const state = { first: moments[0][name], second: moments[1][name] };
+        if (name !== "hyper") backend.adam(parameters[name], bound.gradient[name], state, { rate: 1e-3, step });
       }
     },
   };
@@ -126,7 +121,7 @@ export async function stepBench(options: BenchOptions): Promise<void> {
         inducing: "subspace",
         posterior,
         mean: "inducing",
-        floor: 1e-6,
+        minSigma: 1e-6,
         quadrature: "closed",
       };
       const core = await createCore({ threads: 2 });

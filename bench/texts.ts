@@ -3,14 +3,14 @@
 import { createReadStream, existsSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { createGunzip } from "node:zlib";
+import { hashText } from "../src/base/hash.ts";
 import { withPredictor } from "../src/cli/models.ts";
 import type { Dataset } from "../src/data/dataset.ts";
-import { hashText } from "../src/data/hash.ts";
 import type { DataRow, ReadOptions } from "../src/data/options.ts";
 import { readDataset } from "../src/data/reader.ts";
-import type { TrainedModel } from "../src/model/model.ts";
-import { readingFor } from "../src/model/reading.ts";
-import { evaluate } from "../src/predict/evaluate.ts";
+import type { Model } from "../src/model/model.ts";
+import { evaluatePredictor } from "../src/predict/evaluate.ts";
+import { readingFor } from "../src/predict/reading.ts";
 
 const FOLDER = "../shared/data/eurlex-text";
 
@@ -30,11 +30,8 @@ export async function readRows(part: "train" | "dev", seed?: number): Promise<Da
 }
 
 /** A data set of rows, as a model reads them where there is one. */
-export const dataFor = async (
-  rows: readonly DataRow[],
-  model?: TrainedModel,
-  options: ReadOptions = {},
-): Promise<Dataset> => (await readDataset([...rows], model ? readingFor(model) : options)).dataset;
+export const dataFor = async (rows: readonly DataRow[], model?: Model, options: ReadOptions = {}): Promise<Dataset> =>
+  (await readDataset([...rows], model ? readingFor(model.schema) : options)).dataset;
 
 /** What an earlier run has written, a line for each thing that it measured. */
 export const readLines = <Line>(file: string): Line[] =>
@@ -49,11 +46,11 @@ export interface TextFigures {
   f1: number;
 }
 
-export async function figuresOf(model: TrainedModel, rows: readonly DataRow[]): Promise<TextFigures> {
+export async function figuresOf(model: Model, rows: readonly DataRow[]): Promise<TextFigures> {
   const data = await dataFor(rows, model);
   return await withPredictor(model, undefined, async (predictor) => {
-    const { metrics } = (await evaluate(predictor, data)).ranking;
-    return { precision: metrics["P@1"] as number, f1: metrics["F1@5"] as number };
+    const { metrics } = (await evaluatePredictor(predictor, data)).ranking;
+    return { precision: metrics["P@1"], f1: metrics["F1@5"] };
   });
 }
 

@@ -3,16 +3,16 @@
 // bench/year.jsonl line by line, and run again the bench goes on behind them; the plot of all lines is docs/images/year.svg.
 //
 // --rounds N  so many batches in all
-// --only      words of: date (documents as the file has them, not by a hash of their ids), both (the linear form with latent
-//             functions), weights (beside it learners for which a document counts as 2 and as 4), small (1,000 documents and
+// --only      words of: date (documents as the file has them, not by a hash of their ids), both (a linear and a
+//             variational part), weights (beside it learners for which a document counts as 2 and as 4), small (1,000 documents and
 //             100 at a time, trained anew at the end; nothing is kept)
 
 import { appendFileSync, existsSync, writeFileSync } from "node:fs";
-import type { LearningState } from "../src/closed/state.ts";
 import type { DataRow } from "../src/data/options.ts";
 import { Learner } from "../src/learn/learner.ts";
-import type { TrainedModel } from "../src/model/model.ts";
-import type { TrainOptions } from "../src/train/options.ts";
+import type { Model } from "../src/model/model.ts";
+import type { TrainOptions } from "../src/parts/options.ts";
+import type { LearningState } from "../src/parts/regression/state.ts";
 import { train } from "../src/train/train.ts";
 import type { BenchOptions } from "./harness.ts";
 import { dataFor, figuresOf, readLines, readRows, shown, type TextFigures } from "./texts.ts";
@@ -51,9 +51,9 @@ export async function yearBench({ json, rounds, only = "" }: BenchOptions): Prom
   if (rows === undefined) return;
   // The plot is of the plain year.
   const year = asked.has("small") ? SMALL : { ...FULL, results: only === "" ? RESULTS : undefined };
-  const likelihood = asked.has("both") ? "both" : "gaussian";
+  const model = asked.has("both") ? "linear+svgp" : "gpr";
   const weights = asked.has("weights") ? WEIGHTS : [];
-  const lines = await measure(rows, year, { likelihood }, rounds, weights, (line) =>
+  const lines = await measure(rows, year, { model }, rounds, weights, (line) =>
     console.log(json ? JSON.stringify(line) : described(line)),
   );
   console.log(json ? JSON.stringify(meansOf(lines)) : `means: ${JSON.stringify(meansOf(lines))}`);
@@ -106,7 +106,7 @@ async function opened(
   known: number,
   options: TrainOptions,
   weights: readonly number[],
-): Promise<{ start: TrainedModel; learners: Learners }> {
+): Promise<{ start: Model; learners: Learners }> {
   const made: { state?: LearningState } = {};
   const onState = (state: LearningState): void => {
     made.state = state;
@@ -115,8 +115,7 @@ async function opened(
   const learners: Learners = new Map();
   for (const weight of [1, ...weights]) {
     const learner = await Learner.open(start, made.state as LearningState);
-    if (known > first)
-      await learner.learn({ documents: await dataFor(rows.slice(first, known), start), weight });
+    if (known > first) await learner.learn({ documents: await dataFor(rows.slice(first, known), start), weight });
     learners.set(weight === 1 ? "learned" : `counts as ${weight}`, { learner, weight });
   }
   return { start, learners };
@@ -138,8 +137,7 @@ function meansOf(lines: readonly YearLine[]): Record<string, { learned: TextFigu
   return Object.fromEntries(
     [...names].map((name) => {
       const beside = lines.filter(({ figures }) => figures[name]);
-      const of = (which: string): TextFigures =>
-        mean(beside.map(({ figures }) => figures[which] as TextFigures));
+      const of = (which: string): TextFigures => mean(beside.map(({ figures }) => figures[which]));
       return [name, { learned: of("learned"), other: of(name) }];
     }),
   );

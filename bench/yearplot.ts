@@ -1,10 +1,16 @@
 // The year at a library as a plot of its own: an SVG for the documents, in the colours of all plots.
 
-import { lightColours } from "../src/plots/theme.ts";
+import { frame } from "../src/report/drawings.ts";
 import { html } from "../src/report/html.ts";
-import { frame } from "../src/report/svg/frame.ts";
 import type { YearLine } from "./year.ts";
 
+/** The light ones of src/report/base.css. */
+const COLOURS = {
+  ground: "#ffffff",
+  muted: "#4d5866",
+  grid: "#dfe3e8",
+  series: ["#0b5cad", "#b34700", "#00735c"],
+};
 const [WIDTH, HEIGHT, LEGEND] = [720, 280, 28];
 const NAMES = { learned: "learns", never: "never learns", anew: "trained anew on all" } as const;
 
@@ -18,7 +24,7 @@ export function yearPlot(lines: readonly YearLine[]): string {
     { name: "F1@5 on the next 500 (%)", from: Math.min(...values) - 1, to: Math.max(...values) + 1 },
   );
   const drawn = Object.entries(NAMES).map(([name, said], i) => {
-    const colour = lightColours.series[i] as string;
+    const colour = COLOURS.series[i];
     const points = lines.flatMap(({ documents, figures }) => {
       const own = figures[name];
       return own ? [{ x: place.x(documents), y: place.y(own.f1) }] : [];
@@ -33,7 +39,7 @@ export function yearPlot(lines: readonly YearLine[]): string {
     const legend = html`<circle cx="${at}" cy="${HEIGHT + 14}" r="4" fill="${colour}"/><text x="${at + 10}" y="${HEIGHT + 18}">${said}</text>`;
     return [path, dots, legend];
   });
-  const { ground, muted, grid } = lightColours;
+  const { ground, muted, grid } = COLOURS;
   const title =
     "F1@5 on each batch before it is learned, of a model that learns, one that never does, one trained anew";
   return `${

@@ -2,8 +2,8 @@
 // were made by other programs: the code that is checked has no part in its answers.
 
 import { readFileSync, writeFileSync } from "node:fs";
-import type { ClosedCase } from "../src/closed/selfcheck.ts";
-import type { SelfcheckCase } from "../src/model/selfcheck.ts";
+import { flatCase, type SelfcheckCase } from "../test/support/boundcheck.ts";
+import { type ClosedCase, exactCase } from "../test/support/closedcheck.ts";
 
 /** Every kernel, both forms of Z, both of the posterior, all labels and sampled ones. */
 const chosen = {
@@ -31,15 +31,8 @@ const cases = Object.entries(chosen).flatMap(([file, names]) => {
 });
 const closed: ClosedCase[] = JSON.parse(readFileSync("test/golden/closed-form.json", "utf8")).cases;
 
-/** Writes a list as a module. */
-function write(path: string, type: string, name: string, list: { name: string }[]): void {
-  const text = JSON.stringify(JSON.stringify(list));
-  writeFileSync(
-    path,
-    `// Problems with their answers from test/golden, put here by npm run cases.\n\nimport type { ${type} } from "./selfcheck.ts";\n\nexport const ${name}: ${type}[] = JSON.parse(\n  ${text},\n);\n`,
-  );
-  console.log(list.map(({ name }) => name).join("\n"));
-}
-
-write("src/model/cases.ts", "SelfcheckCase", "selfcheckCases", cases);
-write("src/closed/cases.ts", "ClosedCase", "closedCases", closed.slice(0, 1));
+writeFileSync(
+  "golden/selfcheck.json",
+  `${JSON.stringify([...cases.map(flatCase), ...closed.slice(0, 1).map(exactCase)])}\n`,
+);
+console.log(cases.map(({ name }) => name).join("\n"));

@@ -5,6 +5,6 @@ export const entryPoints: Record<string, string> = {
   cli: "src/cli/main.ts",
   edge: "src/edge/index.ts",
   serve: "src/serve/index.ts",
-  "serve-thread": "src/serve/thread.ts",
-  "learn-thread": "src/serve/learning/program.ts",
+  "serve-thread": "src/serve/bulkthread.ts",
+  "learn-thread": "src/serve/learning/thread.ts",
 };

@@ -18,10 +18,10 @@ const KERNEL = /@kernel\s*\*\/\s*export function (\w+)(<[^>]*>)?\(([^)]*)\): (\w
 
 function findKernels({ name, text }: Source): Kernel[] {
   return [...text.matchAll(KERNEL)].map((match) => ({
-    name: match[1] as string,
+    name: match[1],
     module: name.replace(/\.ts$/, ""),
     generic: match[2] !== undefined,
-    parameters: (match[3] as string)
+    parameters: match[3]
       .split(",")
       .map((part) => part.trim())
       .filter((part) => part !== "")
@@ -29,7 +29,7 @@ function findKernels({ name, text }: Source): Kernel[] {
         const [parameter, type] = part.split(":").map((piece) => piece.trim());
         return { name: parameter as string, type: type as string };
       }),
-    result: match[4] as string,
+    result: match[4],
   }));
 }
 
@@ -39,9 +39,7 @@ const narrow = (type: string, precision: string): string =>
 
 function entryFunction(kernel: Kernel, precision: string): string {
   const suffix = kernel.generic ? `_${precision}` : "";
-  const parameters = kernel.parameters
-    .map(({ name, type }) => `${name}: ${narrow(type, precision)}`)
-    .join(", ");
+  const parameters = kernel.parameters.map(({ name, type }) => `${name}: ${narrow(type, precision)}`).join(", ");
   const argument = kernel.parameters.map(({ name }) => name).join(", ");
   const call = `${kernel.module}.${kernel.name}${kernel.generic ? `<${precision}>` : ""}(${argument})`;
   const result = narrow(kernel.result, precision);
@@ -59,9 +57,7 @@ export function kernelSources(sources: Source[]): { entry: string; types: string
   const kernels = sources.flatMap(findKernels);
   const modules = [...new Set(kernels.map((kernel) => kernel.module))];
   const functions = kernels.flatMap((kernel) =>
-    kernel.generic
-      ? [entryFunction(kernel, "f32"), entryFunction(kernel, "f64")]
-      : [entryFunction(kernel, "")],
+    kernel.generic ? [entryFunction(kernel, "f32"), entryFunction(kernel, "f64")] : [entryFunction(kernel, "")],
   );
   const imports = modules.map((module) => `import * as ${module} from "../assembly/${module}";`);
   const entry = `// Made by scripts/kernels.ts.\n${[...imports, ...functions].join("\n")}\n`;

@@ -3,10 +3,10 @@
 
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
-import { type Job, runAll } from "./run.ts";
+import { join } from "node:path";
+import { bin, type Job, runAll } from "./run.ts";
 
-const biome = resolve("node_modules/.bin/biome");
+const biome = bin("biome");
 const DECORATOR = /^( *)(@\w+)$/gm;
 
 /** The linter's rules for AssemblyScript: the recommended ones less those that cannot hold there. */
@@ -34,10 +34,7 @@ function copyOfAssembly(): string {
     const path = join(folder, name);
     if (name.endsWith(".ts")) writeFileSync(path, readFileSync(path, "utf8").replace(DECORATOR, "$1// $2"));
   }
-  writeFileSync(
-    join(folder, "biome.json"),
-    JSON.stringify({ linter: { rules }, formatter: { enabled: false } }),
-  );
+  writeFileSync(join(folder, "biome.json"), JSON.stringify({ linter: { rules }, formatter: { enabled: false } }));
   return folder;
 }
 

@@ -20,9 +20,10 @@ export function execute(
   command: string,
   args: string[],
   cwd: string = process.cwd(),
+  more: Record<string, string> = {},
 ): Promise<{ out: string; err: string }> {
   // A test runner's NODE_ENV makes Vite keep its warnings to itself.
-  const env = { ...process.env, NO_COLOR: "1", NODE_ENV: undefined };
+  const env = { ...process.env, NO_COLOR: "1", NODE_ENV: undefined, ...more };
   const child = spawn(command, args, { cwd, stdio: ["ignore", "pipe", "pipe"], env });
   let out = "";
   let err = "";
@@ -58,11 +59,12 @@ export async function pack(folder: string): Promise<Packed> {
   };
 }
 
-/** Makes an empty project that has the packed package and nothing else. */
-export async function install(packed: Packed, folder: string): Promise<void> {
+/** Makes an empty project that has the packed package and nothing else; gives what npm said. */
+export async function install(packed: Packed, folder: string): Promise<string> {
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "package.json"), '{ "private": true, "type": "module" }\n');
-  await printed("npm", ["install", "--offline", "--no-audit", "--no-fund", packed.file], folder);
+  const { out, err } = await execute("npm", ["install", "--offline", "--no-audit", "--no-fund", packed.file], folder);
+  return out + err;
 }
 
 /** The package's own description. */
@@ -71,6 +73,7 @@ export function manifest(folder: string): {
   engines: Record<string, string>;
   exports: Record<string, string | Record<string, string>>;
   bin: Record<string, string>;
+  scripts: Record<string, string>;
 } {
   return JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
 }

@@ -1,44 +1,29 @@
-// Bundles what goes into every report, its script with uPlot and its style, as text into src/generated/report.ts.
+// The style of every report and the page of the server as text, in src/generated.
 
-import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { build } from "esbuild";
 
-const OUT = "src/generated/report.ts";
-
-async function bundle(entry: string): Promise<string> {
+export async function buildReport(): Promise<void> {
   const { outputFiles } = await build({
-    entryPoints: [entry],
+    entryPoints: ["src/report/style.css"],
     bundle: true,
     minify: true,
     write: false,
-    format: "iife",
     target: "es2022",
-    legalComments: "none",
     logLevel: "warning",
   });
-  return (outputFiles[0]?.text ?? "").trim();
-}
-
-/** uPlot's licence asks to go where its code goes. */
-function notice(): string {
-  const { version } = JSON.parse(readFileSync("node_modules/uplot/package.json", "utf8"));
-  return `/* uPlot ${version}. ${readFileSync("node_modules/uplot/LICENSE", "utf8").trim()} */\n`;
-}
-
-export async function buildReport(): Promise<void> {
-  const script = `${notice()}${await bundle("src/report/client.ts")}`;
-  const style = `${readFileSync("node_modules/uplot/dist/uPlot.min.css", "utf8").trim()}${await bundle("src/report/style.css")}`;
-  if (/<\/(script|style)|<!--/i.test(script + style))
-    throw new Error("the report's script or style would end its own element");
-  const digest = createHash("sha256").update(script).digest("base64");
-  const text = [
-    "// What goes into every report, made by scripts/report.ts.",
-    `export const script: string = ${JSON.stringify(script)};`,
-    `export const scriptDigest: string = ${JSON.stringify(digest)};`,
-    `export const style: string = ${JSON.stringify(style)};`,
-    "",
-  ].join("\n");
+  const style = (outputFiles[0]?.text ?? "").trim();
+  if (/<\/style|<!--/i.test(style)) throw new Error("the report's style would end its own element");
+  const text = `// The style of every report, made by scripts/report.ts.\nexport const style: string = ${JSON.stringify(style)};\n`;
+  const page = readFileSync("src/serve/page.html", "utf8");
   mkdirSync("src/generated", { recursive: true });
-  if (!existsSync(OUT) || readFileSync(OUT, "utf8") !== text) writeFileSync(OUT, text);
+  keep("src/generated/report.ts", text);
+  keep(
+    "src/generated/page.ts",
+    `// The page of the server, made by scripts/report.ts.\nexport const page: string = ${JSON.stringify(page)};\n`,
+  );
+}
+
+function keep(path: string, text: string): void {
+  if (!existsSync(path) || readFileSync(path, "utf8") !== text) writeFileSync(path, text);
 }

@@ -1,6 +1,8 @@
 // Starts other programs: several at a time, their output held back unless they fail.
 
 import { spawn } from "node:child_process";
+import { join } from "node:path";
+import process from "node:process";
 
 export interface Job {
   name: string;
@@ -14,17 +16,23 @@ export interface Outcome {
   output: string;
 }
 
-/** Runs one program to its end. With `show`, what it prints appears as it comes. */
-export function run(job: Job, show = false): Promise<Outcome> {
+const onWindows = process.platform === "win32";
+
+/** A program that npm installed here. */
+export const bin = (name: string): string => join("node_modules", ".bin", onWindows ? `${name}.cmd` : name);
+
+/** Runs one program to its end. */
+export function run(job: Job): Promise<Outcome> {
   return new Promise((resolve) => {
     const child = spawn(job.command, job.args, {
       stdio: ["ignore", "pipe", "pipe"],
       env: { ...process.env, ...job.env },
+      // Windows starts npm's programs through a shell alone.
+      shell: job.command.endsWith(".cmd"),
     });
     let output = "";
     const collect = (chunk: Buffer): void => {
       output += chunk.toString();
-      if (show) process.stdout.write(chunk);
     };
     child.stdout.on("data", collect);
     child.stderr.on("data", collect);

@@ -37,7 +37,7 @@ function whole(name: string, texts: Map<string, string>, held: Set<string> = new
   const text = texts.get(name);
   if (text === undefined) throw new Error(`shaders: found an import of ${name}, expected ${name}.wgsl`);
   held.add(name);
-  const imports = [...text.matchAll(IMPORT)].map((match) => match[1] as string);
+  const imports = [...text.matchAll(IMPORT)].map((match) => match[1]);
   const before = imports.filter((other) => !held.has(other)).map((other) => whole(other, texts, held));
   return [...before, text.replace(IMPORT, "")].join("\n");
 }
@@ -160,9 +160,7 @@ ${shaders.map(([name, shader]) => dataOf(name, shader)).join("\n")}
 
 export function writeShaders(): void {
   const files = readdirSync(FOLDER).filter((name) => name.endsWith(".wgsl"));
-  const texts = new Map(
-    files.map((name) => [name.replace(/\.wgsl$/, ""), readFileSync(`${FOLDER}/${name}`, "utf8")]),
-  );
+  const texts = new Map(files.map((name) => [name.replace(/\.wgsl$/, ""), readFileSync(`${FOLDER}/${name}`, "utf8")]));
   mkdirSync("src/generated", { recursive: true });
   writeFileSync("src/generated/shaders.ts", shaderModule(texts));
 }

@@ -32,7 +32,7 @@ const uses: [string, string][] = [
   ["all of `mlgpf/serve`", `export * from ${source("serve")};`],
   ["the command", `import ${source("cli")};`],
 ];
-const modules = ["core", "core-threads", "core-relaxed", "core-threads-relaxed", "edge"];
+const modules = ["core", "core-threads", "core-relaxed", "core-threads-relaxed", "core-wide", "edge"];
 
 /** Outputs that come with the first one. */
 function atStart({ outputs }: Metafile, name: string, found = new Set<string>()): Set<string> {
@@ -114,7 +114,7 @@ ${entries}
 
 ## WASM
 
-A training or prediction loads one of the four core modules: inlined as base64, a third larger than here before
+A training or prediction loads one of the five core modules: inlined as base64, a third larger than here before
 compression. \`mlgpf/edge\` works without a module and is faster with its own.
 
 ${wasm}

@@ -1,8 +1,8 @@
 // Writes dist/types/: the declarations that the package's entries reach, and one for the WASM modules.
 
-import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
+import { bin, runAll } from "./run.ts";
 
 const FOLDER = "dist/types";
 
@@ -29,9 +29,7 @@ function declarationEntries(): string[] {
   const { exports } = JSON.parse(readFileSync("package.json", "utf8")) as {
     exports: Record<string, string | { types?: string }>;
   };
-  const named = Object.values(exports).flatMap((entry) =>
-    typeof entry === "object" ? (entry.types ?? []) : [],
-  );
+  const named = Object.values(exports).flatMap((entry) => (typeof entry === "object" ? (entry.types ?? []) : []));
   return [...new Set(named.map((path) => join(path)))];
 }
 
@@ -61,9 +59,8 @@ function prune(folder: string, kept: Set<string>): boolean {
   return left;
 }
 
-export function buildTypes(): void {
-  const { status } = spawnSync("node_modules/.bin/tsc", ["-p", "tsconfig.build.json"], { stdio: "inherit" });
-  if (status !== 0) process.exit(1);
+export async function buildTypes(): Promise<void> {
+  await runAll([{ name: "tsc", command: bin("tsc"), args: ["-p", "tsconfig.build.json"] }], 1);
   writeFileSync(join(FOLDER, "wasm.d.ts"), WASM);
   const kept = new Set<string>();
   const globals = join(FOLDER, "globals.d.ts");
@@ -71,7 +68,7 @@ export function buildTypes(): void {
   kept.add(globals);
   for (const entry of declarationEntries()) {
     reach(entry, kept);
-    const path = `${relative(dirname(entry), FOLDER) || "."}/globals.d.ts`;
+    const path = `${relative(dirname(entry), FOLDER).replaceAll("\\", "/") || "."}/globals.d.ts`;
     writeFileSync(entry, `/// <reference path="${path}" />\n${readFileSync(entry, "utf8")}`);
   }
   prune(FOLDER, kept);

@@ -1,4 +1,4 @@
-// The stationary term of a covariance, v g(t) with t = |x - z|^2 / l^2, by the numbers of src/core/stationary.ts: for each
+// The stationary term of a covariance, v g(t) with t = |x - z|^2 / l^2, by the numbers of src/base/kernels.ts: for each
 // kernel its value and its slope -2 v g'(t).
 
 const LINEAR = 1u;

@@ -1,41 +1,52 @@
 // mlgpf: extreme multi-label classification with honest probabilities.
 
 export type { DeviceChoice } from "./backend/devices.ts";
-export { LearningError } from "./closed/documents.ts";
-export { type LearningState, stateFromBytes, stateToBytes } from "./closed/state.ts";
-export { type CompactOptions, compactModel, type NumberType, type VarianceForm } from "./compact/index.ts";
-export { type Core, type CoreOptions, createCore } from "./core/core.ts";
-export { ArgumentError, NotFiniteError, OutOfMemoryError } from "./core/errors.ts";
-export * from "./data/index.ts";
-export type { FileSource } from "./io/bytes.ts";
-export { type DatasetInput, type ReadSource, readBatches, readDataset } from "./io/dataset.ts";
-export { FileError, FormatError } from "./io/errors.ts";
-export { type AskOptions, ask, type Question } from "./learn/ask.ts";
-export { forget, type Learned, learn } from "./learn/learn.ts";
-export type { LearnOptions, Lessons } from "./learn/learner.ts";
-export * from "./metrics/index.ts";
+export { ArgumentError, FileError, FormatError, NotFiniteError, OutOfMemoryError } from "./base/errors.ts";
 export type {
   Prediction,
   Predictions,
   PredictOptions,
   Reason,
-} from "./metrics/prediction.ts";
+} from "./base/prediction.ts";
+export { type CompactOptions, compactModel, type NumberType, type VarianceForm } from "./compact/index.ts";
+export { type Core, type CoreOptions, createCore } from "./core/core.ts";
+export * from "./data/index.ts";
+export { type DatasetInput, type ReadSource, readBatches, readDataset } from "./io/dataset.ts";
+export { readNames } from "./io/names.ts";
+export type { FileSource } from "./io/source.ts";
+export { forget, type Learned, learn } from "./learn/learn.ts";
+export type { LearnOptions, Lessons } from "./learn/learner.ts";
+export { type QueriedDocument, type QueryOptions, query } from "./learn/query.ts";
+export * from "./metrics/index.ts";
 export { modelFromBytes, modelToBytes } from "./model/file.ts";
-export type { TrainedModel, TrainingSummary } from "./model/model.ts";
-export type { RankName, ScoreOptions, Scores } from "./model/predictor.ts";
+export type { Model } from "./model/model.ts";
+export type { Communicator } from "./mpi/communicator.ts";
+export type { Part } from "./parts/index.ts";
+export type { EarlyStopping, TrainOptions } from "./parts/options.ts";
+export type { ModelSchema } from "./parts/part.ts";
+export type { RankName, ScoreOptions, Scores } from "./parts/predictor.ts";
+export type {
+  NoteProgress,
+  PreparationProgress,
+  StepProgress,
+  StepValue,
+  TrainProgress,
+} from "./parts/progress.ts";
+export { LearningError } from "./parts/regression/documents.ts";
+export { type LearningState, stateFromBytes, stateToBytes } from "./parts/regression/state.ts";
+export type { TrainingSummary } from "./parts/run.ts";
 export type { EvaluateOptions, Evaluation } from "./predict/evaluate.ts";
+export type { LoadOptions } from "./predict/host.ts";
 export type { ModelInput } from "./predict/input.ts";
 export {
+  evaluate,
   type LoadedModel,
-  type LoadOptions,
   loadModel,
   type ModelFile,
+  saveModel,
 } from "./predict/load.ts";
-export { evaluate } from "./predict/measure.ts";
-export { saveModel } from "./predict/save.ts";
-export type { Communicator } from "./ranks/communicator.ts";
 export { type ReportOptions, report } from "./report/report.ts";
-export type { EarlyStopping, TrainOptions } from "./train/options.ts";
+export { type AuditOptions, audit, type Suspect } from "./train/audit.ts";
 export {
   makePlan,
   mergeParts,
@@ -45,12 +56,5 @@ export {
   type TrainingPlan,
   trainPart,
 } from "./train/plan.ts";
-export type {
-  NoteProgress,
-  PreparationProgress,
-  StepProgress,
-  StepValue,
-  TrainProgress,
-} from "./train/progress.ts";
 export { type RecalibrateOptions, recalibrate } from "./train/recalibrate.ts";
 export { type RunOptions, train } from "./train/train.ts";

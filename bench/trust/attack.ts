@@ -22,28 +22,31 @@ interface Outcome extends LoadFigures {
 }
 
 export async function attackBench(options: BenchOptions): Promise<void> {
-  await withTagger(async (path, texts) => {
-    for (const runtime of Object.keys(runtimes)) {
-      if (options.only !== undefined && !runtime.includes(options.only)) continue;
-      const server = await startServer(runtime, path);
-      await runLoad(server.port, texts, { connections: 16, seconds: WARM_UP_SECONDS });
-      const calm = await runLoad(server.port, texts, { connections: 64, seconds: 5, rate: RATE });
-      const hostile = spawn(
-        process.execPath,
-        ["scripts/ts.mjs", "bench/trust/hostile.ts", String(server.port), String(SECONDS + 2)],
-        { stdio: ["ignore", "inherit", "inherit"] },
-      );
-      const attacked = new Promise((done) => hostile.once("exit", done));
-      await new Promise((done) => setTimeout(done, 1500));
-      const health = watchHealth(server);
-      const figures = await runLoad(server.port, texts, { connections: 64, seconds: SECONDS, rate: RATE });
-      const { p99: healthP99, worst: healthWorst } = health.stop();
-      await attacked;
-      const megabytes = server.peakMegabytes();
-      const outcome = { ...figures, healthP99, healthWorst, megabytes, exitCode: await server.stop() };
-      print(runtime, calm, outcome, options);
-    }
-  }, calibrated);
+  await withTagger(
+    async (path, texts) => {
+      for (const runtime of Object.keys(runtimes)) {
+        if (options.only !== undefined && !runtime.includes(options.only)) continue;
+        const server = await startServer(runtime, path);
+        await runLoad(server.port, texts, { connections: 16, seconds: WARM_UP_SECONDS });
+        const calm = await runLoad(server.port, texts, { connections: 64, seconds: 5, rate: RATE });
+        const hostile = spawn(
+          process.execPath,
+          ["scripts/ts.mjs", "bench/trust/hostile.ts", String(server.port), String(SECONDS + 2)],
+          { stdio: ["ignore", "inherit", "inherit"] },
+        );
+        const attacked = new Promise((done) => hostile.once("exit", done));
+        await new Promise((done) => setTimeout(done, 1500));
+        const health = watchHealth(server);
+        const figures = await runLoad(server.port, texts, { connections: 64, seconds: SECONDS, rate: RATE });
+        const { p99: healthP99, worst: healthWorst } = health.stop();
+        await attacked;
+        const megabytes = server.peakMegabytes();
+        const outcome = { ...figures, healthP99, healthWorst, megabytes, exitCode: await server.stop() };
+        print(runtime, calm, outcome, options);
+      }
+    },
+    (model) => calibrated(model as Parameters<typeof calibrated>[0]),
+  );
 }
 
 /** Asks /health now and then over a connection of its own; milliseconds of the answers. */

@@ -82,7 +82,7 @@ async function batches(socket: Socket): Promise<void> {
   });
   for (let i = Math.floor(Math.random() * 100); !socket.destroyed && performance.now() < end; i++) {
     const before = received;
-    socket.write(maximal[i % maximal.length] as Buffer);
+    socket.write(maximal[i % maximal.length]);
     while (received === before && !socket.destroyed) await sleep(5);
   }
 }

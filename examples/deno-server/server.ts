@@ -9,7 +9,6 @@ const [file = "tagger.bin", port = "8080"] = Deno.args;
 const tagger = await load(await Deno.readFile(file), { wasm });
 
 Deno.serve({ port: Number(port), hostname: "127.0.0.1" }, async (request) => {
-  if (request.method !== "POST")
-    return new Response("POST a text", { status: 405, headers: { allow: "POST" } });
+  if (request.method !== "POST") return new Response("POST a text", { status: 405, headers: { allow: "POST" } });
   return Response.json(tagger.predict(await request.text()));
 });

@@ -9,8 +9,7 @@ import model from "./tagger.bin";
 const tagger = load(model);
 
 async function answer(request) {
-  if (request.method !== "POST")
-    return new Response("POST a text", { status: 405, headers: { allow: "POST" } });
+  if (request.method !== "POST") return new Response("POST a text", { status: 405, headers: { allow: "POST" } });
   return Response.json((await tagger).predict(await request.text()));
 }
 

@@ -4,13 +4,7 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import {
-  type Dataset,
-  hashText,
-  TfidfFitter,
-  type TfidfOptions,
-  type TfidfVectoriser,
-} from "../../src/data/index.ts";
+import { hashText } from "../../src/index.ts";
 
 interface Synset {
   words: string[];
@@ -19,11 +13,12 @@ interface Synset {
   definition: string;
 }
 
+/** A definition with the word it defines and the nouns above it. */
+export type Definition = { word: string; text: string; labels: string[] };
+
 export interface WordNet {
-  train: Dataset;
-  test: Dataset;
-  /** Text and name of each test document. */
-  testTexts: { word: string; definition: string }[];
+  train: Definition[];
+  test: Definition[];
 }
 
 const LEAST_BELOW = 20;
@@ -40,15 +35,13 @@ function readSynsets(path: string): Map<string, Synset> {
     if (!/^\d/.test(line)) continue;
     const bar = line.indexOf(" | ");
     const fields = line.slice(0, bar).split(" ");
-    const wordCount = Number.parseInt(fields[3] as string, 16);
-    const words = Array.from({ length: wordCount }, (_, i) =>
-      (fields[4 + 2 * i] as string).replaceAll("_", " "),
-    );
+    const wordCount = Number.parseInt(fields[3], 16);
+    const words = Array.from({ length: wordCount }, (_, i) => fields[4 + 2 * i].replaceAll("_", " "));
     const pointers = 4 + 2 * wordCount;
     const above: string[] = [];
     for (let p = 0; p < Number(fields[pointers]); p++) {
       const at = pointers + 1 + 4 * p;
-      if (fields[at] === "@" || fields[at] === "@i") above.push(fields[at + 1] as string);
+      if (fields[at] === "@" || fields[at] === "@i") above.push(fields[at + 1]);
     }
     // Examples of use follow in quotation marks.
     const definition =
@@ -56,7 +49,7 @@ function readSynsets(path: string): Map<string, Synset> {
         .slice(bar + 3)
         .split(/; "/)[0]
         ?.trim() ?? "";
-    synsets.set(fields[0] as string, { words, above, definition });
+    synsets.set(fields[0], { words, above, definition });
   }
   return synsets;
 }
@@ -84,40 +77,15 @@ function labelNames(synsets: Map<string, Synset>, labels: string[]): string[] {
   const used = new Map<string, number>();
   return labels.map((offset) => {
     const { words } = synsets.get(offset) as Synset;
-    const name = words.length > 1 ? `${words[0]} (${words.slice(1, 3).join(", ")})` : (words[0] as string);
+    const name = words.length > 1 ? `${words[0]} (${words.slice(1, 3).join(", ")})` : words[0];
     const times = (used.get(name) ?? 0) + 1;
     used.set(name, times);
     return times === 1 ? name : `${name} [${times}]`;
   });
 }
 
-function dataset(
-  documents: { offset: string; definition: string }[],
-  vectoriser: TfidfVectoriser,
-  labelsOf: (offset: string) => number[],
-  names: string[],
-): Dataset {
-  const labels = documents.map(({ offset }) => labelsOf(offset));
-  const rowStart = new Int32Array(labels.length + 1);
-  labels.forEach((list, i) => {
-    rowStart[i + 1] = (rowStart[i] as number) + list.length;
-  });
-  return {
-    features: vectoriser.transform(documents.map(({ definition }) => definition)),
-    labels: {
-      rows: labels.length,
-      labels: names.length,
-      rowStart,
-      labelIndex: Int32Array.from(labels.flat()),
-    },
-    labelNames: names,
-    vectoriser,
-    source: { file: "WordNet nouns", format: "wordnet" },
-  };
-}
-
 /** Reads the dictionary and splits it by a hash of the words, so that everyone has the same test part. */
-export function readWordNet(tfidf: TfidfOptions = { minDocuments: 3 }): WordNet {
+export function readWordNet(): WordNet {
   const synsets = readSynsets(join(dictionary(), "data.noun"));
   const above = ancestors(synsets);
   const below = new Map<string, number>();
@@ -126,25 +94,17 @@ export function readWordNet(tfidf: TfidfOptions = { minDocuments: 3 }): WordNet 
     .filter(([, count]) => count >= LEAST_BELOW && count <= synsets.size / 2)
     .map(([offset]) => offset)
     .sort();
-  const ids = new Map(labels.map((offset, id) => [offset, id]));
-  const labelsOf = (offset: string): number[] =>
-    [...(above.get(offset) as Set<string>)].flatMap((parent) => ids.get(parent) ?? []).sort((a, b) => a - b);
-
-  const documents = [...synsets].map(([offset, { words, definition }]) => ({
-    offset,
-    definition,
-    word: words[0] as string,
-  }));
-  const isTest = ({ offset }: { offset: string }): boolean => hashText(offset, 0) / 2 ** 32 < TEST_PART;
-  const train = documents.filter((document) => !isTest(document));
-  const test = documents.filter(isTest);
-  const fitter = new TfidfFitter(tfidf);
-  for (const { definition } of train) fitter.add(definition);
-  const { vectoriser } = fitter.finish();
   const names = labelNames(synsets, labels);
-  return {
-    train: dataset(train, vectoriser, labelsOf, names),
-    test: dataset(test, vectoriser, labelsOf, names),
-    testTexts: test.map(({ word, definition }) => ({ word, definition })),
-  };
+  const ids = new Map(labels.map((offset, id) => [offset, id]));
+  const labelsOf = (offset: string): string[] =>
+    [...(above.get(offset) as Set<string>)]
+      .flatMap((parent) => ids.get(parent) ?? [])
+      .sort((a, b) => a - b)
+      .map((id) => names[id]);
+  const wordNet: WordNet = { train: [], test: [] };
+  for (const [offset, { words, definition }] of synsets) {
+    const part = hashText(offset, 0) / 2 ** 32 < TEST_PART ? wordNet.test : wordNet.train;
+    part.push({ word: words[0], text: definition, labels: labelsOf(offset) });
+  }
+  return wordNet;
 }

@@ -10,8 +10,7 @@ const tagger = load(model, { wasm });
 
 export default {
   async fetch(request: Request): Promise<Response> {
-    if (request.method !== "POST")
-      return new Response("POST a text", { status: 405, headers: { allow: "POST" } });
+    if (request.method !== "POST") return new Response("POST a text", { status: 405, headers: { allow: "POST" } });
     return Response.json((await tagger).predict(await request.text()));
   },
 };

@@ -1,7 +1,7 @@
 // The model in use as a file: saved whole or compact, kept in the browser, offered again after a reload.
 
 import { byId, say, show } from "./dom.ts";
-import { download, type NamedFile, stemOf } from "./download.ts";
+import { download, type NamedFile } from "./download.ts";
 import { forgetModel, type KeptModel, keepModel, keptModel } from "./keeping.ts";
 import { size } from "./words.ts";
 
@@ -12,6 +12,33 @@ export interface CurrentActions {
   compact(): void;
 }
 
+/** The lines that use a saved file. */
+export const programFor = (name: string, compact: boolean): string =>
+  compact
+    ? `// tag.mjs
+import { readFile } from "node:fs/promises";
+import { load } from "mlgpf/edge";
+
+const tagger = await load(await readFile(${JSON.stringify(name)}));
+const labels = tagger.predict("a text of yours", { topK: 3 });
+for (const { label, probability } of labels)
+  console.log(label, probability.toFixed(2));
+`
+    : `// tag.mjs
+import { loadModel } from "mlgpf";
+
+const tagger = await loadModel(${JSON.stringify(name)});
+const labels = await tagger.predict("a text of yours", { topK: 3 });
+for (const { label, probability } of labels)
+  console.log(label, probability.toFixed(2));
+tagger.dispose();
+`;
+
+function showProgram(name: string, compact: boolean): void {
+  say(byId("program", HTMLElement), programFor(name, compact));
+  byId("use", HTMLElement).hidden = false;
+}
+
 export class CurrentModel {
   readonly #save = byId("save", HTMLButtonElement);
   readonly #saveCompact = byId("save-compact", HTMLButtonElement);
@@ -19,12 +46,17 @@ export class CurrentModel {
   readonly #forget = byId("forget", HTMLButtonElement);
   readonly #words = byId("kept", HTMLElement);
   #file: NamedFile | undefined;
+  #compact = false;
   #kept: KeptModel | undefined;
   /** Keeping one model ends before the next is kept. */
   #keeping: Promise<void> = Promise.resolve();
 
   constructor({ open, compact }: CurrentActions) {
-    this.#save.addEventListener("click", () => this.#file && download(this.#file));
+    this.#save.addEventListener("click", () => {
+      if (!this.#file) return;
+      download(this.#file);
+      showProgram(this.#file.name, this.#compact);
+    });
     this.#saveCompact.addEventListener("click", () => {
       say(byId("saved", HTMLElement), "Making the compact model");
       compact();
@@ -39,6 +71,7 @@ export class CurrentModel {
   /** The model in use from now on. */
   set(file: NamedFile, compact: boolean): void {
     this.#file = file;
+    this.#compact = compact;
     if (document.activeElement === this.#openKept) byId("text", HTMLTextAreaElement).focus();
     this.#openKept.hidden = true;
     this.#save.hidden = false;
@@ -53,9 +86,10 @@ export class CurrentModel {
   }
 
   saveCompact(bytes: Uint8Array<ArrayBuffer>): void {
-    const name = `${stemOf(this.#file?.name ?? "model")}.bin`;
+    const name = "tagger.bin";
     say(byId("saved", HTMLElement), `The compact model ${name} has ${size(bytes.length)}.`);
     download({ name, content: new Blob([bytes]) });
+    showProgram(name, true);
   }
 
   async #offer(): Promise<void> {

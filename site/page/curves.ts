@@ -1,9 +1,9 @@
 // The plots of a training: the bound, the KL, and the precision on held-out points.
 
-import { type LinePlot, type LineValues, linePlot } from "../../src/plots/lines.ts";
-import { readable } from "../../src/plots/numbers.ts";
-import type { StepProgress } from "../../src/train/progress.ts";
+import type { StepProgress } from "../../src/parts/progress.ts";
+import { readable } from "../../src/report/numbers.ts";
 import { make } from "./dom.ts";
+import { type LinePlot, type LineValues, linePlot } from "./lineplot.ts";
 
 const PRECISIONS = ["P@1", "P@3", "P@5"];
 const HEIGHT = 230;
@@ -87,16 +87,14 @@ export class Curves {
     this.#steps = steps;
     this.#bound = new Curve(place, {
       title: "Bound",
-      meaning:
-        "How well the model explains the labels, less what it pays for being complicated. Higher is better.",
+      meaning: "How well the model explains the labels, less what it pays for being complicated. Higher is better.",
       unit: "nats per point",
       series: ["bound"],
       steps,
     });
     this.#divergence = new Curve(place, {
       title: "KL",
-      meaning:
-        "How far the model has moved from knowing nothing: what it pays. It rises at first, then settles.",
+      meaning: "How far the model has moved from knowing nothing: what it pays. It rises at first, then settles.",
       unit: "nats per point",
       series: ["KL"],
       steps,

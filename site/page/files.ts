@@ -15,7 +15,7 @@ export interface FileTakers {
   /** To label. */
   texts(file: File): void;
   model(file: File): void;
-  problem(message: string): void;
+  problem(message: string, toLabel: boolean): void;
 }
 
 export function listenForFiles(takers: FileTakers): void {
@@ -23,13 +23,13 @@ export function listenForFiles(takers: FileTakers): void {
   const take = async (files: FileList | null | undefined, toLabel: boolean): Promise<void> => {
     const [file, ...more] = files ?? [];
     if (file === undefined) return;
-    if (more.length > 0) return takers.problem(`found ${more.length + 1} files, expected one at a time`);
+    if (more.length > 0) return takers.problem(`found ${more.length + 1} files, expected one at a time`, toLabel);
     try {
       if (await isModel(file)) takers.model(file);
       else if (toLabel) takers.texts(file);
       else takers.data(file);
     } catch {
-      takers.problem(`${file.name}: found something that cannot be read, expected a file`);
+      takers.problem(`${file.name}: found something that cannot be read, expected a file`, toLabel);
     }
   };
   for (const id of ["file", "texts"]) {

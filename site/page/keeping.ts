@@ -13,10 +13,7 @@ const STORE = "models";
 const LAST = "last";
 
 /** Opens the store, does one thing with it and closes it. */
-async function withStore<T>(
-  mode: IDBTransactionMode,
-  work: (store: IDBObjectStore) => IDBRequest<T>,
-): Promise<T> {
+async function withStore<T>(mode: IDBTransactionMode, work: (store: IDBObjectStore) => IDBRequest<T>): Promise<T> {
   const opening = indexedDB.open("mlgpf", 1);
   opening.onupgradeneeded = () => opening.result.createObjectStore(STORE);
   const database = await settled(opening);

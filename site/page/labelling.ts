@@ -2,7 +2,7 @@
 
 import type { PredictorReply, PredictorRequest } from "../worker/messages.ts";
 import { offerColumns } from "./columns.ts";
-import { byId, say } from "./dom.ts";
+import { byId, say, show } from "./dom.ts";
 import { download, stemOf } from "./download.ts";
 import { readLabelSettings } from "./settings.ts";
 import { several } from "./words.ts";
@@ -15,18 +15,20 @@ export class Labelling {
   readonly #progress = byId("labelled-part", HTMLProgressElement);
   readonly #words = byId("labelled", HTMLElement);
   readonly #send: (request: PredictorRequest) => void;
-  readonly #onRefused: (message: string) => void;
   #file: File | undefined;
 
-  constructor(send: (request: PredictorRequest) => void, onRefused: (message: string) => void) {
+  constructor(send: (request: PredictorRequest) => void) {
     this.#send = send;
-    this.#onRefused = onRefused;
     this.#cancel.addEventListener("click", () => send({ kind: "cancel" }));
+  }
+
+  complain(message: string): void {
+    show(byId("label-problem", HTMLElement), message);
   }
 
   start(file: File): void {
     this.#file = file;
-    this.#onRefused("");
+    this.complain("");
     this.#work(true);
     this.#progress.value = 0;
     say(this.#words, `Labelling ${file.name}`);
@@ -46,8 +48,8 @@ export class Labelling {
     } else {
       this.#work(false);
       say(this.#words, reply.message === undefined ? "Cancelled." : "");
-      if (reply.message !== undefined) this.#onRefused(reply.message);
-      if (reply.columns) offerColumns(reply.columns, () => this.start(file));
+      if (reply.message !== undefined) this.complain(reply.message);
+      if (reply.columns) offerColumns(byId("label-columns", HTMLElement), reply.columns, () => this.start(file));
     }
   }
 

@@ -1,6 +1,5 @@
 // The options form, read.
 
-import type { LikelihoodChoice } from "../../src/train/options.ts";
 import type { DeviceChoice, LabelSettings, TrainSettings } from "../worker/messages.ts";
 import { byId } from "./dom.ts";
 
@@ -19,26 +18,36 @@ function typedNumber(id: string): number | undefined {
 const given = <T>(name: string, value: T | undefined | ""): Record<string, T> =>
   value === undefined || value === "" ? {} : { [name]: value };
 
+/** Names, separated by commas. */
+const typedNames = (id: string): readonly string[] | undefined => {
+  const names = typedName(id)
+    .split(",")
+    .map((name) => name.trim())
+    .filter(Boolean);
+  return names.length > 0 ? names : undefined;
+};
+
 const typedName = (id: string): string => byId(id, HTMLInputElement).value.trim();
 
 export function readSettings(): TrainSettings {
   return {
     device: byId("device", HTMLSelectElement).value as DeviceChoice,
-    likelihood: byId("likelihood", HTMLSelectElement).value as LikelihoodChoice,
+    model: byId("model-choice", HTMLSelectElement).value,
     heldOut: (typedNumber("held-out") ?? 0) / 100,
     lenient: byId("lenient", HTMLInputElement).checked,
     ...given("epochs", typedNumber("epochs")),
     ...given("factors", typedNumber("factors")),
     ...given("seed", typedNumber("seed")),
-    ...given("textName", typedName("text-name")),
-    ...given("labelsName", typedName("labels-name")),
+    ...given("textName", typedNames("text-name")),
+    ...given("labelsName", typedNames("labels-name")),
+    ...given("oneHot", typedNames("one-hot")),
   };
 }
 
 export function readLabelSettings(): LabelSettings {
   return {
     lenient: byId("lenient", HTMLInputElement).checked,
-    ...given("textName", typedName("text-name")),
+    ...given("textName", typedNames("text-name")),
     ...given("idName", typedName("id-name")),
   };
 }

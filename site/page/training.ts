@@ -1,13 +1,13 @@
 // The training part of the page: buttons, status, figures and plots around the worker that trains.
 
-import type { LearningState } from "../../src/closed/state.ts";
-import type { StepProgress, TrainProgress } from "../../src/train/progress.ts";
-import type { DataSummary, TrainerReply, TrainerRequest, TrainSettings } from "../worker/messages.ts";
+import type { StepProgress, TrainProgress } from "../../src/parts/progress.ts";
+import type { LearningState } from "../../src/parts/regression/state.ts";
+import type { DataSummary, HeldOut, TrainerReply, TrainerRequest, TrainSettings } from "../worker/messages.ts";
 import { offerColumns } from "./columns.ts";
-import { Curves } from "./curves.ts";
+import type { Curves } from "./curves.ts";
 import { byId, make, say, show } from "./dom.ts";
 import { type NamedFile, stemOf } from "./download.ts";
-import { count, duration, several } from "./words.ts";
+import { count, duration, percent, several } from "./words.ts";
 
 type State = "idle" | "reading" | "running" | "pausing" | "paused" | "stopping";
 
@@ -19,7 +19,25 @@ const STAGES: Record<string, string> = {
   "Rayleigh-Ritz": "Getting ready: finding the main directions of the data",
   "k-means++": "Getting ready: placing the inducing points",
   "k-means": "Getting ready: placing the inducing points",
+  kernel: "Training: comparing the rows",
+  factor: "Training: solving",
+  inverse: "Training: solving",
+  sums: "Training: adding up",
+  weights: "Training: solving",
+  "dual weights": "Training: solving",
+  "leave-one-out": "Training: leave-one-out",
+  "left-out scores": "Training: leave-one-out",
+  directions: "Training: labels that come together",
+  stack: "Training: labels that come together",
+  scores: "Training: calibrating",
+  calibration: "Training: calibrating",
 };
+
+/** A new model's state, where it can go on learning, and its measures on held-out rows. */
+export interface TrainedAbout {
+  state: LearningState | undefined;
+  held: HeldOut | undefined;
+}
 
 export class Training {
   readonly #status = byId("status", HTMLElement);
@@ -28,12 +46,14 @@ export class Training {
   readonly #sample = byId("train-sample", HTMLButtonElement);
   readonly #pause = byId("pause", HTMLButtonElement);
   readonly #stop = byId("stop", HTMLButtonElement);
-  readonly #onTrained: (file: NamedFile, state: LearningState | undefined) => void;
+  readonly #onTrained: (file: NamedFile, about: TrainedAbout) => void;
   readonly #onChosen: (source: "sample" | File) => void;
   #source: "sample" | File = "sample";
   #state: State = "idle";
   #worker: Worker | undefined;
   #curves: Curves | undefined;
+  /** The plots' code, fetched when a training begins: the first screen does without. */
+  #plots: typeof import("./curves.ts") | undefined;
   #name = "model";
   #points = 0;
   /** Milliseconds of work so far, and when the present stretch began. */
@@ -42,10 +62,7 @@ export class Training {
   #last: StepProgress | undefined;
 
   /** `onChosen` is told the file whose columns were chosen, after it could not be read without. */
-  constructor(
-    onTrained: (file: NamedFile, state: LearningState | undefined) => void,
-    onChosen: (source: "sample" | File) => void,
-  ) {
+  constructor(onTrained: (file: NamedFile, about: TrainedAbout) => void, onChosen: (source: "sample" | File) => void) {
     this.#onTrained = onTrained;
     this.#onChosen = onChosen;
     this.#pause.addEventListener("click", () => {
@@ -69,6 +86,9 @@ export class Training {
     this.complain("");
     this.#clear();
     this.#worker = this.#open();
+    void import("./curves.ts").then((plots) => {
+      this.#plots = plots;
+    });
     this.#send({ kind: "train", source, settings });
     this.#enter("reading");
     say(this.#status, `Reading ${source === "sample" ? "the sample" : source.name}`);
@@ -110,6 +130,8 @@ export class Training {
     this.#progress.value = 0;
     byId("figures", HTMLElement).replaceChildren();
     byId("notes", HTMLElement).replaceChildren();
+    byId("train-columns", HTMLElement).replaceChildren();
+    this.#showWrong(undefined);
     say(byId("data", HTMLElement), "");
     byId("run", HTMLElement).hidden = false;
   }
@@ -122,7 +144,8 @@ export class Training {
     else if (reply.kind === "trained") this.#finish(reply);
     else {
       this.#fail(reply.message);
-      if (reply.columns) offerColumns(reply.columns, () => this.#onChosen(this.#source));
+      if (reply.columns)
+        offerColumns(byId("train-columns", HTMLElement), reply.columns, () => this.#onChosen(this.#source));
     }
   }
 
@@ -131,7 +154,7 @@ export class Training {
     const held = heldPoints > 0 ? `${count(heldPoints)} held out to measure on, ` : "";
     say(
       byId("data", HTMLElement),
-      `${file} (${format}): ${several(points, "point")} to learn from, ${held}` +
+      `${file} (${format}): ${several(points, "row")} to learn from, ${held}` +
         `${several(features, "feature")}, ${several(labels, "label")}.`,
     );
     const more = skipped > 0 ? [`${several(skipped, "broken line")} skipped`, ...notes] : notes;
@@ -163,8 +186,8 @@ export class Training {
     this.#last = progress;
     if (this.#state === "running") disable(this.#pause, false);
     this.#progress.value = progress.step / progress.steps;
-    this.#curves ??= new Curves(byId("curves", HTMLElement), this.#points, progress.steps);
-    this.#curves.add(progress);
+    if (this.#plots) this.#curves ??= new this.#plots.Curves(byId("curves", HTMLElement), this.#points, progress.steps);
+    this.#curves?.add(progress);
     this.#show(progress);
   }
 
@@ -172,7 +195,7 @@ export class Training {
     const rows: [string, string][] = [
       ["Step", `${count(step)} of ${count(steps)}`],
       ["Passes", epoch.toFixed(1)],
-      ["Points a second", count(pointsPerSecond)],
+      ["Rows a second", count(pointsPerSecond)],
       ["Time left", step === steps ? "0 s" : duration(secondsLeft)],
     ];
     for (const name of ["P@1", "P@3", "P@5"]) {
@@ -215,18 +238,35 @@ export class Training {
     }
   }
 
-  #finish({ bytes, state, precision }: Extract<TrainerReply, { kind: "trained" }>): void {
+  /** The surest mistakes on held-out texts. */
+  #showWrong(held: HeldOut | undefined): void {
+    const wrong = held?.wrong ?? [];
+    byId("wrong", HTMLElement).hidden = wrong.length === 0;
+    byId("wrong-texts", HTMLElement).replaceChildren(
+      ...wrong.map(({ text, said, probability, truth }) =>
+        make(
+          "li",
+          "",
+          make("q", "", text.length > 160 ? `${text.slice(0, 160)}…` : text),
+          make(
+            "span",
+            "hint",
+            ` predicted ${said} (${percent(probability)}), labelled ${truth.join(", ") || "nothing"}`,
+          ),
+        ),
+      ),
+    );
+  }
+
+  #finish({ bytes, state, precision, held }: Extract<TrainerReply, { kind: "trained" }>): void {
     const right =
-      precision === undefined
-        ? ""
-        : ` The label named first is right for ${precision.toFixed(1)} % of held-out points.`;
+      precision === undefined ? "" : ` The top label is right for ${precision.toFixed(1)} % of held-out rows.`;
     const stopped = this.#state === "stopping";
     this.#end("");
-    const how = stopped
-      ? `Stopped at step ${count(this.#last?.step ?? 0)}, and what was learned is kept.`
-      : "";
+    const how = stopped ? `Stopped at step ${count(this.#last?.step ?? 0)}, and what was learned is kept.` : "";
     say(this.#status, `${how || `Trained in ${duration(this.#worked / 1000)}.`}${right}`);
-    this.#onTrained({ name: `${this.#name}.safetensors`, content: new Blob([bytes]) }, state);
+    this.#showWrong(held);
+    this.#onTrained({ name: `${this.#name}.safetensors`, content: new Blob([bytes]) }, { state, held });
   }
 
   #fail(message: string): void {

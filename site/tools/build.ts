@@ -1,13 +1,17 @@
 // Builds the page into one flat folder of static files that any host can serve: relative addresses only.
 
-import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { build, type Plugin } from "esbuild";
+import { execute } from "../../scripts/pack.ts";
 import { makeSample, wordNetLicence } from "./sample.ts";
+import { wordNetTagger } from "./tagger.ts";
 
+/** Tagger and state of the first screen, gzipped. */
+export const MOST_TAGGER = 3_000_000;
 /** The page's own code may not grow beyond it (gzip). */
-export const MOST_CODE = 220_000;
+export const MOST_CODE = 245_000;
 
 export interface SiteSizes {
   /** Bytes of each file, as they are and packed. */
@@ -43,11 +47,21 @@ export const base64 = btoa(binary);
 const noFiles: Plugin = {
   name: "no-files",
   setup({ onLoad }) {
-    const contents =
-      'throw new Error("found a path, expected a file that was opened: a page has no file system")';
+    const contents = 'throw new Error("found a path, expected a file that was opened: a page has no file system")';
     onLoad({ filter: /[\\/]src[\\/]io[\\/](files|folder)\.ts$/ }, () => ({ loader: "js", contents }));
   },
 };
+
+/** Packages whose code is in the page (uPlot) and in the documents. */
+const BUNDLED = ["uplot", "vitepress", "vue", "@vueuse/core", "minisearch", "mark.js", "focus-trap", "tabbable"];
+
+function licenceOf(name: string): string {
+  const folder = `node_modules/${name}`;
+  const file = readdirSync(folder).find((each) => /^licen[cs]e/i.test(each));
+  if (file !== undefined) return readFileSync(join(folder, file), "utf8");
+  const { license, author } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+  return `${license}, ${typeof author === "string" ? author : author?.name}`;
+}
 
 /** Builds everything into `folder`, which is emptied first. */
 export async function buildSite(folder: string): Promise<SiteSizes> {
@@ -75,12 +89,22 @@ export async function buildSite(folder: string): Promise<SiteSizes> {
     metafile: true,
     logLevel: "warning",
   });
-  copyFileSync("site/index.html", join(folder, "index.html"));
+  const html = readFileSync("site/index.html", "utf8");
+  writeFileSync(join(folder, "index.html"), html);
+  // The same page for links that name a model elsewhere.
+  writeFileSync(
+    join(folder, "shared.html"),
+    html.replace("connect-src 'self'", "connect-src 'self' https: http://127.0.0.1:*"),
+  );
+  const { model, state, held } = await wordNetTagger();
+  writeFileSync(join(folder, "tagger.safetensors.gz"), gzipSync(model, { level: 9 }));
+  writeFileSync(join(folder, "tagger.state.gz"), gzipSync(state, { level: 9 }));
+  writeFileSync(join(folder, "tagger.json"), JSON.stringify(held));
   writeFileSync(join(folder, "sample.jsonl.gz"), makeSample().bytes);
   const licences = [
     ["mlgpf", readFileSync("LICENSE", "utf8")],
-    ["uPlot", readFileSync("node_modules/uplot/LICENSE", "utf8")],
-    ["WordNet (the sample)", wordNetLicence()],
+    ...BUNDLED.map((name) => [name, licenceOf(name)]),
+    ["WordNet (sample and tagger)", wordNetLicence()],
   ];
   writeFileSync(
     join(folder, "licences.txt"),
@@ -92,11 +116,18 @@ export async function buildSite(folder: string): Promise<SiteSizes> {
 
 function measure(folder: string, code: string[]): SiteSizes {
   const wasm = ["core.wasm", "core-threads.wasm", "edge.wasm"];
-  const files = [...code.sort(), ...wasm, "sample.jsonl.gz"].map((name) => {
+  const data = ["sample.jsonl.gz", "tagger.safetensors.gz", "tagger.state.gz"];
+  const files = [...code.sort(), ...wasm, ...data].map((name) => {
     const bytes = readFileSync(join(folder, name));
     const packed = name.endsWith(".gz") ? bytes.length : gzipSync(bytes, { level: 9 }).length;
     return { name, bytes: bytes.length, packed };
   });
   const own = files.filter(({ name }) => code.includes(name));
   return { files, code: own.reduce((sum, { packed }) => sum + packed, 0) };
+}
+
+/** Builds the documents into `folder`/docs, for a site that is served under the path `base`. */
+export async function buildDocs(folder: string, base = "/"): Promise<void> {
+  const args = ["node_modules/vitepress/bin/vitepress.js", "build", "site/docs"];
+  await execute(process.execPath, args, process.cwd(), { SITE_OUT: folder, SITE_BASE: base });
 }

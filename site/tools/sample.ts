@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { readWordNet } from "../../examples/wordnet/wordnet.ts";
+import { type Definition, readWordNet } from "../../examples/wordnet/wordnet.ts";
 
 /** WordNet's name of each group, and ours where a shorter or plainer one says the same. */
 const GROUPS: Record<string, string> = {
@@ -81,8 +81,7 @@ const GROUPS: Record<string, string> = {
 };
 
 /** Definitions that are no pleasure to meet by chance. */
-const LEFT_OUT =
-  /offensive|disparag|derogat|slur|obscen|vulgar|sex|genital|prostitut|contempt|ethnic|race\b/i;
+const LEFT_OUT = /offensive|disparag|derogat|slur|obscen|vulgar|sex|genital|prostitut|contempt|ethnic|race\b/i;
 const MOST = 6000;
 
 export interface Sample {
@@ -91,21 +90,22 @@ export interface Sample {
   groups: number;
 }
 
-/** Makes the sample. The order is mixed, so that any first part of it is a sample too. */
-export function makeSample(): Sample {
-  const { test, testTexts } = readWordNet();
-  const names = (test.labelNames ?? []).map((name) => GROUPS[name]);
-  const missing = Object.keys(GROUPS).filter((name) => !test.labelNames?.includes(name));
+/** All definitions with these groups, one JSON object each. The order is mixed, so that any first part is a sample too. */
+export function sampleLines(definitions: readonly Definition[] = readWordNet().test): string[] {
+  const known = new Set(definitions.flatMap(({ labels }) => labels));
+  const missing = Object.keys(GROUPS).filter((name) => !known.has(name));
   if (missing.length > 0) throw new Error(`WordNet: found no group ${missing.join(", ")}, expected all`);
-  const lines = testTexts.flatMap(({ definition }, row) => {
-    const ids = test.labels.labelIndex.subarray(test.labels.rowStart[row], test.labels.rowStart[row + 1]);
-    const labels = Array.from(ids).flatMap((id) => names[id] ?? []);
-    if (labels.length === 0 || LEFT_OUT.test(definition)) return [];
-    return [JSON.stringify({ text: definition, labels })];
+  const lines = definitions.flatMap(({ text, labels: all }) => {
+    const labels = all.flatMap((name) => GROUPS[name] ?? []);
+    return labels.length === 0 || LEFT_OUT.test(text) ? [] : [JSON.stringify({ text, labels })];
   });
   // A stride that shares no factor with the number of lines visits each once.
   const stride = coprime(lines.length);
-  const mixed = lines.map((_, i) => lines[(i * stride) % lines.length] as string).slice(0, MOST);
+  return lines.map((_, i) => lines[(i * stride) % lines.length]);
+}
+
+export function makeSample(): Sample {
+  const mixed = sampleLines().slice(0, MOST);
   const bytes = gzipSync(`${mixed.join("\n")}\n`, { level: 9 });
   return { bytes, definitions: mixed.length, groups: Object.keys(GROUPS).length };
 }

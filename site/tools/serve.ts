@@ -11,6 +11,9 @@ const TYPES: Record<string, string> = {
   ".txt": "text/plain; charset=utf-8",
   ".wasm": "application/wasm",
   ".gz": "application/gzip",
+  ".json": "application/json",
+  ".svg": "image/svg+xml",
+  ".woff2": "font/woff2",
 };
 
 const ISOLATION = {
@@ -30,15 +33,14 @@ export interface Served {
   close(): Promise<void>;
 }
 
-/** Serves the files of a flat folder on this machine only. */
+/** Serves the files of a folder on this machine only. */
 export async function serveSite(folder: string, { port, isolated }: ServeOptions): Promise<Served> {
   const server = createServer(async (request, response) => {
     const { pathname } = new URL(request.url ?? "/", "http://localhost");
-    const name = pathname === "/" ? "index.html" : pathname.slice(1);
-    // Names of files in this folder and nothing else.
-    const bytes = /^[\w.-]+$/.test(name)
-      ? await readFile(join(folder, name)).catch(() => undefined)
-      : undefined;
+    const name = pathname.replace(/\/$/, "/index.html").slice(1);
+    // Names of files in this folder and the folders in it, and nothing else.
+    const inside = name.split("/").every((part) => /^[\w-][\w.~-]*$/.test(part));
+    const bytes = inside ? await readFile(join(folder, name)).catch(() => undefined) : undefined;
     if (bytes === undefined) {
       response.writeHead(404, { "Content-Type": "text/plain" }).end("not found\n");
       return;
@@ -46,6 +48,8 @@ export async function serveSite(folder: string, { port, isolated }: ServeOptions
     response.writeHead(200, {
       "Content-Type": TYPES[extname(name)] ?? "application/octet-stream",
       "Cache-Control": "no-cache",
+      // Models are opened by links from pages elsewhere.
+      "Access-Control-Allow-Origin": "*",
       ...(isolated ? ISOLATION : {}),
     });
     response.end(bytes);

@@ -3,9 +3,8 @@
 import { selectRows } from "../../src/data/dataset.ts";
 import type { Batch } from "../../src/data/options.ts";
 import { readBatches } from "../../src/data/reader.ts";
-import { readingFor } from "../../src/model/reading.ts";
-import { answersOf } from "../../src/predict/answers.ts";
-import { csvFormat } from "../../src/predict/lines.ts";
+import { answersOf, csvFormat } from "../../src/predict/lines.ts";
+import { readingFor } from "../../src/predict/reading.ts";
 import type { LabelSettings } from "./messages.ts";
 import type { Opened } from "./opened.ts";
 
@@ -31,26 +30,26 @@ export interface LabelledFile {
 export async function labelFile(
   { model, host }: Opened,
   source: File,
-  { textName = "text", idName, lenient }: LabelSettings,
+  { textName = ["text"], idName, lenient }: LabelSettings,
   { signal, onProgress, inTurn }: LabelRun,
 ): Promise<LabelledFile> {
-  const keep = model.vectoriser ? [textName] : [];
+  const keep = model.schema.vectoriser ? textName : [];
   let part = 0;
   // Labels that the file may have already mean nothing here.
-  const { labelCount: _, labelNames: __, ...features } = readingFor(model);
+  const { labelCount: _, labelNames: __, ...features } = readingFor(model.schema);
   const batches = readBatches(source, {
     ...features,
     file: source.name,
     requireLabels: false,
     lenient,
     signal,
-    ...(model.vectoriser && { text: textName, keep }),
+    ...(model.schema.vectoriser && { text: textName, keep }),
     ...(idName && { id: idName }),
     onProgress: ({ bytes }) => {
       part = source.size > 0 ? bytes / source.size : 0;
     },
   });
-  const { head, line } = csvFormat(keep, ",", false);
+  const { head, line } = csvFormat(keep, {});
   const lines = [`${head}\n`];
   for await (const batch of batches)
     for (const piece of pieces(batch)) {
@@ -69,9 +68,7 @@ function* pieces(batch: Batch): Generator<Batch> {
   const { rows } = batch.features;
   for (let from = 0; from === 0 || from < rows; from += PIECE) {
     const to = Math.min(rows, from + PIECE);
-    const own = batch.skipped.filter(
-      ({ rowsBefore }) => rowsBefore >= from && (rowsBefore < to || to === rows),
-    );
+    const own = batch.skipped.filter(({ rowsBefore }) => rowsBefore >= from && (rowsBefore < to || to === rows));
     const skipped = own.map((row) => ({ ...row, rowsBefore: row.rowsBefore - from }));
     yield {
       ...selectRows(

@@ -1,24 +1,26 @@
 // What the page and its two workers say to each other. One worker trains, the other predicts, so that an answer
 // never waits for a training step.
 
-import type { LearningState } from "../../src/closed/state.ts";
-import type { LikelihoodChoice } from "../../src/train/options.ts";
-import type { TrainProgress } from "../../src/train/progress.ts";
+import type { Guarantees } from "../../src/base/prediction.ts";
+import type { TrainOptions } from "../../src/parts/options.ts";
+import type { TrainProgress } from "../../src/parts/progress.ts";
+import type { LearningState } from "../../src/parts/regression/state.ts";
 
 export type DeviceChoice = "auto" | "wasm" | "webgpu";
 
 /** What a visitor may choose about a training; what is left out is chosen by the size of the data. */
 export interface TrainSettings {
   device: DeviceChoice;
-  likelihood: LikelihoodChoice;
+  model: NonNullable<TrainOptions["model"]>;
   epochs?: number;
   factors?: number;
   seed?: number;
   /** Part of the points that is kept for measuring, 0 to 1. */
   heldOut: number;
-  /** Keys or columns of the texts and the labels, where they have other names than text and labels. */
-  textName?: string;
-  labelsName?: string;
+  /** Keys or columns of the texts and the labels, where they have other names than text and labels; one-hot columns are labels themselves. */
+  textName?: readonly string[];
+  labelsName?: readonly string[];
+  oneHot?: readonly string[];
   /** Skip broken lines and count them. */
   lenient: boolean;
 }
@@ -49,6 +51,31 @@ export interface MissingColumn {
   of: "text" | "labels" | "id";
 }
 
+/** Labels kept at a threshold, over all held-out rows. */
+export interface SurePoint {
+  percent: number;
+  kept: number;
+  precision: number;
+  recall: number;
+}
+
+/** A held-out text whose top label was wrong. */
+export interface WrongText {
+  text: string;
+  said: string;
+  probability: number;
+  truth: readonly string[];
+}
+
+/** Measures on rows that were held out. */
+export interface HeldOut {
+  rows: number;
+  /** At 1 to 99 percent. */
+  points: readonly SurePoint[];
+  /** The surest mistakes. */
+  wrong: readonly WrongText[];
+}
+
 export type TrainerReply =
   | { kind: "reading"; bytes: number; total: number; rows: number }
   | { kind: "data"; summary: DataSummary }
@@ -60,12 +87,15 @@ export type TrainerReply =
       state: LearningState | undefined;
       /** P@1 on what was held out. */
       precision: number | undefined;
+      held: HeldOut | undefined;
     }
   /** `columns`: those of the file, where one was looked for in vain, and which of them it was. */
   | { kind: "failed"; message: string; columns?: MissingColumn };
 
 export type PredictorRequest =
   | { kind: "load"; file: string; source: Blob; state?: LearningState | undefined }
+  /** The state of the model that is loaded, packed for the page. */
+  | { kind: "state"; file: string; source: Blob }
   | { kind: "learn"; text: string; labels: readonly string[] }
   | { kind: "predict"; number: number; text: string }
   /** Its compact form is wanted, for a file. */
@@ -76,7 +106,7 @@ export type PredictorRequest =
 
 /** How a file to label is read. */
 export interface LabelSettings {
-  textName?: string;
+  textName?: readonly string[];
   idName?: string;
   lenient: boolean;
 }
@@ -87,6 +117,8 @@ export interface ModelInfo {
   compact: boolean;
   /** What it reads: texts, or features by name or number. */
   input: "text" | "names" | "numbers";
+  /** What it can promise, where it is calibrated. */
+  guarantees?: Guarantees | undefined;
   /** Something to begin with, for a model that does not read texts. */
   example: string;
   /** Those it was learned from, where the file says so. */
@@ -106,9 +138,6 @@ export interface WordShare {
 export interface Answer {
   label: string;
   probability: number;
-  /** The probability one standard deviation lower and higher; the same twice where there is none. */
-  low: number;
-  high: number;
   words: readonly WordShare[];
 }
 
@@ -122,6 +151,8 @@ export interface Change {
 export type PredictorReply =
   | { kind: "loaded"; info: ModelInfo }
   | { kind: "refused"; message: string }
+  /** The model can be taught from now on. */
+  | { kind: "teachable" }
   /** The model with one more text: what it was sure of before and is now, label by label. */
   | { kind: "learned"; info: ModelInfo; bytes: Uint8Array<ArrayBuffer>; changes: readonly Change[] }
   | {

@@ -1,18 +1,18 @@
 // A model in the page, full or compact: opened from its file, asked through one host.
 
+import { readSafetensorsHeader } from "../../src/base/safetensors.ts";
 import type { OpenCompact } from "../../src/compact/open.ts";
 import { createCore } from "../../src/core/core.ts";
 import { COMPACT_FORMAT } from "../../src/edge/format.ts";
-import { readSafetensorsHeader } from "../../src/io/safetensors.ts";
 import { modelFromBytes } from "../../src/model/file.ts";
-import type { TrainedModel } from "../../src/model/model.ts";
+import type { Model } from "../../src/model/model.ts";
 import { ModelHost } from "../../src/predict/host.ts";
 
 export interface Opened {
-  readonly model: TrainedModel | OpenCompact;
+  readonly model: Model | OpenCompact;
   readonly host: Pick<ModelHost, "use">;
   /** The model where it is a full one: that can be made compact, and go on learning. */
-  readonly full: TrainedModel | undefined;
+  readonly full: Model | undefined;
   free(): void;
 }
 
@@ -30,7 +30,7 @@ export async function openBytes(bytes: Uint8Array, file: string): Promise<Opened
   };
 }
 
-export async function openFull(model: TrainedModel): Promise<Opened> {
+export async function openFull(model: Model): Promise<Opened> {
   // One text at a time is too little work to share out.
   const core = await createCore({ threads: 1 });
   const host = await ModelHost.open(core, model).catch((error) => {

@@ -1,10 +1,10 @@
 // The worker that holds a model: it answers what is typed, learns, labels files and makes compact models.
 
-import type { LearningState } from "../../src/closed/state.ts";
+import type { Prediction } from "../../src/base/prediction.ts";
 import { readDataset, TfidfVectoriser } from "../../src/data/index.ts";
 import { learn } from "../../src/learn/learn.ts";
-import type { Prediction } from "../../src/metrics/prediction.ts";
 import { modelToBytes } from "../../src/model/file.ts";
+import type { LearningState } from "../../src/parts/regression/state.ts";
 import { explainRows } from "../../src/predict/explain.ts";
 import { modelRows } from "../../src/predict/input.ts";
 import { predictRows } from "../../src/predict/load.ts";
@@ -21,11 +21,14 @@ import {
   type WorkerScope,
 } from "./messages.ts";
 import { type Opened, openBytes, openFull } from "./opened.ts";
+import { unpackState } from "./packed.ts";
 import { type TypedReader, typedReader } from "./typed.ts";
 
 const scope = globalThis as unknown as WorkerScope<PredictorRequest, PredictorReply>;
 const LABELS = 8;
 const WORDS = 3;
+/** A lesson counts as one row in so many: among 40,000 rows a single one would not be seen. */
+const LESSON = 2000;
 
 interface Loaded extends Opened {
   file: string;
@@ -38,24 +41,22 @@ let loaded: Loaded | undefined;
 /** Ends the labelling that is under way. */
 let labelling = new AbortController();
 
-/** For showing only: nothing that is saved depends on it. */
-const sigmoid = (utility: number): number => 1 / (1 + Math.exp(-utility));
-
 /** Takes the place of the model before; what is said of it. */
 function use(file: string, opened: Opened, state: LearningState | undefined): ModelInfo {
   labelling.abort();
   loaded?.free();
   const { model, full } = opened;
-  const reader = typedReader(model);
+  const reader = typedReader(model.schema);
   loaded = { ...opened, file, reader, state };
   return {
     file,
     compact: full === undefined,
     input: reader.input,
+    guarantees: model.thresholds?.guarantees,
     example: reader.example,
-    points: full?.summary.points ?? 0,
-    features: model.features,
-    labels: model.labels,
+    points: full?.schema.points ?? 0,
+    features: model.schema.features,
+    labels: model.schema.labels,
     learns: state !== undefined,
   };
 }
@@ -69,18 +70,26 @@ async function load(file: string, source: Blob, state: LearningState | undefined
   }
 }
 
+/** The state that lessons need comes after the model, which answers without it. */
+async function takeState(file: string, source: Blob): Promise<void> {
+  if (!loaded) return;
+  loaded.state = unpackState(new Uint8Array(await source.arrayBuffer()), file);
+  scope.postMessage({ kind: "teachable" });
+}
+
 /** Learns a text with its right labels; the same text again takes the place of its earlier version. */
 async function learnText(text: string, labels: readonly string[]): Promise<void> {
-  if (!loaded?.state || !loaded.full?.vectoriser) return;
+  if (!loaded?.state || !loaded.full?.schema.vectoriser) return;
   const { file, full, state } = loaded;
   const before = await probabilities(loaded, text);
   const { dataset } = await readDataset([{ id: `typed: ${text}`, text, labels: [...labels] }], {
-    vectoriser: TfidfVectoriser.fromJSON(loaded.full.vectoriser),
+    vectoriser: TfidfVectoriser.fromJSON(loaded.full.schema.vectoriser),
   });
-  const learned = await learn(full, state, dataset);
+  const weight = Math.max(1, Math.round(full.schema.points / LESSON));
+  const learned = await learn(full, state, dataset, { weight, threads: 1 });
   const info = use(file, await openFull(learned.model), learned.state);
   const after = await probabilities(loaded, text);
-  const changes = labels.map((label) => ({
+  const changes = (labels.length > 0 ? labels : [...before.keys()].slice(0, 1)).map((label) => ({
     label,
     before: before.get(label) ?? 0,
     after: after.get(label) ?? 0,
@@ -92,43 +101,26 @@ async function learnText(text: string, labels: readonly string[]): Promise<void>
 /** Of every label. */
 async function probabilities({ host, model, reader }: Loaded, text: string): Promise<Map<string, number>> {
   const { features } = reader.read(text);
-  const [answers = []] = await host.use((predictor) => predictRows(predictor, features, model.labels));
+  const [answers = []] = await host.use((predictor) => predictRows(predictor, features, { topK: model.schema.labels }));
   return new Map(answers.map(({ label, probability }) => [label, probability]));
 }
 
 /** The words that speak most for a label: those that come near the first. */
 const weightiest = (shares: readonly WordShare[]): WordShare[] =>
-  shares.filter(({ share }) => share > 0 && share >= (shares[0] as WordShare).share / 5);
-
-/** What the model does not know, where it says so: one standard deviation less and more. */
-function bandOf(
-  { model, full }: Opened,
-  { probability, score = 0, sd }: Prediction,
-): Pick<Answer, "low" | "high"> {
-  const ofProbability = full?.calibrator !== undefined;
-  const ofScore = "info" in model ? !model.info.calibrated : model.calibrator === undefined;
-  if (sd !== undefined && ofProbability)
-    return { low: Math.max(0, probability - sd), high: Math.min(1, probability + sd) };
-  if (sd !== undefined && ofScore) return { low: sigmoid(score - sd), high: sigmoid(score + sd) };
-  return { low: probability, high: probability };
-}
+  shares.filter(({ share }) => share > 0 && share >= shares[0].share / 5);
 
 async function predict(number: number, text: string): Promise<void> {
   if (!loaded) return;
-  const current = loaded;
-  const { model, host, reader } = current;
+  const { model, host, reader } = loaded;
   const { features: typed, unknown, written } = reader.read(text);
-  const { features } = modelRows(typed, undefined, model.columnIds);
-  const depth = Math.min(LABELS, model.labels);
-  const rows = await host.use((predictor) => predictRows(predictor, features, depth));
-  await host.use((predictor) =>
-    explainRows(predictor, model, { features, written: () => written }, rows, WORDS),
-  );
+  const { features } = modelRows(typed, model.schema);
+  const depth = Math.min(LABELS, model.schema.labels);
+  const rows = await host.use((predictor) => predictRows(predictor, features, { topK: depth }));
+  await host.use((predictor) => explainRows(predictor, model, { features, written: () => written }, rows, WORDS));
   const answers = (rows[0] ?? []).map(
     (found: Prediction): Answer => ({
-      label: model.labelNames ? found.label : `label ${found.label}`,
+      label: model.schema.labelNames ? found.label : `label ${found.label}`,
       probability: found.probability,
-      ...bandOf(current, found),
       words: weightiest(found.reasons ?? []),
     }),
   );
@@ -179,6 +171,7 @@ function inTurn<T>(work: () => Promise<T>): Promise<T> {
 
 function answer(request: Exclude<PredictorRequest, { kind: "cancel" | "label" }>): Promise<void> {
   if (request.kind === "load") return load(request.file, request.source, request.state);
+  if (request.kind === "state") return takeState(request.file, request.source);
   if (request.kind === "learn") return learnText(request.text, request.labels);
   return request.kind === "compact" ? makeCompact() : predict(request.number, request.text);
 }

@@ -1,19 +1,18 @@
 // The worker that reads data and trains. Pausing is cancelling with a checkpoint, from which the training goes on to the
 // same bytes; finishing ends the steps with the model there is.
 
-import type { LearningState } from "../../src/closed/state.ts";
-import { type Dataset, readDataset, selectRows, splitRows } from "../../src/data/index.ts";
-import { joined } from "../../src/io/safetensors.ts";
+import { ArgumentError } from "../../src/base/errors.ts";
+import { joined } from "../../src/base/safetensors.ts";
+import { type Dataset, mapColumns } from "../../src/data/dataset.ts";
+import { readDataset } from "../../src/data/index.ts";
+import type { ReadOptions, ReadResult } from "../../src/data/options.ts";
 import { modelToBytes } from "../../src/model/file.ts";
+import type { LearningState } from "../../src/parts/regression/state.ts";
+import { holdOut } from "../../src/train/holdout.ts";
 import { type RunOptions, train } from "../../src/train/train.ts";
 import { missingColumn } from "./columns.ts";
-import {
-  inWords,
-  type TrainerReply,
-  type TrainerRequest,
-  type TrainSettings,
-  type WorkerScope,
-} from "./messages.ts";
+import { measureHeldOut } from "./heldout.ts";
+import { inWords, type TrainerReply, type TrainerRequest, type TrainSettings, type WorkerScope } from "./messages.ts";
 
 const scope = globalThis as unknown as WorkerScope<TrainerRequest, TrainerReply>;
 const SAMPLE = "sample.jsonl.gz";
@@ -38,53 +37,67 @@ let paused = false;
 
 async function openSample(): Promise<Blob> {
   const response = await fetch(new URL(SAMPLE, import.meta.url));
-  if (!response.ok)
-    throw new Error(`${SAMPLE}: found status ${response.status}, expected the sample beside the page`);
+  if (!response.ok) throw new Error(`${SAMPLE}: found status ${response.status}, expected the sample beside the page`);
   return await response.blob();
+}
+
+function ignoreFew(error: unknown): undefined {
+  if (!(error instanceof ArgumentError)) throw error;
 }
 
 async function read(source: "sample" | File, settings: TrainSettings): Promise<Task> {
   const blob = source === "sample" ? await openSample() : source;
   const file = source === "sample" ? "The sample" : source.name;
-  const { dataset, format, skipped, notes } = await readDataset(blob, {
-    file: source === "sample" ? SAMPLE : file,
-    lenient: settings.lenient,
-    ...(settings.textName ? { text: settings.textName } : {}),
-    ...(settings.labelsName ? { labels: settings.labelsName } : {}),
+  const { lenient, textName, labelsName, oneHot, heldOut, seed = 0 } = settings;
+  const read = (options: ReadOptions): Promise<ReadResult> =>
+    readDataset(blob, {
+      file: source === "sample" ? SAMPLE : file,
+      lenient,
+      ...(textName && { text: textName }),
+      ...(labelsName && { labels: labelsName }),
+      ...(oneHot && { oneHot }),
+      ...options,
+    });
+  const whole = await read({
     onProgress: ({ bytes, rows }) => scope.postMessage({ kind: "reading", bytes, total: blob.size, rows }),
   });
-  const rows = dataset.features.rows;
-  const { kept, held } = splitRows(rows, settings.heldOut);
-  const measured = held.length >= LEAST_HELD;
+  const { format, skipped, notes } = whole;
+  const { rows } = whole.dataset.features;
+  // Split before words are read: the vocabulary comes from the rows that are trained on alone.
+  const texts = whole.dataset.vectoriser ? (textName ?? ["text"]) : [];
+  const apart = async (which: ReadOptions): Promise<Dataset> => (await read({ ...which, keep: texts })).dataset;
+  // Rows with the same words stay on one side: where all are copies of a few there is nothing to hold out.
+  const halves =
+    Math.round(heldOut * rows) >= LEAST_HELD ? await holdOut(apart, heldOut, seed).catch(ignoreFew) : undefined;
+  const training = halves?.kept ?? whole.dataset;
   scope.postMessage({
     kind: "data",
     summary: {
       file,
       format,
-      points: measured ? kept.length : rows,
-      heldPoints: measured ? held.length : 0,
-      features: dataset.features.columns,
-      labels: dataset.labels.labels,
+      points: training.features.rows,
+      heldPoints: halves?.held.features.rows ?? 0,
+      features: training.features.columns,
+      labels: training.labels.labels,
       skipped: skipped.total,
-      notes,
+      notes:
+        halves || heldOut === 0
+          ? notes
+          : [...notes, "No rows are held out to measure on: too few of them are different"],
     },
   });
-  return {
-    settings,
-    ...(measured
-      ? { training: selectRows(dataset, kept), validation: selectRows(dataset, held) }
-      : { training: dataset }),
-  };
+  return { settings, training, ...(halves && { validation: halves.held }) };
 }
 
 /** Trains from the start or from the checkpoint, to the end or to the next pause. */
 async function run(job: Task): Promise<void> {
   const { training, validation, settings } = job;
-  const { device, likelihood, epochs, factors, seed } = settings;
+  const { device, model: chosen, epochs, factors, seed } = settings;
   let state: LearningState | undefined;
-  // With passes or latent functions of one's own `auto` is the likelihood that has them, which cannot go on learning.
-  const inSteps = likelihood === "bernoulli" || epochs !== undefined || factors !== undefined;
-  const learns = !inSteps && training.vectoriser && training.features.rows <= MOST_TO_LEARN;
+  // With passes or latent functions of one's own `auto` is the model that has them, which cannot go on learning.
+  const inSteps = chosen === "auto" && (epochs !== undefined || factors !== undefined);
+  const canLearn = chosen !== "svgp" && chosen !== "sgpr" && !inSteps;
+  const learns = canLearn && training.vectoriser && training.features.rows <= MOST_TO_LEARN;
   running = new AbortController();
   paused = false;
   const { signal } = running;
@@ -108,7 +121,7 @@ async function run(job: Task): Promise<void> {
       : {}),
   };
   const what = {
-    likelihood,
+    model: chosen,
     ...(epochs === undefined ? {} : { epochs }),
     ...(factors === undefined ? {} : { factors }),
     ...(seed === undefined ? {} : { seed }),
@@ -117,7 +130,8 @@ async function run(job: Task): Promise<void> {
     const model = await train(training, { ...what, ...how });
     const bytes = modelToBytes(model);
     const precision = model.summary.validation?.["P@1"];
-    scope.postMessage({ kind: "trained", bytes, state, precision }, [bytes.buffer]);
+    const held = validation && (await measureHeldOut(model, mapColumns(validation, model.schema.columnIds)));
+    scope.postMessage({ kind: "trained", bytes, state, precision, held }, [bytes.buffer]);
   } catch (error) {
     if (!signal.aborted || error !== signal.reason) throw error;
     paused = true;

@@ -3,12 +3,9 @@
 /** Kept outside the import: bundlers must not look for a package that is optional. */
 const NODE_PACKAGE = { name: "webgpu" };
 
-/** What stands in the way of a GPU, in words that end a sentence. */
+/** The reason why there is no GPU, in words that end a sentence. */
 export class NoGpu {
-  readonly why: string;
-  constructor(why: string) {
-    this.why = why;
-  }
+  constructor(readonly why: string) {}
 }
 
 interface Host {

@@ -1,10 +1,11 @@
 // The seam between the model and the machine: matrices on a device, and the few operations the model is made of.
 // An operation only enqueues; reading back is the only thing to wait for. `out` is always given, never hidden.
 
-import type { RealArray } from "../core/matrix.ts";
-import type { Lists } from "../core/pattern.ts";
-import type { RowSchedule } from "../core/rowsteps.ts";
-import type { CovarianceTerms } from "../core/stationary.ts";
+import type { SparseRows } from "../base/sparse.ts";
+import type { ColumnDraw } from "../core/draw.ts";
+import type * as core from "../core/index.ts";
+
+export type { ColumnDraw } from "../core/draw.ts";
 
 /** A matrix on the device. Which one it is, only its backend knows. */
 export interface Tensor {
@@ -23,89 +24,22 @@ export interface IndexTensor {
   readonly length: number;
 }
 
+/** Inputs and outputs of operations, as the core has them. */
+export type CovarianceInputs = core.CovarianceInputs<Tensor>;
+export type LikelihoodInputs = core.LikelihoodInputs<Tensor>;
+export type LikelihoodOutputs = core.LikelihoodOutputs<Tensor>;
+export type ListedLikelihoodInputs = core.ListedLikelihoodInputs<Tensor>;
+export type ListedLikelihoodOutputs = core.ListedLikelihoodOutputs<Tensor>;
 /** For each row of a batch the labels that count there: entries rowStart[i] to rowStart[i + 1] of labelIndex. */
-export type LabelLists = Lists;
-
-export interface ProductOptions {
-  transposeA?: boolean;
-  transposeB?: boolean;
-  alpha?: number;
-  beta?: number;
-}
-
-export interface SymmetricProductOptions {
-  /** A' diag(w) A instead of A diag(w) A'. */
-  transpose?: boolean;
-  alpha?: number;
-  beta?: number;
-  weights?: Tensor;
-}
-
-/** What covariances are made from: inner products, squared lengths of rows and columns, log a, log v, log l (1 x 3). */
-export interface CovarianceInputs {
-  terms: CovarianceTerms;
-  products: Tensor;
-  rowSquares: Tensor;
-  columnSquares: Tensor;
-  hyper: Tensor;
-}
-
-/** Utilities of a batch under the posterior: mean and variance of each label, the variance in full or as an outer product. */
-export interface LikelihoodInputs {
-  mean: Tensor;
-  variance: Tensor | { ofRow: Tensor; ofLabel: Tensor };
-  /** Labels that are present; all others are absent. */
-  positives: LabelLists;
-  /** Factor of both derivatives. */
-  scale: number;
-  /** Gauss-Hermite nodes, or "closed" for the closed form. */
-  quadrature: number | "closed";
-}
-
-export interface LikelihoodOutputs {
-  /** 1 x rows: sum over the labels of E log(1 + exp(-y f)). */
-  rowValue: Tensor;
-  /** scale times the derivatives with respect to mean and variance. dMean may be the mean's memory. */
-  dMean: Tensor;
-  dVariance: Tensor;
-}
+export type LabelLists = core.Lists;
+export type ProductOptions = Omit<core.GemmOptions, "weights">;
+export type SymmetricProductOptions = Omit<core.SyrkOptions<Tensor>, "part">;
 
 /** Entries of a sparse batch x labels matrix: which labels are looked at for each point. Values come separately. */
 export interface PatternTensor {
   readonly rows: number;
   readonly columns: number;
   readonly entries: number;
-}
-
-/** The same for listed labels only; every tensor is 1 x entries. */
-export interface ListedLikelihoodInputs {
-  mean: Tensor;
-  variance: Tensor;
-  /** How much each entry counts: positive for a label that is present, negative for one that is absent. */
-  signedWeight: Tensor;
-  scale: number;
-  quadrature: number | "closed";
-}
-
-export interface ListedLikelihoodOutputs {
-  /** Weighted E log(1 + exp(-y f)) of each entry. */
-  value: Tensor;
-  dMean: Tensor;
-  dVariance: Tensor;
-}
-
-/** The k greatest of each row, greatest first; of equals the smaller column first. */
-export interface TopScores {
-  indices: Int32Array;
-  values: RealArray;
-}
-
-export interface AdamStep {
-  rate: number;
-  step: number;
-  beta1?: number;
-  beta2?: number;
-  epsilon?: number;
 }
 
 /**
@@ -132,16 +66,6 @@ export interface DrawnColumns {
   weighted: Tensor;
 }
 
-/** How columns are drawn. */
-export interface ColumnDraw {
-  /** Columns that are drawn for certain, some perhaps more than once in the list. */
-  always: Int32Array;
-  /** How many columns in all; the more there are `always`, the more. */
-  count: number;
-  /** A random number in [0, 1). */
-  start: number;
-}
-
 /** How factorisations went since the last time it was asked. */
 export interface FactorisationReport {
   /** Factorisations that went through only after their diagonal was raised. */
@@ -157,17 +81,12 @@ export interface Backend {
   readonly onCore: boolean;
 
   tensor(rows: number, columns: number, values?: ArrayLike<number>): Tensor;
-  sparse(
-    rows: number,
-    columns: number,
-    rowStart: Int32Array,
-    columnIndex: Int32Array,
-    values: RealArray,
-  ): SparseTensor;
-  indices(length: number): IndexTensor;
+  sparse(x: SparseRows<core.RealArray>): SparseTensor;
+  /** These whole numbers, or so many zeros. */
+  indices(values: number | Int32Array): IndexTensor;
   write(tensor: Tensor, values: ArrayLike<number>): void;
   writeIndices(indices: IndexTensor, values: Int32Array): void;
-  read(tensor: Tensor): Promise<RealArray>;
+  read(tensor: Tensor): Promise<core.RealArray>;
   free(...tensors: (Tensor | SparseTensor | IndexTensor | PatternTensor)[]): void;
   /** Rows `from` to `to` as a view of the same memory. */
   rowRange(tensor: Tensor, from: number, to: number): Tensor;
@@ -232,15 +151,16 @@ export interface Backend {
   /** E sigmoid(f), f ~ N(mean, variance) */
   probability(mean: Tensor, variance: Tensor, out: Tensor): void;
   /** The k greatest of each row, read back. NaN counts as the least. */
-  topScores(scores: Tensor, k: number): Promise<TopScores>;
-  adam(parameter: Tensor, gradient: Tensor, first: Tensor, second: Tensor, step: AdamStep): void;
+  topScores(scores: Tensor, k: number): Promise<core.TopK>;
+  /** One step of Adam up the gradient. Where the gradient is not finite nothing moves. */
+  adam(parameter: Tensor, gradient: Tensor, state: core.AdamState<Tensor>, step: core.AdamOptions): void;
   /** Steps that touch few rows, where the backend has them; `inverse` [1,1] is 1 over the prior's variance. */
   rowSteps?(
     x: SparseTensor,
     weights: Tensor,
-    moments: { first: Tensor; second: Tensor },
+    state: core.AdamState<Tensor>,
     inverse: Tensor,
-    schedule: RowSchedule,
+    schedule: core.RowSchedule,
   ): RowSteps;
   /** Draws columns of x in proportion to the absolute value of `sizes` [1,columns], where the backend can. */
   drawColumns?(x: Tensor, sizes: Tensor, draw: ColumnDraw): DrawnColumns;

@@ -1,10 +1,10 @@
-// What computes: WASM, or a GPU. Chosen by name or found, checked before it is used, watched while it is.
+// Devices: WASM, or a GPU. Chosen by name or found, checked before it is used, watched while it is.
 
+import { ArgumentError } from "../base/errors.ts";
 import type { Core, Precision } from "../core/core.ts";
-import { ArgumentError } from "../core/errors.ts";
 import { findAdapter, NoGpu, requestDevice } from "./adapter.ts";
 import type { Backend } from "./backend.ts";
-import { WasmBackend } from "./wasm.ts";
+import { wasmBackend } from "./wasm.ts";
 
 /**
  * `wasm`; `webgpu`, any GPU, an error where there is none; `auto`, a hardware GPU or else WASM; or a device of your own,
@@ -24,10 +24,8 @@ export interface OpenDevice {
   readonly about: string;
   /** Most bytes that one tensor may have. */
   readonly largestTensor: number;
-  /** Why the device is gone, once it is. */
-  readonly lost: string | undefined;
-  /** The same after waiting for a moment: work on a lost device fails before the loss is known. */
-  lostSoon(): Promise<string | undefined>;
+  /** Why the device is gone, if it is. Waits for a moment: work on a lost device fails before the loss is known. */
+  whenLost(): Promise<string | undefined>;
   /** Throws if the device is lost or has refused some work: whatever was read since the last time is not to be used. */
   check(): void;
   /** Frees the backend, and the device unless it was given. */
@@ -35,15 +33,11 @@ export interface OpenDevice {
 }
 
 /** How long the news of a loss may take, in milliseconds. */
-const NEWS = 250;
+const LOSS_NOTICE = 250;
 
-export async function openDevice(
-  core: Core,
-  choice: DeviceChoice,
-  precision: Precision,
-): Promise<OpenDevice> {
+export async function openDevice(core: Core, choice: DeviceChoice, precision: Precision): Promise<OpenDevice> {
   if (choice === "wasm") return wasmDevice(core, precision, "WASM");
-  if (choice === "auto") return await automaticDevice(core, precision);
+  if (choice === "auto") return await gpuOrWasm(core, precision, false);
   if (choice !== "webgpu" && !(typeof choice === "object" && choice !== null && "queue" in choice))
     throw new ArgumentError("device", `found ${choice}, expected auto, wasm, webgpu or a GPUDevice`);
   if (precision === "f64") {
@@ -53,10 +47,9 @@ export async function openDevice(
     );
   }
   if (choice !== "webgpu") return await gpuDevice(core, choice, "the GPU given", false);
-  const opened = await namedDevice(core);
-  if (opened instanceof NoGpu)
-    throw new ArgumentError("device", `found no GPU, expected one for webgpu: ${opened.why}`);
-  return opened;
+  const found = await findAdapter();
+  if (found instanceof NoGpu) throw new ArgumentError("device", `found no GPU, expected one for webgpu: ${found.why}`);
+  return await gpuDevice(core, await requestDevice(found), found.name, true);
 }
 
 /** Another device for work that has lost its own: again a GPU if there is one and it is worth trying, else WASM. */
@@ -67,28 +60,17 @@ export async function replaceDevice(
   tryGpu: boolean,
 ): Promise<OpenDevice> {
   if (!tryGpu) return wasmDevice(core, precision, "WASM (the GPU was lost too often)");
-  if (choice === "auto") return await automaticDevice(core, precision);
-  try {
-    const opened = await namedDevice(core);
-    return opened instanceof NoGpu ? wasmDevice(core, precision, `WASM (${opened.why})`) : opened;
-  } catch (error) {
-    return wasmDevice(core, precision, `WASM (${(error as Error).message})`);
-  }
+  return await gpuOrWasm(core, precision, choice !== "auto");
 }
 
-async function namedDevice(core: Core): Promise<OpenDevice | NoGpu> {
-  const found = await findAdapter();
-  if (found instanceof NoGpu) return found;
-  return await gpuDevice(core, await requestDevice(found), found.name, true);
-}
-
-async function automaticDevice(core: Core, precision: Precision): Promise<OpenDevice> {
+/** A GPU, or WASM and why; a GPU in software only where it is asked for. */
+async function gpuOrWasm(core: Core, precision: Precision, softwareToo: boolean): Promise<OpenDevice> {
   const instead = (why: string): OpenDevice => wasmDevice(core, precision, `WASM (${why})`);
   if (precision === "f64") return instead("a GPU computes in single precision");
   try {
     const found = await findAdapter();
     if (found instanceof NoGpu) return instead(found.why);
-    if (found.software) return instead(`${found.name} is no hardware`);
+    if (found.software && !softwareToo) return instead(`${found.name} is no hardware`);
     return await gpuDevice(core, await requestDevice(found), found.name, true);
   } catch (error) {
     return instead((error as Error).message);
@@ -96,13 +78,12 @@ async function automaticDevice(core: Core, precision: Precision): Promise<OpenDe
 }
 
 function wasmDevice(core: Core, precision: Precision, about: string): OpenDevice {
-  const backend = new WasmBackend(core, precision);
+  const backend = wasmBackend(core, precision);
   return {
     backend,
     about,
     largestTensor: Number.POSITIVE_INFINITY,
-    lost: undefined,
-    lostSoon: async () => undefined,
+    whenLost: async () => undefined,
     check() {},
     dispose: () => backend.dispose(),
   };
@@ -114,41 +95,31 @@ const checked = new WeakMap<GPUDevice, Promise<void>>();
 async function gpuDevice(core: Core, device: GPUDevice, name: string, own: boolean): Promise<OpenDevice> {
   const watch = watchDevice(device);
   // The GPU's code is loaded here and nowhere else: who does not ask for a GPU does not get it.
-  const [{ WebGpuBackend }, { checkShaders }] = await Promise.all([
+  const [{ webGpuBackend }, { checkShaders }] = await Promise.all([
     import("./webgpu/backend.ts"),
     import("./webgpu/check.ts"),
   ]);
-  let backend: Backend | undefined;
+  let made: Backend | undefined;
   const dispose = (): void => {
-    backend?.dispose();
+    made?.dispose();
     watch.end();
     if (own) device.destroy();
   };
   try {
-    const made = await WebGpuBackend.create(device);
-    backend = made;
-    if (!checked.has(device)) {
-      const reference = new WasmBackend(core, "f32");
-      checked.set(
-        device,
-        checkShaders(made, reference).finally(() => reference.dispose()),
-      );
-    }
+    const backend = await webGpuBackend(device);
+    made = backend;
+    if (!checked.has(device)) checked.set(device, checkShaders(backend, wasmBackend(core, "f32")));
     await checked.get(device);
     watch.check();
     return {
-      backend: made,
+      backend,
       about: `GPU (${name})`,
       largestTensor: Math.min(device.limits.maxStorageBufferBindingSize, device.limits.maxBufferSize),
-      get lost() {
-        return watch.lost;
-      },
-      lostSoon: watch.lostSoon,
-      check: watch.check,
+      ...watch,
       dispose,
     };
   } catch (error) {
-    const lost = await watch.lostSoon();
+    const lost = await watch.whenLost();
     dispose();
     if (lost !== undefined)
       throw new ArgumentError("device", `found a GPU that is lost (${lost}), expected one that works`);
@@ -156,15 +127,8 @@ async function gpuDevice(core: Core, device: GPUDevice, name: string, own: boole
   }
 }
 
-interface Watch {
-  readonly lost: string | undefined;
-  lostSoon(): Promise<string | undefined>;
-  check(): void;
-  end(): void;
-}
-
-/** Listens for the device's loss and for work it refuses. */
-function watchDevice(device: GPUDevice): Watch {
+/** Listens for the device's loss and for work it refuses, until end(). */
+function watchDevice(device: GPUDevice): Pick<OpenDevice, "whenLost" | "check"> & { end(): void } {
   let lost: string | undefined;
   let refused: string | undefined;
   const loss = device.lost.then(({ reason, message }) => {
@@ -175,15 +139,12 @@ function watchDevice(device: GPUDevice): Watch {
   };
   device.addEventListener("uncapturederror", note);
   return {
-    get lost() {
-      return lost;
-    },
-    async lostSoon() {
+    async whenLost() {
       let timer: ReturnType<typeof setTimeout> | undefined;
-      const news = new Promise<void>((done) => {
-        timer = setTimeout(done, NEWS);
+      const notice = new Promise<void>((done) => {
+        timer = setTimeout(done, LOSS_NOTICE);
       });
-      await Promise.race([loss, news]);
+      await Promise.race([loss, notice]);
       clearTimeout(timer);
       return lost;
     },

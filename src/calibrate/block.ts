@@ -1,72 +1,58 @@
 // The calibrator's forward pass over blocks of scores in a core.
 
+import { type BlendedCurves, type Calibrator, type Curve, STRENGTH_DEPTH } from "../base/calibrator.ts";
+import { sameSize } from "../base/check.ts";
 import { calibrateScores } from "../core/calibrator.ts";
-import { sameSize } from "../core/check.ts";
+import { topK } from "../core/dense.ts";
 import type { Matrix } from "../core/matrix.ts";
-import { topK } from "../core/select.ts";
-import { type BlendedCurves, type Curve, STRENGTH_DEPTH } from "./calibrator.ts";
-import { placeAmong, pointWeights, pruned } from "./curves.ts";
-import { type PreparedCalibrator, pointStrength } from "./forward.ts";
-import { below, moveByRank, RANKS } from "./ranks.ts";
-import { FINISH_TERMS, IDENTITY } from "./terms.ts";
+import {
+  below,
+  excludeOthers,
+  moveByRank,
+  type PreparedCalibrator,
+  placeAmong,
+  pointStrength,
+  pointWeights,
+  pruned,
+  RANKS,
+} from "./forward.ts";
+import { IDENTITY, OUTER_TERMS } from "./terms.ts";
 
-/** A block of points, scored. */
-export interface ScoreBlock {
-  /** One matrix [rows,K] for each score of the calibrator, in its order. */
-  scores: readonly Matrix[];
-  /** v of each row, for a calibrator whose strength is the variance. */
-  variances?: ArrayLike<number>;
-}
-
-/** out [rows,K] = probabilities, or logits, which rank the same and never tie at 1. out may be one of the scores. */
+/** out [rows,K] = probabilities, or logits, which never tie at 1, from a matrix [rows,K] of each score; out may be one. */
 export function calibrateBlock(
   prepared: PreparedCalibrator,
-  block: ScoreBlock,
+  { scores }: { scores: readonly Matrix[] },
   out: Matrix,
   { logit = false }: { logit?: boolean } = {},
 ): Matrix {
-  const { calibrator, places: place, slopes: slope, shifts: shift } = prepared;
-  const { curves, finish, rankOffsets } = calibrator;
-  const { scores } = block;
+  const { calibrator, places: place, offsets: shift } = prepared;
+  const { curves, outer, rankOffsets, sharpness } = calibrator;
   sameSize("scores", "matrices", scores.length, calibrator.scores.length);
-  const weights = rowWeights(curves, strengthsOf(prepared, block));
+  const weights = rowWeights(curves, strengthsOf(calibrator, scores[0]));
   const gates = curves.labelKnots.length;
   const { terms } = curves;
-  calibrateScores({
-    scores,
-    terms,
-    weights,
-    gates,
-    place,
-    slope,
-    shift,
-    logit: logit || finish !== undefined || rankOffsets !== undefined,
-    out,
-  });
-  if (finish) alongCurve(out, finish, logit || rankOffsets !== undefined);
-  if (!rankOffsets) return out;
-  moveRows(out, rankOffsets);
-  return logit ? out : alongCurve(out, SAME, false);
+  calibrateScores({ scores, terms, weights, gates, place, shift, logit: true, out });
+  alongCurve(out, outer, logit || rankOffsets !== undefined || sharpness !== undefined);
+  if (!rankOffsets && sharpness === undefined) return out;
+  if (rankOffsets) moveRows(out, rankOffsets);
+  if (sharpness !== undefined)
+    for (let i = 0; i < out.rows; i++)
+      excludeOthers(out.rowRange(i, i + 1).view() as Float32Array | Float64Array, sharpness);
+  return logit ? out : logisticBlock(out);
 }
 
 /** The curve that leaves a logit as it is. */
-const SAME: Curve = pruned({ terms: FINISH_TERMS, weights: IDENTITY });
+const SAME: Curve = pruned({ terms: OUTER_TERMS, weights: IDENTITY });
 
 /** Every logit by the same curve, in place: the logit after it, or its probability. */
 function alongCurve(out: Matrix, { terms, weights }: Curve, logit: boolean): Matrix {
   const same = new Float64Array(out.columns);
-  return calibrateScores({
-    scores: [out],
-    terms,
-    weights: repeated(weights, out.rows),
-    gates: 1,
-    place: same,
-    slope: same.map(() => 1),
-    shift: same,
-    logit,
-    out,
-  });
+  const all = repeated(weights, out.rows);
+  return calibrateScores({ scores: [out], terms, weights: all, gates: 1, place: same, shift: same, logit, out });
 }
+
+/** Probabilities of logits, in place. */
+export const logisticBlock = (logits: Matrix): Matrix => alongCurve(logits, SAME, false);
 
 /** Moves the logits of each row by their ranks, in place; those beyond the ranks stay below them. */
 function moveRows(logits: Matrix, offsets: Float64Array): void {
@@ -78,20 +64,19 @@ function moveRows(logits: Matrix, offsets: Float64Array): void {
     const from = i * depth;
     const moved = moveByRank(Array.from(values.subarray(from, from + depth)), offsets);
     const most = below(moved);
-    if (most < (values[from + depth - 1] as number))
-      for (let label = 0; label < columns; label++) own[label] = Math.min(own[label] as number, most);
+    if (most < values[from + depth - 1])
+      for (let label = 0; label < columns; label++) own[label] = Math.min(own[label], most);
     moved.forEach((logit, rank) => {
-      own[indices[from + rank] as number] = logit;
+      own[indices[from + rank]] = logit;
     });
   }
 }
 
-function strengthsOf({ calibrator }: PreparedCalibrator, { scores, variances }: ScoreBlock): Float64Array {
-  const leading = scores[0] as Matrix;
+function strengthsOf(calibrator: Calibrator, leading: Matrix): Float64Array {
   const depth = Math.min(STRENGTH_DEPTH, leading.columns);
   const { values } = topK(leading, depth);
   return Float64Array.from({ length: leading.rows }, (_, i) =>
-    pointStrength(calibrator, values.subarray(i * depth, (i + 1) * depth), variances?.[i]),
+    pointStrength(calibrator, values.subarray(i * depth, (i + 1) * depth)),
   );
 }
 

@@ -2,11 +2,10 @@
 // 0 and deviation 1, where one ridge fits all; curves at neighbouring knots are drawn to each other, so that few data
 // give one curve.
 
+import { deterministicExp, deterministicLog } from "../base/math.ts";
 import { type PairArrays, type PairCurves, ScorePairs, type ScoreTerm } from "../core/calibrator.ts";
 import type { Core } from "../core/core.ts";
-import { deterministicExp, deterministicLog } from "../data/elementary.ts";
-import { termValue } from "./curves.ts";
-import { logistic } from "./forward.ts";
+import { logistic, termValue } from "./forward.ts";
 import { type BoundedProblem, minimise, triangular } from "./newton.ts";
 
 /** Where the weights are expected, in standardised terms: (x - mean)' precision (x - mean) / 2. */
@@ -25,18 +24,17 @@ const SAMPLE = 20_000;
 /** Pairs that a curvature is taken from: the search needs no better, its end is by the gradient of all. */
 const CURVATURE_PAIRS = 60_000;
 
-/** The search for the weights of blended curves over some pairs. */
 export class CurveFit {
   readonly pairs: ScorePairs;
   readonly #corners: number;
-  /** Of 1 and each term: 0 and 1 for the first. */
+  /** Means and deviations of 1 and each term: 0 and 1 for the first. */
   readonly #means: Float64Array;
   readonly #deviations: Float64Array;
   readonly #lower: Float64Array;
   readonly #share: number;
   #expectation: Expectation;
 
-  /** What is expected() counts as if such pairs had led to it before, `share` times as many as there are. */
+  /** expect() counts as if such pairs had led to it before, `share` times as many as there are. */
   constructor(core: Core, curves: PairCurves, pairs: PairArrays, share: number) {
     this.#share = share;
     this.pairs = new ScorePairs(core, curves, pairs);
@@ -61,7 +59,7 @@ export class CurveFit {
     const { precision } = this.#expectation;
     this.#expectation = {
       mean,
-      precision: precision.map((ridge, e) => ridge + this.#share * (curvature[e] as number)),
+      precision: precision.map((ridge, e) => ridge + this.#share * curvature[e]),
     };
   }
 
@@ -84,14 +82,14 @@ export class CurveFit {
   #standardised(weights: Float64Array): Float64Array {
     return this.#each(
       weights,
-      (own, j) => own * (this.#deviations[j] as number),
-      (own, j) => own * (this.#means[j] as number),
+      (own, j) => own * this.#deviations[j],
+      (own, j) => own * this.#means[j],
     );
   }
 
   #raw(x: Float64Array): Float64Array {
-    const own = (value: number, j: number) => value / (this.#deviations[j] as number);
-    return this.#each(x, own, (value, j) => -own(value, j) * (this.#means[j] as number));
+    const own = (value: number, j: number) => value / this.#deviations[j];
+    return this.#each(x, own, (value, j) => -own(value, j) * this.#means[j]);
   }
 
   /** Maps each weight of a curve; its constant gets what each of them adds. */
@@ -104,9 +102,9 @@ export class CurveFit {
     const out = new Float64Array(values.length);
     for (let i = 0; i < values.length; i++) {
       const j = i % width;
-      const value = values[i] as number;
-      out[i] = (out[i] as number) + (j === 0 ? value : map(value, j));
-      if (j > 0) out[i - j] = (out[i - j] as number) + toConstant(value, j);
+      const value = values[i];
+      out[i] = out[i] + (j === 0 ? value : map(value, j));
+      if (j > 0) out[i - j] = out[i - j] + toConstant(value, j);
     }
     return out;
   }
@@ -114,35 +112,31 @@ export class CurveFit {
   #evaluate(x: Float64Array, offsets: Float64Array): { value: number; gradient: Float64Array } {
     const { width } = this.pairs;
     const { value, gradient: raw } = this.pairs.loss(this.#raw(x), offsets);
-    const gradient = raw.map((own, i) => this.#ofTerm(own, raw[i - (i % width)] as number, i % width));
+    const gradient = raw.map((own, i) => this.#ofTerm(own, raw[i - (i % width)], i % width));
     const { mean, precision } = this.#expectation;
     let penalty = 0;
     for (let i = 0; i < x.length; i++) {
       let pull = 0;
       for (let j = 0; j < x.length; j++)
-        pull +=
-          (precision[triangular(Math.max(i, j), Math.min(i, j))] as number) *
-          ((x[j] as number) - (mean[j] as number));
-      gradient[i] = (gradient[i] as number) + pull;
-      penalty += 0.5 * pull * ((x[i] as number) - (mean[i] as number));
+        pull += precision[triangular(Math.max(i, j), Math.min(i, j))] * (x[j] - mean[j]);
+      gradient[i] = gradient[i] + pull;
+      penalty += 0.5 * pull * (x[i] - mean[i]);
     }
     // Pseudo pairs of weight 1/2 of either kind at the mean of all terms, so that the constants end somewhere.
     const constant = this.#constant(x);
-    for (let i = 0; i < x.length; i += width)
-      gradient[i] = (gradient[i] as number) + (logistic(constant) - 0.5) / this.#corners;
+    for (let i = 0; i < x.length; i += width) gradient[i] = gradient[i] + (logistic(constant) - 0.5) / this.#corners;
     const away = Math.abs(constant);
     return { value: value + penalty + away / 2 + deterministicLog(1 + deterministicExp(-away)), gradient };
   }
 
   /** Derivative by a standardised term from those by the term and by its curve's constant. */
   #ofTerm(own: number, ofConstant: number, j: number): number {
-    return j === 0 ? own : (own - (this.#means[j] as number) * ofConstant) / (this.#deviations[j] as number);
+    return j === 0 ? own : (own - this.#means[j] * ofConstant) / this.#deviations[j];
   }
 
-  /** Mean of the curves' constants. */
   #constant(x: Float64Array): number {
     let sum = 0;
-    for (let i = 0; i < x.length; i += this.pairs.width) sum += x[i] as number;
+    for (let i = 0; i < x.length; i += this.pairs.width) sum += x[i];
     return sum / this.#corners;
   }
 
@@ -153,10 +147,10 @@ export class CurveFit {
     const { width } = this.pairs;
     chosen.forEach((i, a) => {
       for (let b = 0; b <= a; b++) {
-        const j = chosen[b] as number;
-        let entry = this.#expectation.precision[triangular(i, j)] as number;
+        const j = chosen[b];
+        let entry = this.#expectation.precision[triangular(i, j)];
         if (i % width === 0 && j % width === 0) entry += ofConstants;
-        curvature[triangular(a, b)] = (curvature[triangular(a, b)] as number) + entry;
+        curvature[triangular(a, b)] = curvature[triangular(a, b)] + entry;
       }
     });
     return curvature;
@@ -167,13 +161,13 @@ export class CurveFit {
     const { width } = this.pairs;
     const stride = Math.max(1, Math.floor(this.pairs.pairs / CURVATURE_PAIRS));
     const raw = this.pairs.curvature(this.#raw(x), offsets, chosen, stride);
-    const entry = (a: number, b: number) => raw[triangular(Math.max(a, b), Math.min(a, b))] as number;
+    const entry = (a: number, b: number) => raw[triangular(Math.max(a, b), Math.min(a, b))];
     const constantOf = new Map(chosen.map((i, a) => [i, a]));
     const out = new Float64Array(raw.length);
     chosen.forEach((i, a) => {
       const constantA = constantOf.get(i - (i % width)) as number;
       for (let b = 0; b <= a; b++) {
-        const j = chosen[b] as number;
+        const j = chosen[b];
         const constantB = constantOf.get(j - (j % width)) as number;
         const own = this.#ofTerm(entry(a, b), entry(a, constantB), j % width);
         const constant = this.#ofTerm(entry(constantA, b), entry(constantA, constantB), j % width);
@@ -190,7 +184,7 @@ function precisionOf({ labelGates, pointGates }: PairCurves, width: number): Flo
   const precision = new Float64Array(triangular(columns, 0));
   const add = (i: number, j: number, value: number) => {
     const place = triangular(Math.max(i, j), Math.min(i, j));
-    precision[place] = (precision[place] as number) + value;
+    precision[place] = precision[place] + value;
   };
   for (let i = 0; i < columns; i++) {
     add(i, i, i % width === 0 ? CONSTANT_RIDGE : RIDGE);
@@ -206,20 +200,17 @@ function precisionOf({ labelGates, pointGates }: PairCurves, width: number): Flo
   return precision;
 }
 
-/**
- * Weighted mean and deviation of 1 and each term over some of the pairs; the pairs from before, `share` times as many,
- * deviate by 1: terms that hardly differ among a few pairs may do so at new points.
- */
+/** Weighted mean and deviation of 1 and each term over some pairs; pairs from before, `share` times as many, deviate by 1. */
 function moments(terms: readonly ScoreTerm[], { scores, signedWeight }: PairArrays, share: number) {
   const means = new Float64Array(1 + terms.length);
   const deviations = new Float64Array(1 + terms.length).fill(1);
   const stride = Math.max(1, Math.floor(signedWeight.length / SAMPLE));
   terms.forEach((term, t) => {
-    const values = scores[term.score] as ArrayLike<number>;
+    const values = scores[term.score];
     let [weight, sum, squares] = [0, 0, 0];
     for (let e = 0; e < signedWeight.length; e += stride) {
-      const own = Math.abs(signedWeight[e] as number);
-      const value = termValue(term, values[e] as number);
+      const own = Math.abs(signedWeight[e]);
+      const value = termValue(term, values[e]);
       weight += own;
       sum += own * value;
       squares += own * value * value;

@@ -1,34 +1,47 @@
 // Fits a calibrator to scores that were made without their points' labels: the curves and the offsets of the labels in turn,
-// these shrunk by as much as labels differ; then the finish, and offsets of ranks. Everything is summed in a fixed order: the
+// these shrunk by as much as labels differ; then the outer curve, and offsets of ranks. Everything is summed in a fixed order: the
 // same scores give the same calibrator in every runtime and on any number of threads.
 
-import type { PairCurves } from "../core/calibrator.ts";
+import type { BlendedCurves, Calibrator, Curve, LabelFrequencies } from "../base/calibrator.ts";
+import { ArgumentError } from "../base/errors.ts";
+import { hashInteger } from "../base/hash.ts";
+import { deterministicExp } from "../base/math.ts";
+import { type WorkOptions, yieldToHost } from "../base/progress.ts";
+import type { FittedOffsets, PairCurves, ScorePairs } from "../core/calibrator.ts";
 import type { Core } from "../core/core.ts";
-import { ArgumentError } from "../core/errors.ts";
 import type { Lists } from "../core/pattern.ts";
-import { pause, type WorkOptions } from "../core/progress.ts";
-import type { BlendedCurves, Calibrator, Curve, LabelFrequencies } from "./calibrator.ts";
 import { CurveFit } from "./curvefit.ts";
-import { knotsAmong, placeAmong, termValue } from "./curves.ts";
-import { logFrequency, logistic } from "./forward.ts";
-import { OffsetFit } from "./offsets.ts";
+import {
+  calibratedLogit,
+  excludeOthers,
+  logFrequency,
+  logistic,
+  moveByRank,
+  placeAmong,
+  pointWeights,
+  prepareCalibrator,
+  RANKS,
+  termValue,
+} from "./forward.ts";
 import { type HeldOutBlock, type HeldOutPairs, PairCollector } from "./pairs.ts";
-import { fitRanks } from "./ranks.ts";
-import { FINISH_TERMS, IDENTITY, naturalCurve, strengthOf, termsOf } from "./terms.ts";
+import { IDENTITY, naturalCurve, OUTER_TERMS, strengthOf, termsOf } from "./terms.ts";
 
-/** What a calibrator is fitted on. */
 export interface CalibrationData {
   /** Names of the scores in the blocks: "gaussian", "stack", "utility". */
   scores: readonly string[];
   /** Scores made without the points' labels, block by block; a row comes once. */
   blocks: Iterable<HeldOutBlock> | AsyncIterable<HeldOutBlock>;
-  /** What the points really have. */
   labels: Lists;
+  /** How many different points there are, where some are equal: these say the same. */
+  distinct?: number | undefined;
   /** Counts in the data that the model was trained on. */
   frequencies: LabelFrequencies;
+  /** Labels of a row that are looked at in any case. */
+  wanted?: ((row: number) => readonly number[]) | undefined;
+  /** Exactly one label of a point is true. */
+  exclusive?: boolean | undefined;
 }
 
-/** Options of fitCalibrator(). */
 export interface FitOptions extends WorkOptions {
   /** Keep near this one, the more so the fewer the new points are. */
   from?: Calibrator;
@@ -38,9 +51,8 @@ export interface FitOptions extends WorkOptions {
 export interface CalibratorFit {
   calibrator: Calibrator;
   pairs: HeldOutPairs;
-  /** Of each pair. */
+  logits: Float64Array;
   probabilities: Float64Array;
-  /** Whether every search came to its end. */
   converged: boolean;
 }
 
@@ -51,79 +63,106 @@ const ROUNDS = 3;
 /** Curves stand where these shares of all positives have rarer labels, and where these shares of the points are weaker. */
 const LABEL_QUANTILES: readonly number[] = [0.05, 0.5, 0.95];
 const POINT_QUANTILES: readonly number[] = [0.01, 0.99];
-/** Least distance of knots. */
 const LABEL_GAP = 0.5;
 const POINT_GAP = 0.1;
-/** What an earlier calibrator counts for at a refit, in points. */
+/** An earlier calibrator counts for so many points at a refit. */
 const EARLIER_POINTS = 200;
 /** Without one, up to so many points the scores at their word count for as many; beyond, for less and less. */
 const NATURAL_POINTS = 20;
 
-/** Fits a calibrator. */
 export async function fitCalibrator(
   core: Core,
   data: CalibrationData,
   options: FitOptions = {},
 ): Promise<CalibratorFit> {
+  const { pairs, points } = await collect(data, options);
+  return await fitPairs(core, data, pairs, Math.min(points, data.distinct ?? points), options);
+}
+
+/** Fits a calibrator to pairs of so many different points. */
+export async function fitPairs(
+  core: Core,
+  data: Omit<CalibrationData, "blocks">,
+  pairs: HeldOutPairs,
+  points: number,
+  options: FitOptions,
+): Promise<CalibratorFit> {
   const { from } = options;
   const { scores } = data;
   if (from && JSON.stringify(scores) !== JSON.stringify(from.scores))
-    throw new ArgumentError(
-      "scores",
-      `found ${scores.join(", ")}, expected ${from.scores.join(", ")} as before`,
-    );
-  const { pairs, points } = await collect(data, options);
+    throw new ArgumentError("scores", `found ${scores.join(", ")}, expected ${from.scores.join(", ")} as before`);
   const natural = NATURAL_POINTS / Math.max(1, points);
   const share = from ? EARLIER_POINTS / Math.max(1, points) : natural * Math.min(1, natural);
   const strength = from ? from.strength : strengthOf(scores);
   const body = await fitBody(core, { data, pairs, strength, from, share }, options);
-  const end = await fitFinish(core, { pairs, logits: body.logits, from: from?.finish, share }, options);
+  const end = await fitOuter(core, { pairs, logits: body.logits, from: from?.outer, share }, options);
   const ranks = scores.join() === LUCKY ? fitRanks(pairs, end.logits) : undefined;
+  const { logits } = ranks ?? end;
+  const exclusive = data.exclusive ? fitSharpness(pairs, logits, from?.sharpness) : undefined;
   const { curves, labelOffsets, offsetVariance } = body;
   return {
     calibrator: {
       scores,
-      ...(strength && { strength }),
+      strength,
       curves,
       labelOffsets,
       offsetVariance,
-      finish: end.finish,
+      outer: end.outer,
       ...(ranks && { rankOffsets: ranks.offsets }),
+      ...(exclusive && { sharpness: exclusive.sharpness }),
     },
     pairs,
-    probabilities: (ranks ?? end).logits.map(logistic),
+    logits: exclusive?.logits ?? logits,
+    probabilities: (exclusive?.logits ?? logits).map(logistic),
     converged: body.converged && end.converged,
   };
 }
 
+/** Figures of a calibrator on pairs that it was not fitted to. */
+export function pairLogits(calibrator: Calibrator, pairs: HeldOutPairs, frequencies: LabelFrequencies): Float64Array {
+  const { scores, row, label, strengths } = pairs;
+  const prepared = prepareCalibrator(calibrator, frequencies);
+  const { strength, curves, rankOffsets, sharpness } = prepared.calibrator;
+  const ofRow = new Map<number, Float64Array>();
+  const logits = Float64Array.from(row, (own, e) => {
+    const weights =
+      ofRow.get(own) ?? pointWeights(curves, placeAmong(curves.pointKnots, termValue(strength, strengths[own])));
+    ofRow.set(own, weights);
+    return calibratedLogit(prepared, { scores, weights }, label[e], e);
+  });
+  const moved = rankOffsets ? movedByRank(rankedPairs(row, logits), logits, rankOffsets) : logits;
+  return sharpness === undefined ? moved : excluding(pairs, rankedPairs(row, moved), moved, sharpness);
+}
+
 /** The chosen pairs of all blocks, and how many points there were. */
 async function collect(
-  { scores, labels, frequencies, blocks }: CalibrationData,
+  { scores, labels, frequencies, blocks, wanted }: CalibrationData,
   options: WorkOptions,
 ): Promise<{ pairs: HeldOutPairs; points: number }> {
-  const collector = new PairCollector(scores, labels, frequencies.labelCounts.length);
+  const collector = new PairCollector(scores, labels, frequencies.labelCounts.length, wanted);
   const rows = Math.max(1, labels.rowStart.length - 1);
   let points = 0;
   for await (const block of blocks) {
     collector.add(block);
     points += block.rows.length;
-    await pause(options, "scores", Math.min(1, points / rows));
+    await yieldToHost(options, "scores", Math.min(1, points / rows));
   }
-  return { pairs: collector.finish(), points };
+  const pairs = collector.finish();
+  await yieldToHost(options, "calibration", 0);
+  return { pairs, points };
 }
 
-/** What curves and offsets are fitted on. */
 interface BodyInputs {
-  data: CalibrationData;
+  data: Omit<CalibrationData, "blocks">;
   pairs: HeldOutPairs;
   strength: Calibrator["strength"];
   from: Calibrator | undefined;
-  /** What is expected counts for so many times the pairs. */
+  /** The expected weights count for so many times the pairs. */
   share: number;
 }
 
 interface FittedBody extends Pick<Calibrator, "curves" | "labelOffsets" | "offsetVariance"> {
-  /** Of each pair, with the offset that the pairs of other points give its label. */
+  /** Logits of the pairs, with the offset that the pairs of other points give a label. */
   logits: Float64Array;
   converged: boolean;
 }
@@ -132,27 +171,31 @@ interface FittedBody extends Pick<Calibrator, "curves" | "labelOffsets" | "offse
 async function fitBody(core: Core, inputs: BodyInputs, options: WorkOptions): Promise<FittedBody> {
   const { data, pairs, from, share } = inputs;
   const { curves: shape, places } = shapeOf(inputs);
+  let round = 0;
+  const between = (): Promise<void> => yieldToHost(options, "calibration", round / ROUNDS);
+  await between();
   const search = new CurveFit(core, places, pairs, share);
   try {
+    await between();
     const { labelCounts } = data.frequencies;
     const offsets = new OffsetFit(search.pairs, pairs, labelCounts, from);
     let weights = from?.curves.weights ?? atEveryKnot(naturalCurve(data.scores), shape);
     search.expect(weights, offsets.ofPairs);
+    await between();
     let logits: Float64Array = new Float64Array(0);
     let converged = true;
-    for (let round = 0; round < ROUNDS; round++) {
-      const between = (): Promise<void> => pause(options, "calibration", round / ROUNDS);
+    for (; round < ROUNDS; round++) {
       const found = await search.fit(offsets.ofPairs, weights, between);
       weights = found.weights;
       converged &&= found.converged;
       logits = search.pairs.logits(weights);
-      offsets.fit(logits);
+      await offsets.fit(logits, between);
     }
     return {
       curves: { ...shape, weights },
       labelOffsets: offsets.ofLabels,
       offsetVariance: offsets.variance,
-      logits: logits.map((z, e) => z + (offsets.ofPairs[e] as number)),
+      logits: logits.map((z, e) => z + offsets.ofPairs[e]),
       converged,
     };
   } finally {
@@ -168,17 +211,17 @@ function shapeOf({ data, pairs, strength, from }: BodyInputs): {
   const { labelCounts, points } = data.frequencies;
   const { label, signedWeight, row } = pairs;
   // A point left out still counts itself here: without, the count would tell where the label is.
-  const labelLog = Float64Array.from(label, (k) => logFrequency(labelCounts[k] as number, points));
-  const strengths = pairs.strengths.map((mean) => (strength ? termValue(strength, mean) : 0));
+  const labelLog = Float64Array.from(label, (k) => logFrequency(labelCounts[k], points));
+  const strengths = pairs.strengths.map((mean) => termValue(strength, mean));
   const curves = from?.curves ?? {
     terms: termsOf(data.scores),
     labelKnots: knotsAmong(
-      labelLog.filter((_, e) => (signedWeight[e] as number) > 0),
+      labelLog.filter((_, e) => signedWeight[e] > 0),
       LABEL_QUANTILES,
       LABEL_GAP,
     ),
     pointKnots: knotsAmong(
-      Float64Array.from(new Set(row), (i) => strengths[i] as number),
+      Float64Array.from(new Set(row), (i) => strengths[i]),
       POINT_QUANTILES,
       POINT_GAP,
     ),
@@ -190,22 +233,18 @@ function shapeOf({ data, pairs, strength, from }: BodyInputs): {
     labelGates: labelKnots.length,
     pointGates: pointKnots.length,
     labelPlace: labelLog.map((value) => placeAmong(labelKnots, value)),
-    pointPlace: Float64Array.from(row, (i) => pointPlaces[i] as number),
+    pointPlace: Float64Array.from(row, (i) => pointPlaces[i]),
   };
   return { curves, places };
 }
 
-/** The same curve at every knot. */
-function atEveryKnot(
-  curve: Float64Array,
-  { labelKnots, pointKnots }: Omit<BlendedCurves, "weights">,
-): Float64Array {
+function atEveryKnot(curve: Float64Array, { labelKnots, pointKnots }: Omit<BlendedCurves, "weights">): Float64Array {
   const out = new Float64Array(labelKnots.length * pointKnots.length * curve.length);
-  return out.map((_, i) => curve[i % curve.length] as number);
+  return out.map((_, i) => curve[i % curve.length]);
 }
 
-/** What the finish is fitted on: the logits of pairs, and the finish expected, if not the identity. */
-interface FinishInputs {
+/** The outer curve is fitted to the logits of pairs, near `from` or the identity. */
+interface OuterInputs {
   pairs: HeldOutPairs;
   logits: Float64Array;
   from: Curve | undefined;
@@ -213,21 +252,231 @@ interface FinishInputs {
 }
 
 /** A curve of the logits near the identity. */
-async function fitFinish(
+async function fitOuter(
   core: Core,
-  { pairs, logits, from, share }: FinishInputs,
+  { pairs, logits, from, share }: OuterInputs,
   options: WorkOptions,
-): Promise<{ finish: Curve; logits: Float64Array; converged: boolean }> {
-  const { terms, weights: expected } = from ?? { terms: FINISH_TERMS, weights: IDENTITY };
+): Promise<{ outer: Curve; logits: Float64Array; converged: boolean }> {
+  const { terms, weights: expected } = from ?? { terms: OUTER_TERMS, weights: IDENTITY };
   const same = new Float64Array(logits.length);
   const places = { terms, labelGates: 1, pointGates: 1, labelPlace: same, pointPlace: same };
   const search = new CurveFit(core, places, { ...pairs, scores: [logits] }, share);
   try {
     search.expect(expected, same);
-    const between = (): Promise<void> => pause(options, "calibration", 1);
+    const between = (): Promise<void> => yieldToHost(options, "calibration", 1);
     const { weights, converged } = await search.fit(same, expected, between);
-    return { finish: { terms, weights }, logits: search.pairs.logits(weights), converged };
+    return { outer: { terms, weights }, logits: search.pairs.logits(weights), converged };
   } finally {
     search.free();
   }
+}
+
+/** The values that these shares of all lie below, each `gap` above the one before or left out; 0 where there are none. */
+function knotsAmong(values: Float64Array, shares: readonly number[], gap: number): Float64Array {
+  const sorted = values.slice().sort();
+  const knots: number[] = [];
+  for (const share of shares) {
+    const knot = sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
+    if (knots.length === 0 || knot >= (knots.at(-1) as number) + gap) knots.push(knot);
+  }
+  return Float64Array.from(knots);
+}
+
+/** Rounds of offsets and of their variance. */
+const VARIANCE_ROUNDS = 5;
+/** The variance to begin with, the least and the greatest. */
+const VARIANCE = { begin: 0.25, least: 1e-3, most: 4 };
+/** Parts of the points whose pairs take the offsets that the other parts give. */
+const FOLDS = 10;
+
+/**
+ * Offsets of the labels that follow the logits of the curves, shrunk by as much as labels differ: a label with few positives stays
+ * where its frequency puts it. The variance is found by expectation and maximisation.
+ */
+class OffsetFit {
+  /** The offset of each label, and their variance. */
+  ofLabels: Float64Array;
+  variance: number;
+  /** The offset of each pair, as the pairs of other points have it: what a pair helped to make would flatter it. */
+  ofPairs: Float64Array;
+  readonly #search: ScorePairs;
+  readonly #label: Int32Array;
+  readonly #fold: Uint8Array;
+  readonly #labelCounts: ArrayLike<number>;
+  /** The offsets that are expected; their variance may be given too. */
+  readonly #mean: Float64Array;
+  readonly #given: boolean;
+
+  constructor(
+    search: ScorePairs,
+    { row, label }: HeldOutPairs,
+    labelCounts: ArrayLike<number>,
+    earlier?: Pick<Calibrator, "labelOffsets" | "offsetVariance">,
+  ) {
+    this.#search = search;
+    this.#label = label;
+    this.#fold = Uint8Array.from(row, (i) => hashInteger(i, 2) % FOLDS);
+    this.#labelCounts = labelCounts;
+    this.#mean = new Float64Array(labelCounts.length);
+    if (earlier) this.#mean.set(earlier.labelOffsets.subarray(0, this.#mean.length));
+    this.#given = earlier !== undefined;
+    this.ofLabels = this.#mean;
+    this.variance = earlier?.offsetVariance ?? VARIANCE.begin;
+    this.ofPairs = Float64Array.from(label, (k) => this.#mean[k]);
+  }
+
+  /** `pause` is between the parts of the work. */
+  async fit(logits: Float64Array, pause: () => Promise<void>): Promise<void> {
+    const find = async (takes?: (pair: number) => boolean): Promise<FittedOffsets> => {
+      await pause();
+      const prior = { mean: this.#mean, variance: this.variance };
+      return this.#search.labelOffsets(logits, prior, this.ofLabels, takes);
+    };
+    for (let round = 0; round < VARIANCE_ROUNDS; round++) {
+      const found = await find();
+      this.ofLabels = found.offsets;
+      if (this.#given) break;
+      this.variance = this.#varianceOf(found);
+    }
+    const ofFold: Float64Array[] = [];
+    for (let f = 0; f < FOLDS; f++) ofFold.push((await find((pair) => this.#fold[pair] !== f)).offsets);
+    this.ofPairs = Float64Array.from(this.#label, (k, e) => ofFold[this.#fold[e]]?.[k]);
+  }
+
+  /** Mean square of the offsets of labels that were seen, what is not known of each included. */
+  #varianceOf({ offsets, variances }: FittedOffsets): number {
+    let [sum, count] = [0, 0];
+    offsets.forEach((offset, k) => {
+      if (this.#labelCounts[k] === 0) return;
+      sum += offset * offset + variances[k];
+      count++;
+    });
+    return count === 0 ? VARIANCE.begin : Math.min(VARIANCE.most, Math.max(VARIANCE.least, sum / count));
+  }
+}
+
+/** The last ranks of groups that move together, from 1; labels beyond them stay where they are. */
+const RANK_GROUPS: readonly number[] = [1, 2, 3, 4, 5, 10, 20];
+/** Pull of each group's offset to 0. */
+const RANK_RIDGE = 100;
+const MOST_STEPS = 20;
+
+/**
+ * The winner's curse: the label that a point lists first is there for its luck as well, and comes true a little less often than its
+ * score says. So a rank moves the logits [RANKS], by as much as these pairs show; a label never passes the one before it.
+ */
+export function fitRanks(
+  { row, signedWeight }: Pick<HeldOutPairs, "row" | "signedWeight">,
+  logits: Float64Array,
+): { offsets: Float64Array; logits: Float64Array } {
+  const ranked = rankedPairs(row, logits);
+  const offsets = new Float64Array(RANKS);
+  let first = 0;
+  for (const last of RANK_GROUPS) {
+    const members = ranked.flatMap((pairs) => pairs.slice(first, last));
+    offsets.fill(groupOffset(members, signedWeight, logits), first, last);
+    first = last;
+  }
+  return { offsets, logits: movedByRank(ranked, logits, offsets) };
+}
+
+function movedByRank(ranked: number[][], logits: Float64Array, offsets: ArrayLike<number>): Float64Array {
+  const moved = logits.slice();
+  for (const pairs of ranked) {
+    const own = moveByRank(
+      pairs.map((pair) => logits[pair]),
+      offsets,
+    );
+    pairs.forEach((pair, rank) => {
+      moved[pair] = own[rank];
+    });
+  }
+  return moved;
+}
+
+/** The pairs of each row, best first; of equals the first. */
+function rankedPairs(row: Int32Array, logits: Float64Array): number[][] {
+  const ofRow = new Map<number, number[]>();
+  row.forEach((own, pair) => {
+    const pairs = ofRow.get(own);
+    if (pairs) pairs.push(pair);
+    else ofRow.set(own, [pair]);
+  });
+  const byLogit = (a: number, b: number): number => logits[b] - logits[a] || a - b;
+  return Array.from(ofRow.values(), (pairs) => pairs.sort(byLogit));
+}
+
+/** The one offset of all these logits with the least log loss, by Newton's method. */
+function groupOffset(members: readonly number[], signedWeight: Float64Array, logits: Float64Array): number {
+  let offset = 0;
+  for (let step = 0; step < MOST_STEPS; step++) {
+    let [gradient, curvature] = [RANK_RIDGE * offset, RANK_RIDGE];
+    for (const pair of members) {
+      const signed = signedWeight[pair];
+      const weight = Math.abs(signed);
+      const p = logistic(logits[pair] + offset);
+      gradient += weight * (p - (signed > 0 ? 1 : 0));
+      curvature += weight * p * (1 - p);
+    }
+    const move = gradient / curvature;
+    offset -= move;
+    if (Math.abs(move) < 1e-9) break;
+  }
+  return offset;
+}
+
+/** Logits are taken at their word as if by so many points. */
+const WORD_POINTS = 20;
+const LEAST_SHARPNESS = 0.05;
+
+/** Logits of each row's pairs where exactly one label is true; a pair that stands for others counts as often in the sum. */
+function excluding(
+  { signedWeight }: Pick<HeldOutPairs, "signedWeight">,
+  ranked: readonly number[][],
+  logits: Float64Array,
+  sharpness: number,
+): Float64Array {
+  const out = logits.slice();
+  for (const pairs of ranked) {
+    const own = Float64Array.from(pairs, (pair) => logits[pair]);
+    excludeOthers(own, sharpness, (i) => Math.abs(signedWeight[pairs[i]]));
+    own.forEach((logit, i) => {
+      out[pairs[i]] = logit;
+    });
+  }
+  return out;
+}
+
+/** The factor of logits with which their softmax has the least log loss of the true labels, by Newton's method. */
+export function fitSharpness(
+  pairs: Pick<HeldOutPairs, "row" | "signedWeight">,
+  logits: Float64Array,
+  expected = 1,
+): { sharpness: number; logits: Float64Array } {
+  const { row, signedWeight } = pairs;
+  const ranked = rankedPairs(row, logits);
+  let sharpness = expected;
+  for (let step = 0; step < MOST_STEPS; step++) {
+    let [gradient, curvature] = [WORD_POINTS * (sharpness - expected), WORD_POINTS];
+    for (const own of ranked) {
+      const truth = own.find((pair) => signedWeight[pair] > 0);
+      if (truth === undefined) continue;
+      let [total, mean, square] = [0, 0, 0];
+      for (const pair of own) {
+        const z = logits[pair] - logits[own[0]];
+        const odds = Math.abs(signedWeight[pair]) * deterministicExp(sharpness * z);
+        total += odds;
+        mean += odds * z;
+        square += odds * z * z;
+      }
+      mean /= total;
+      gradient += mean - (logits[truth] - logits[own[0]]);
+      curvature += square / total - mean * mean;
+    }
+    const next = Math.max(LEAST_SHARPNESS, sharpness - gradient / curvature);
+    const moved = Math.abs(next - sharpness);
+    sharpness = next;
+    if (moved < 1e-9) break;
+  }
+  return { sharpness, logits: excluding(pairs, ranked, logits, sharpness) };
 }

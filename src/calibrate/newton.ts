@@ -2,29 +2,27 @@
 // quadratic model within the bounds and is halved until the value falls by a fair part of what the model promised, so
 // that the value never rises; it ends when the model promises next to nothing.
 
-/** Of a quadratic model: gradient and curvature (positive definite, lower triangle row by row). */
+/** A quadratic model: gradient and curvature (positive definite, lower triangle row by row). */
 export interface LocalModel {
   gradient: Float64Array;
   curvature: Float64Array;
 }
 
-/** What is minimised. */
 export interface BoundedProblem {
   /** Lower bound of each variable, -Infinity where there is none. */
   lower: Float64Array;
   evaluate(x: Float64Array): { value: number; gradient: Float64Array };
-  /** By the chosen variables alone. */
+  /** Among the chosen variables alone. */
   curvature(x: Float64Array, chosen: readonly number[]): Float64Array;
   /** Between two steps: gives others a turn, and throws if the work was cancelled. */
   pause?(): Promise<void>;
 }
 
-/** Where the search ended. */
 export interface Minimum {
   x: Float64Array;
   value: number;
   steps: number;
-  /** Whether the promised fall went below the tolerance. */
+  /** The promised fall went below the tolerance. */
   converged: boolean;
 }
 
@@ -37,25 +35,19 @@ const FAIR_PART = 1e-4;
 export const triangular = (i: number, j: number): number => (i * (i + 1)) / 2 + j;
 
 /** Searches from `start`, which must be within the bounds; `tolerance` is relative to the value. */
-export async function minimise(
-  problem: BoundedProblem,
-  start: Float64Array,
-  tolerance = 1e-9,
-): Promise<Minimum> {
+export async function minimise(problem: BoundedProblem, start: Float64Array, tolerance = 1e-9): Promise<Minimum> {
   let x = start;
   let here = problem.evaluate(x);
   for (let steps = 0; steps < MOST_STEPS; steps++) {
     await problem.pause?.();
     const step = newtonStep(problem, x, here.gradient);
     let fall = 0;
-    for (let j = 0; j < x.length; j++) fall -= (here.gradient[j] as number) * (step[j] as number);
+    for (let j = 0; j < x.length; j++) fall -= here.gradient[j] * step[j];
     if (!(fall > tolerance * Math.max(1, Math.abs(here.value))))
       return { x, value: here.value, steps, converged: !Number.isNaN(fall) };
     let next: { x: Float64Array; at: typeof here } | undefined;
     for (let halvings = 0, share = 1; halvings < MOST_HALVINGS && !next; halvings++, share /= 2) {
-      const tried = x.map((value, j) =>
-        Math.max(problem.lower[j] as number, value + share * (step[j] as number)),
-      );
+      const tried = x.map((value, j) => Math.max(problem.lower[j], value + share * step[j]));
       const at = problem.evaluate(tried);
       if (at.value <= here.value - FAIR_PART * share * fall) next = { x: tried, at };
     }
@@ -69,14 +61,13 @@ export async function minimise(
 /** The step among the variables that can fall: those off their bounds, or pulled away from them. */
 function newtonStep(problem: BoundedProblem, x: Float64Array, gradient: Float64Array): Float64Array {
   const chosen: number[] = [];
-  for (let j = 0; j < x.length; j++)
-    if ((x[j] as number) > (problem.lower[j] as number) || (gradient[j] as number) < 0) chosen.push(j);
-  const only = (values: Float64Array) => Float64Array.from(chosen, (j) => values[j] as number);
+  for (let j = 0; j < x.length; j++) if (x[j] > problem.lower[j] || gradient[j] < 0) chosen.push(j);
+  const only = (values: Float64Array) => Float64Array.from(chosen, (j) => values[j]);
   const model = { gradient: only(gradient), curvature: problem.curvature(x, chosen) };
   const found = boundedStep(model, only(x), only(problem.lower));
   const step = new Float64Array(x.length);
   chosen.forEach((j, i) => {
-    step[j] = found[i] as number;
+    step[j] = found[i];
   });
   return step;
 }
@@ -88,7 +79,7 @@ function newtonStep(problem: BoundedProblem, x: Float64Array, gradient: Float64A
  */
 export function boundedStep(model: LocalModel, x: Float64Array, lower: Float64Array): Float64Array {
   const size = x.length;
-  const least = lower.map((bound, j) => bound - (x[j] as number)); // of d
+  const least = lower.map((bound, j) => bound - x[j]); // of d
   const step = new Float64Array(size);
   const held = Array.from(least, (bound) => bound >= 0);
   const tiny = 1e-12 * Math.max(...model.gradient.map(Math.abs), 0);
@@ -99,23 +90,22 @@ export function boundedStep(model: LocalModel, x: Float64Array, lower: Float64Ar
     let share = 1;
     let stopped = -1;
     for (const [i, j] of free.entries()) {
-      const room = (least[j] as number) - (step[j] as number);
-      const wanted = move[i] as number;
+      const room = least[j] - step[j];
+      const wanted = move[i];
       if (wanted < room && room / wanted < share) {
         share = room / wanted;
         stopped = j;
       }
     }
-    for (const [i, j] of free.entries()) step[j] = (step[j] as number) + share * (move[i] as number);
+    for (const [i, j] of free.entries()) step[j] = step[j] + share * move[i];
     if (stopped >= 0) {
-      step[stopped] = least[stopped] as number;
+      step[stopped] = least[stopped];
       held[stopped] = true;
       continue;
     }
     const after = modelSlope(model, step);
     let pulled = -1;
-    for (let j = 0; j < size; j++)
-      if (held[j] && (after[j] as number) < (pulled < 0 ? -tiny : (after[pulled] as number))) pulled = j;
+    for (let j = 0; j < size; j++) if (held[j] && after[j] < (pulled < 0 ? -tiny : after[pulled])) pulled = j;
     if (pulled < 0) break;
     held[pulled] = false;
   }
@@ -126,8 +116,7 @@ export function boundedStep(model: LocalModel, x: Float64Array, lower: Float64Ar
 function modelSlope({ gradient, curvature }: LocalModel, step: Float64Array): Float64Array {
   return gradient.map((value, i) => {
     let sum = value;
-    for (let j = 0; j < step.length; j++)
-      sum += (curvature[triangular(Math.max(i, j), Math.min(i, j))] as number) * (step[j] as number);
+    for (let j = 0; j < step.length; j++) sum += curvature[triangular(Math.max(i, j), Math.min(i, j))] * step[j];
     return sum;
   });
 }
@@ -136,11 +125,11 @@ function modelSlope({ gradient, curvature }: LocalModel, step: Float64Array): Fl
 function solveFree(curvature: Float64Array, slope: Float64Array, free: readonly number[]): Float64Array {
   const n = free.length;
   const factor = new Float64Array(triangular(n, 0));
-  const out = Float64Array.from(free, (j) => -(slope[j] as number));
-  const entry = (i: number, j: number): number => factor[triangular(i, j)] as number;
+  const out = Float64Array.from(free, (j) => -slope[j]);
+  const entry = (i: number, j: number): number => factor[triangular(i, j)];
   for (let i = 0; i < n; i++) {
     for (let j = 0; j <= i; j++) {
-      let sum = curvature[triangular(free[i] as number, free[j] as number)] as number;
+      let sum = curvature[triangular(free[i], free[j])];
       const whole = sum;
       for (let k = 0; k < j; k++) sum -= entry(i, k) * entry(j, k);
       if (i > j) factor[triangular(i, j)] = sum / entry(j, j);
@@ -148,13 +137,13 @@ function solveFree(curvature: Float64Array, slope: Float64Array, free: readonly 
     }
   }
   for (let i = 0; i < n; i++) {
-    let sum = out[i] as number;
-    for (let k = 0; k < i; k++) sum -= entry(i, k) * (out[k] as number);
+    let sum = out[i];
+    for (let k = 0; k < i; k++) sum -= entry(i, k) * out[k];
     out[i] = sum / entry(i, i);
   }
   for (let i = n - 1; i >= 0; i--) {
-    let sum = out[i] as number;
-    for (let k = i + 1; k < n; k++) sum -= entry(k, i) * (out[k] as number);
+    let sum = out[i];
+    for (let k = i + 1; k < n; k++) sum -= entry(k, i) * out[k];
     out[i] = sum / entry(i, i);
   }
   return out;

@@ -2,23 +2,22 @@
 // and of all the others every so many, which count for those between. Blocks of scores come one after another and only
 // the chosen pairs are kept: points times labels do not fit into memory.
 
+import { STRENGTH_DEPTH } from "../base/calibrator.ts";
+import { sameSize, wholeNumber } from "../base/check.ts";
+import { hashInteger } from "../base/hash.ts";
 import type { PairArrays } from "../core/calibrator.ts";
-import { sameSize, wholeNumber } from "../core/check.ts";
+import { topK } from "../core/dense.ts";
 import type { Matrix, RealArray } from "../core/matrix.ts";
 import type { Lists } from "../core/pattern.ts";
-import { topK } from "../core/select.ts";
 import { allFinite } from "../core/shapes.ts";
-import { type Growable, growableFloats, growableIntegers } from "../data/growable.ts";
-import { hashInteger } from "../data/hash.ts";
-import { STRENGTH_DEPTH } from "./calibrator.ts";
+import { type Growable, growableFloats, growableIntegers } from "../data/builders.ts";
 import { meanOf } from "./forward.ts";
 import { guessOf } from "./terms.ts";
 
 /** Scores of some points, made without the points' own labels: left out one at a time, or held out. */
 export interface HeldOutBlock {
-  /** One matrix [rows,K] for each score. */
   scores: readonly Matrix[];
-  /** Which points these are: rows of the labels. */
+  /** Rows of the labels. */
   rows: ArrayLike<number>;
 }
 
@@ -28,7 +27,7 @@ export interface HeldOutPairs extends PairArrays {
   signedWeight: Float64Array;
   row: Int32Array;
   label: Int32Array;
-  /** Of each row the mean of its ten best first scores. */
+  /** Mean of the ten best first scores of each row. */
   strengths: Float64Array;
 }
 
@@ -46,11 +45,11 @@ export function calibrationRows(points: number, mostPairs: number = MOST_PAIRS):
   return Int32Array.from(limit >= 2 ** 32 ? rows : rows.filter((row) => hashInteger(row, 1) < limit));
 }
 
-/** Takes blocks of scores and gives the chosen pairs. */
 export class PairCollector {
   readonly #labels: Lists;
   readonly #count: number; // K
   readonly #guess: (score: number) => number;
+  readonly #wanted: (row: number) => readonly number[];
   readonly #scores: Growable<Float32Array>[];
   readonly #label = growableIntegers();
   readonly #row = growableIntegers();
@@ -61,7 +60,13 @@ export class PairCollector {
   readonly #guesses: Float64Array; // of the row at hand
 
   /** Labels of the points that blocks speak of; labels beyond K are not known to the model and are left out. */
-  constructor(scores: readonly string[], labels: Lists, labelCount: number) {
+  constructor(
+    scores: readonly string[],
+    labels: Lists,
+    labelCount: number,
+    wanted: (row: number) => readonly number[] = () => [],
+  ) {
+    this.#wanted = wanted;
     this.#guess = guessOf(scores);
     this.#labels = labels;
     this.#count = labelCount;
@@ -82,7 +87,7 @@ export class PairCollector {
     });
     const values = scores.map((score) => score.toArray());
     for (let i = 0; i < rows.length; i++) {
-      const row = wholeNumber("rows", rows[i] as number, 0, this.#strengths.length - 1);
+      const row = wholeNumber("rows", rows[i], 0, this.#strengths.length - 1);
       const strongest = best[0]?.values.subarray(i * depth, i * depth + Math.min(depth, STRENGTH_DEPTH));
       this.#strengths[row] = meanOf(strongest ?? []);
       const take = (label: number, signedWeight: number) => {
@@ -90,19 +95,18 @@ export class PairCollector {
         this.#row.push(row);
         this.#signedWeight.push(signedWeight);
         values.forEach((all, j) => {
-          this.#scores[j]?.push(all[i * this.#count + label] as number);
+          this.#scores[j]?.push(all[i * this.#count + label]);
         });
       };
       this.#choose(
         row,
         best.map(({ indices }) => indices.subarray(i * depth, (i + 1) * depth)),
-        (values[0] as RealArray).subarray(i * this.#count, (i + 1) * this.#count),
+        values[0].subarray(i * this.#count, (i + 1) * this.#count),
         take,
       );
     }
   }
 
-  /** Gives the pairs of a row to `take`. */
   #choose(
     row: number,
     best: readonly Int32Array[],
@@ -119,19 +123,17 @@ export class PairCollector {
     };
     for (const labels of best) for (const label of labels) once(label);
     for (const label of own) once(label);
+    for (const label of this.#wanted(row)) once(label);
     this.#comb(row, leading, take);
   }
 
-  /**
-   * Takes some of the other labels, each with a chance in proportion to its guess and with one over that chance as its
-   * weight: a comb laid over the running sum of the chances, which begins elsewhere in each row.
-   */
+  /** Takes others with a chance c in proportion to their guess and the weight 1 / c: a comb over the running sum of chances. */
   #comb(row: number, leading: RealArray, take: (label: number, signedWeight: number) => void): void {
     const guesses = this.#guesses;
     let total = 0;
     for (let label = 0; label < this.#count; label++) {
       if (this.#lastChosen[label] === row) continue;
-      const guess = this.#guess(leading[label] as number);
+      const guess = this.#guess(leading[label]);
       guesses[label] = guess;
       total += guess;
     }
@@ -139,7 +141,7 @@ export class PairCollector {
     let reached = hashInteger(row) / 2 ** 32;
     for (let label = 0; label < this.#count; label++) {
       if (this.#lastChosen[label] === row) continue;
-      const chance = Math.min(1, scale * (guesses[label] as number));
+      const chance = Math.min(1, scale * guesses[label]);
       reached += chance;
       if (reached < 1) continue;
       reached -= 1;
@@ -147,32 +149,50 @@ export class PairCollector {
     }
   }
 
-  /** All pairs that were chosen, in the order of their labels. */
   finish(): HeldOutPairs {
     const pairs = this.#label.length;
     const label = this.#label.data;
     const labelStart = new Int32Array(this.#count + 1);
     for (let e = 0; e < pairs; e++) {
-      const after = (label[e] as number) + 1;
-      labelStart[after] = (labelStart[after] as number) + 1;
+      const after = label[e] + 1;
+      labelStart[after] = labelStart[after] + 1;
     }
-    for (let k = 0; k < this.#count; k++)
-      labelStart[k + 1] = (labelStart[k + 1] as number) + (labelStart[k] as number);
+    for (let k = 0; k < this.#count; k++) labelStart[k + 1] = labelStart[k + 1] + labelStart[k];
     const order = new Int32Array(pairs);
     const next = labelStart.slice();
     for (let e = 0; e < pairs; e++) {
-      const k = label[e] as number;
-      order[next[k] as number] = e;
-      next[k] = (next[k] as number) + 1;
+      const k = label[e];
+      order[next[k]] = e;
+      next[k] = next[k] + 1;
     }
-    const reals = ({ data }: Growable<Float32Array>) => Float64Array.from(order, (e) => data[e] as number);
+    const reals = ({ data }: Growable<Float32Array>) => Float64Array.from(order, (e) => data[e]);
     return {
       scores: this.#scores.map(reals),
       labelStart,
       signedWeight: reals(this.#signedWeight),
-      row: Int32Array.from(order, (e) => this.#row.data[e] as number),
-      label: Int32Array.from(order, (e) => label[e] as number),
+      row: Int32Array.from(order, (e) => this.#row.data[e]),
+      label: Int32Array.from(order, (e) => label[e]),
       strengths: this.#strengths,
     };
   }
+}
+
+/** The pairs of some rows. */
+export function pairsOf(
+  { scores, labelStart, signedWeight, row, label, strengths }: HeldOutPairs,
+  own: (row: number) => boolean,
+): HeldOutPairs {
+  const kept = Int32Array.from(row.keys()).filter((e) => own(row[e]));
+  const starts = new Int32Array(labelStart.length);
+  for (const e of kept) starts[label[e] + 1]++;
+  for (let k = 1; k < starts.length; k++) starts[k] += starts[k - 1];
+  const reals = (all: Float64Array): Float64Array => Float64Array.from(kept, (e) => all[e]);
+  return {
+    scores: scores.map(reals),
+    labelStart: starts,
+    signedWeight: reals(signedWeight),
+    row: kept.map((e) => row[e]),
+    label: kept.map((e) => label[e]),
+    strengths,
+  };
 }

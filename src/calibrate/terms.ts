@@ -1,7 +1,7 @@
 // Which rising functions of a score a calibrator is made of, by the name of the score.
 
+import { ArgumentError } from "../base/errors.ts";
 import type { ScoreTerm, TermShape } from "../core/calibrator.ts";
-import { ArgumentError } from "../core/errors.ts";
 import { logistic } from "./forward.ts";
 
 type Term = Omit<ScoreTerm, "score">;
@@ -14,7 +14,7 @@ const logarithms = (...widths: number[]): Term[] => widths.flatMap((width) => sh
 
 interface KnownScore {
   readonly terms: readonly Term[];
-  /** Which of them, with weight 1 each, add up to the logit of what the score says by itself. */
+  /** True for those that, with weight 1 each, add up to the logit of what the score says by itself. */
   readonly natural: (term: Term) => boolean;
   /** Strength of a point from the mean of its ten best. */
   readonly strength: Term;
@@ -50,15 +50,15 @@ const KNOWN: Readonly<Record<string, KnownScore>> = {
   },
 };
 
-/** Of the finish, whose score is a logit. */
-export const FINISH_TERMS: readonly ScoreTerm[] = [
+/** Basis functions of the outer curve, whose score is a logit. */
+export const OUTER_TERMS: readonly ScoreTerm[] = [
   linear,
   ...shaped("hinge", 0.5, -6, -4, -2.5, -1, 0.5, 2),
   ...shaped("cap", 0.5, -6, -4, -2.5, -1, 0.5, 2),
 ].map((term) => ({ ...term, score: 0 }));
 
-/** Weights of the finish that leaves a logit as it is. */
-export const IDENTITY: Float64Array = Float64Array.from([0, ...FINISH_TERMS], (_, i) => (i === 1 ? 1 : 0));
+/** Weights of the outer curve that leaves a logit as it is. */
+export const IDENTITY: Float64Array = Float64Array.from([0, ...OUTER_TERMS], (_, i) => (i === 1 ? 1 : 0));
 
 function known(name: string): KnownScore {
   const found = KNOWN[name];
@@ -80,12 +80,10 @@ export function naturalCurve(scores: readonly string[]): Float64Array {
   return Float64Array.of(0, ...natural);
 }
 
-/** What the strength of a point is, by the first of its scores. */
 export function strengthOf([first = ""]: readonly string[]): ScoreTerm {
   return { ...known(first).strength, score: 0 };
 }
 
-/** About how probable a label is, by the first of its scores. */
 export function guessOf([first = ""]: readonly string[]): (score: number) => number {
   return known(first).guess;
 }

@@ -1,209 +1,184 @@
-// Flags that say how data files are read, shared by the commands that read them.
+// Shared by the commands that read data or predict: options for reading, for the labels that may come and how probable they must
+// be, and the shard of this process.
 
-import { labelsByName } from "../data/labelnames.ts";
-import { fileFormats, type ReadOptions, type ReadResult, type SkippedRow } from "../data/options.ts";
-import { isStemLanguage, STEM_EXPECTED } from "../data/stemmers.ts";
-import { MOST_WEIGHT } from "../data/terms.ts";
-import type { TfidfOptions } from "../data/tfidf.ts";
+import process from "node:process";
+import { aims, allowedLabels, type LabelLists, type ThresholdChoice, thresholdWords } from "../base/prediction.ts";
+import { labelsByName } from "../data/dataset.ts";
+import { type ReadOptions, type ReadResult, readOptions } from "../data/options.ts";
+import { tfidfOptions } from "../data/tfidfoptions.ts";
 import { readDataset } from "../io/dataset.ts";
-import { openInput } from "../io/files.ts";
-import { type Reading, readingFor } from "../model/reading.ts";
-import { type Flags, given, type Parsed, UsageError } from "./flags.ts";
+import { openInput, readWhole } from "../io/files.ts";
+import type { Model } from "../model/model.ts";
+import type { Choice, Real, Text } from "../options/kinds.ts";
+import { type Reading, readingFor, refusing } from "../predict/reading.ts";
+import { grouped } from "../report/numbers.ts";
+import type { Shard } from "../train/plan.ts";
+import type { Call } from "./command.ts";
+import { type CommandOption, choice, type Given, real, text, UsageError } from "./flags.ts";
 import { isCompact } from "./models.ts";
 import { showReading } from "./progress.ts";
 import type { Terminal } from "./terminal.ts";
 
-const FORMATS = ["auto", ...fileFormats] as const;
+/** Under "Data" in the help of a command that reads some. */
+export const dataTables: { readonly Data: object } = { Data: readOptions };
+/** The same where a vocabulary is learned too. */
+export const textTables: { readonly Data: object; readonly Text: object } = { ...dataTables, Text: tfidfOptions };
 
-export const dataFlags: Flags = {
-  format: {
-    kind: "choice",
-    choices: FORMATS,
-    help: "what the data are written in",
-    default: "auto: told by name and content",
-  },
-  lenient: { kind: "switch", help: "skip broken rows and count them" },
-  text: {
-    kind: "text",
-    value: "NAME",
-    repeat: true,
-    help: "key or column with the text; several are joined",
-    default: "text",
-  },
-  labels: {
-    kind: "text",
-    value: "NAME",
-    repeat: true,
-    help: "key or column with the labels; those of several are united",
-    default: "labels",
-  },
-  "one-hot": {
-    kind: "text",
-    value: "NAME",
-    repeat: true,
-    help: "columns that are labels, with 1 or 0 in them; * stands for anything",
-  },
-  "labels-from": {
-    kind: "text",
-    value: "FILE",
-    help: "the labels of FILE, where it is .npy or .npz without them",
-  },
-  id: { kind: "text", value: "NAME", help: "key or column with the id of a row", default: "id" },
-  "label-separator": {
-    kind: "text",
-    value: "TEXT",
-    help: 'between labels in one text; "" to keep them whole',
-    default: "| ; or ,",
-  },
-};
+export const labelsFrom: CommandOption<Text> = text(
+  "FILE",
+  "file with the labels, where FILE is .npy or .npz without them",
+);
 
-export const textFlags: Flags = {
-  ngrams: { kind: "whole", help: "longest run of words that is a term", default: "1" },
-  "char-ngrams": {
-    kind: "text",
-    value: "N-M",
-    help: "also runs of N to M characters within a word, e.g. 3-5, or no; with --ngrams 0 these alone",
-    default: "3-4 for short texts (12 words), up to 50,000 of them, else no",
-  },
-  "char-weight": {
-    kind: "number",
-    from: 0,
-    to: MOST_WEIGHT,
-    help: "weight of these runs beside the words; 0: in one with them",
-    default: "0.5",
-  },
-  opening: {
-    kind: "number",
-    from: 0,
-    to: MOST_WEIGHT,
-    help: "weight of a text's first words as terms of their own; 0 for none",
-    default: "0.7",
-  },
-  stem: {
-    kind: "text",
-    value: "LANGUAGE",
-    help: "cut words down to their stems, e.g. english; takes the package @orama/stemmers",
-    default: "no",
-  },
-  "count-unknown": {
-    kind: "switch",
-    negatable: true,
-    help: "words outside the vocabulary count in the length of a text",
-    default: "yes up to 26,000 texts",
-  },
-  "min-df": { kind: "whole", from: 1, help: "a term occurs in at least N texts", default: "2" },
-  "max-df": {
-    kind: "number",
-    above: 0,
-    to: 1,
-    value: "PART",
-    help: "a term occurs in at most this part of the texts",
-    default: "1",
-  },
-  "max-features": {
-    kind: "whole",
-    from: 1,
-    help: "keep the N terms that occur in most texts",
-    default: "all of them",
-  },
-};
+/** How data are read, as it was typed; messages name options as they are typed. */
+export const readChoices = ({ of }: Pick<Call<unknown>, "of">): ReadOptions => ({
+  ...of(readOptions),
+  nameOption: (option) => `--${option.replaceAll(/[A-Z]/g, (capital) => `-${capital.toLowerCase()}`)}`,
+});
 
-export function readOptions(flags: Parsed): ReadOptions {
-  return {
-    lenient: flags.on("lenient"),
-    ...given({
-      format: flags.text("format") as ReadOptions["format"],
-      text: someOf(flags, "text"),
-      labels: someOf(flags, "labels"),
-      oneHot: someOf(flags, "one-hot"),
-      id: flags.text("id"),
-      labelSeparator: flags.text("label-separator"),
-    }),
-    nameOption: (option) => `--${option.replaceAll(/[A-Z]/g, (capital) => `-${capital.toLowerCase()}`)}`,
-  };
+export const nameOf = (path: string): string => (path === "-" ? "standard input" : path);
+
+/** The part of a model that decides how data are read for it. */
+export interface ReadFor {
+  readonly schema: Reading;
+  readonly parts?: Model["parts"];
 }
 
-/** How texts become terms. */
-function termOptions(flags: Parsed): TfidfOptions {
-  return given({
-    wordNgrams: flags.number("ngrams"),
-    charNgrams: characterRange(flags.text("char-ngrams")),
-    charWeight: flags.number("char-weight"),
-    opening: flags.number("opening"),
-    stem: stemLanguage(flags.text("stem")),
-    countUnknown: flags.value("count-unknown") as boolean | undefined,
-    minDocuments: flags.number("min-df"),
-    maxDocuments: flags.number("max-df"),
-    maxFeatures: flags.number("max-features"),
-  });
-}
-
-function stemLanguage(language: string | undefined): string | undefined {
-  if (language === undefined || isStemLanguage(language)) return language;
-  throw new UsageError(`--stem: found ${language}, expected ${STEM_EXPECTED}`);
-}
-
-/** "3-5", "4" or "no" */
-function characterRange(written: string | undefined): TfidfOptions["charNgrams"] {
-  if (written === undefined) return undefined;
-  if (written === "no") return false;
-  const [, least, most = least] = /^([1-9])(?:-([1-9]))?$/.exec(written) ?? [];
-  if (least === undefined || Number(most) < Number(least))
-    throw new UsageError(
-      `--char-ngrams: found ${written}, expected no, or two numbers from 1 to 9 such as 3-5`,
-    );
-  return [Number(least), Number(most)];
-}
-
-function someOf(flags: Parsed, name: string): string[] | undefined {
-  const values = flags.all(name);
-  return values.length > 0 ? values : undefined;
+interface ReadWanted extends Omit<ReadOptions, "labels"> {
+  model?: ReadFor;
+  /** The file with the labels, where they are in another. */
+  labels?: string;
+  /** Nothing is said of what is no error. */
+  silent?: boolean;
 }
 
 /** Reads a data file, as a model expects it if one is given, and says what a person should know. */
 export async function readData(
   path: string,
-  flags: Parsed,
-  terminal: Terminal,
-  model?: Reading,
-  wanted: Pick<ReadOptions, "featuresOf"> = {},
+  call: Pick<Call<unknown>, "of" | "screen">,
+  { model, labels, silent, ...wanted }: ReadWanted = {},
 ): Promise<ReadResult> {
-  const options = { ...readOptions(flags), ...wanted };
-  const tfidf = termOptions(flags);
-  const name = path === "-" ? "standard input" : path;
-  const labels = flags.text(path === flags.text("valid") ? "valid-labels-from" : "labels-from");
+  const { screen } = call;
   const result = await readDataset(path, {
-    ...options,
-    ...(labels === undefined ? {} : { labelsFrom: (await openInput(labels)).stream }),
-    ...(model ? fromModel(model) : { tfidf }),
-    onProgress: showReading(terminal, name),
-  });
-  sayNotes(name, result, terminal);
+    ...readChoices(call),
+    ...(labels !== undefined && { labelsFrom: (await openInput(labels)).stream }),
+    ...(model ? fromModel(model) : { tfidf: call.of(tfidfOptions) }),
+    onProgress: showReading(screen, nameOf(path)),
+    ...wanted,
+  } as ReadOptions);
+  sayNotes(nameOf(path), silent ? { ...result, notes: [] } : result, screen);
   if (model === undefined || !isCompact(model)) return result;
-  return { ...result, dataset: labelsByName(result.dataset, model.labelNames) };
+  return { ...result, dataset: labelsByName(result.dataset, model.schema.labelNames) };
 }
 
 /** Says what a person should know about a file that was read, whole or by batches. */
 export function sayNotes(
   name: string,
   { notes, skipped }: Pick<ReadResult, "notes" | "skipped">,
-  terminal: Terminal,
+  screen: Terminal,
 ): void {
-  for (const note of notes) terminal.say(note);
+  for (const note of notes) screen.say(note);
   if (skipped.total === 0) return;
   const reasons = Object.entries(skipped.byReason).map(([reason, count]) => `${count} ${reason}`);
-  const first = skipped.rows[0] as SkippedRow;
   const [rows, place] = skipped.total === 1 ? ["row", "in"] : ["rows", "the first in"];
-  terminal.say(
-    `${name}: ${skipped.total} ${rows} left out (${reasons.join(", ")}; ${place} line ${first.line})`,
+  screen.say(
+    `${name}: ${grouped(skipped.total)} ${rows} left out (${reasons.join(", ")}; ${place} line ${skipped.rows[0].line})`,
   );
 }
 
-/** What a model fixes about the data it can be used with. */
-export function fromModel(model: Reading): ReadOptions {
-  const reading = readingFor(model);
-  if (!isCompact(model)) return reading;
+/** How data for a model are read. */
+export function fromModel(model: ReadFor): ReadOptions {
+  const reading = readingFor(model.schema);
+  if (!isCompact(model)) return { ...reading, ...(model.parts && refusing(model as Model)) };
   // A compact model knows its labels by name alone, numbers too: they are found when all is read.
   const { labelCount: _, labelNames: __, ...features } = reading;
   return features;
+}
+
+/** Which labels are probable enough. */
+export const cutOptions: {
+  readonly threshold: CommandOption<Real & { readonly words: typeof thresholdWords }>;
+  readonly precision: CommandOption<Real>;
+  readonly confidence: CommandOption<Real>;
+  readonly recall: CommandOption<Real>;
+  readonly for: CommandOption<Choice<(typeof aims)[number]>>;
+} = {
+  threshold: {
+    kind: "number",
+    words: thresholdWords,
+    from: 0,
+    to: 1,
+    flag: { value: "P|best|label" },
+    meaning: "only labels at least this probable; best and label (each its own) are for the best F1",
+  },
+  precision: real("P", "use the model's thresholds for this precision, not for the best F1", { above: 0, to: 1 }),
+  confidence: real("P", "with --precision: guarantee it, except in 1 - P of all trainings", { above: 0, to: 1 }),
+  recall: real("P", "keep labels that contain, on average, this share of the true ones", { above: 0, to: 1 }),
+  for: choice(aims, "thresholds of each label for this figure: macro-f1 is the mean F1 over labels, rare ones too"),
+};
+
+/** The typed options that say which labels are probable enough. */
+export const cutOf = (given: ThresholdChoice): ThresholdChoice =>
+  Object.fromEntries(Object.keys(cutOptions).map((name) => [name, given[name as keyof ThresholdChoice]]));
+
+/** Lists of labels: files with a label on each line. */
+export const listOptions: Readonly<Record<"allow" | "deny", CommandOption<Text>>> = {
+  allow: text("FILE", "predict only the labels in this file, one per line"),
+  deny: text("FILE", "predict none of the labels in this file, one per line"),
+};
+
+/** The lists that --allow and --deny name. */
+export async function readLists(given: Given<typeof listOptions>): Promise<LabelLists> {
+  const lists: Record<string, string[]> = {};
+  for (const name of ["allow", "deny"] as const) {
+    const path = given[name];
+    if (path === undefined) continue;
+    const lines = new TextDecoder().decode(await readWhole(path)).split("\n");
+    lists[name] = lines.map((line) => line.trim()).filter(Boolean);
+  }
+  return lists;
+}
+
+/** Which labels of a model may come; refuses lists that leave none of them. */
+export function allowedBy(labels: ArrayLike<string | number>, lists: LabelLists): Uint8Array | undefined {
+  const allowed = allowedLabels(labels, lists);
+  if (allowed && !allowed.includes(1))
+    throw new UsageError(
+      `--allow and --deny: found lists that leave none of the model's ${labels.length} labels, expected at least one ` +
+        `(the first is ${labels[0]})`,
+    );
+  return allowed;
+}
+
+/** Where schedulers say which part is whose: the number of the task, the first number, and how many there are. */
+const schedulers: { index: string; first?: string; count?: string }[] = [
+  { index: "SLURM_ARRAY_TASK_ID", first: "SLURM_ARRAY_TASK_MIN", count: "SLURM_ARRAY_TASK_COUNT" },
+  { index: "AWS_BATCH_JOB_ARRAY_INDEX", count: "AWS_BATCH_JOB_ARRAY_SIZE" },
+  // Kubernetes has no variable for the number of completions: --shard auto/N says it.
+  { index: "JOB_COMPLETION_INDEX" },
+];
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** I/N, auto (both from the scheduler that started the process) or auto/N; all of the work without it. */
+export function shardOf(typed = "1/1", environment: Environment = process.env): Shard {
+  const [, place, of] = /^(\d+|auto)(?:\/(\d+))?$/.exec(typed) ?? [];
+  const { index, count } = place === "auto" ? scheduled(of, environment) : { index: Number(place), count: Number(of) };
+  if (index >= 1 && index <= count) return { index, count };
+  const found = typed === "auto" ? `${index}/${count} from the scheduler` : typed;
+  throw new UsageError(`--shard: found ${found}, expected I/N with I from 1 to N, auto or auto/N`);
+}
+
+function scheduled(of: string | undefined, environment: Environment): Shard {
+  const scheduler = schedulers.find(({ index }) => environment[index] !== undefined);
+  if (scheduler === undefined) {
+    const names = schedulers.map(({ index }) => index).join(", ");
+    throw new UsageError(`--shard auto: found none of ${names}, expected one in the environment`);
+  }
+  const number = (name: string | undefined): number | undefined =>
+    name === undefined || environment[name] === undefined ? undefined : Number(environment[name]);
+  const count = of === undefined ? number(scheduler.count) : Number(of);
+  if (count === undefined)
+    throw new UsageError(`--shard auto: found ${scheduler.index} but not how many there are, expected auto/N`);
+  // Where the first number is not said, tasks are counted from 0.
+  return { index: Number(environment[scheduler.index]) - (number(scheduler.first) ?? 0) + 1, count };
 }

@@ -1,151 +1,261 @@
-// mlgpf eval MODEL FILE
+// mlgpf eval MODEL FILE and mlgpf calibrate MODEL FILE: how good a model is, and how it is calibrated on new data.
 
 import { stat } from "node:fs/promises";
-import { checkWritable, writeAtomically } from "../io/files.ts";
+import { basename } from "node:path";
+import process from "node:process";
+import { withLock } from "../io/lock.ts";
+import { readNames } from "../io/names.ts";
 import { type Evaluation, everyFigure } from "../metrics/evaluation.ts";
-import { labelsAsCsv, labelsAsJson } from "../metrics/labelfile.ts";
-import { type RankName, rankNames } from "../model/predictor.ts";
-import { type EvaluateOptions, evaluate } from "../predict/evaluate.ts";
-import type { Command } from "./command.ts";
-import { cutFlags, cutOf } from "./cut.ts";
-import { dataFlags, readData } from "./data.ts";
-import { evaluationAsJson, evaluationLines } from "./figures.ts";
+import type { LabelFigures } from "../metrics/perlabel.ts";
+import { modelToBytes } from "../model/file.ts";
+import type { Switch } from "../options/kinds.ts";
+import { type Predictor, rankNames } from "../parts/predictor.ts";
+import { evaluatePredictor } from "../predict/evaluate.ts";
+import { csvCell, rounded } from "../predict/lines.ts";
+import type { ReportData, ReportSource } from "../report/collect.ts";
+import { evaluationAsJson, evaluationLines, expectationLines, promiseLines } from "../report/figures.ts";
+import { type RecalibrateOptions, recalibrate } from "../train/recalibrate.ts";
+import { type Call, type Command, command } from "./command.ts";
+import { cutOf, cutOptions, dataTables, nameOf as inputName, labelsFrom, readData } from "./data.ts";
+import { type CommandOption, choice, count, device, on, output, quiet, real, threads, UsageError } from "./flags.ts";
 import {
-  deviceFlag,
-  deviceOf,
-  type Flags,
-  given,
-  type Parsed,
-  quietFlag,
-  threadsFlag,
-  UsageError,
-} from "./flags.ts";
-import { type AnyModel, isCompact, openAnyModel, withAnyHost } from "./models.ts";
-import { machine, writeReport } from "./report.ts";
-import { type Terminal, terminal } from "./terminal.ts";
+  inItsPlace,
+  isCompact,
+  openAnyModel,
+  openModel,
+  withHost,
+  withPredictor,
+  writeSomewhere,
+  writeText,
+} from "./models.ts";
+import { showProgress } from "./progress.ts";
+import { print, type Terminal } from "./terminal.ts";
 
-const evalFlags: Flags = {
-  calibration: { kind: "switch", help: "also measure how honest the probabilities are" },
-  limit: {
-    kind: "whole",
-    from: 1,
-    help: "keep at most N labels a point",
-    default: "5, with --threshold any",
-  },
-  ...cutFlags("keep only"),
-  thresholds: { kind: "switch", help: "precision, recall and F1 by threshold, and the best" },
-  "per-label": { kind: "text", value: "FILE", help: "write the figures of every label (.csv or .json)" },
-  rank: {
-    kind: "choice",
-    choices: rankNames,
-    help: "what labels are ranked by; the paper's is utility",
-    default: "probability",
-  },
-  tail: {
-    kind: "number",
-    from: 0,
-    to: 1,
-    value: "T",
-    help: "rare labels first: rank by p (1/propensity)^T",
-    default: "0",
-  },
-  json: { kind: "switch", help: "print one JSON object" },
-  report: { kind: "text", value: "FILE", help: "write a report to look at (HTML, one file)" },
-  device: deviceFlag("wasm"),
-  threads: threadsFlag,
-  quiet: quietFlag,
-  ...dataFlags,
-};
-
-function optionsOf(parsed: Parsed): EvaluateOptions {
-  return {
-    ...given({
-      limit: parsed.number("limit"),
-      ...cutOf(parsed),
-      rank: parsed.text("rank") as RankName | undefined,
-      tail: parsed.number("tail"),
-    }),
-    calibration: parsed.on("calibration"),
-    thresholds: parsed.on("thresholds"),
-    perLabel: parsed.text("per-label") !== undefined,
-  };
+/** The program and the machine it runs on. */
+export function machine(): string {
+  const { bun, deno, node } = process.versions;
+  const [name, version] = deno ? ["Deno", deno] : bun ? ["Bun", bun] : ["Node", node];
+  return `${name} ${version} on ${process.platform} ${process.arch}`;
 }
 
-async function evaluateCommand(parsed: Parsed): Promise<void> {
-  const [path, file, ...more] = parsed.positional;
-  if (path === undefined || file === undefined || more.length > 0)
-    throw new UsageError("mlgpf eval takes a model and a data file");
-  const options = optionsOf(parsed);
-  const [device, threads] = [deviceOf(parsed), parsed.number("threads")];
-  const [report, perLabel] = [parsed.text("report"), parsed.text("per-label")];
-  for (const output of [report, perLabel]) if (output !== undefined) await checkWritable(output);
-  const screen = terminal(parsed.on("quiet"));
-  const model = await openAnyModel(path, file);
-  if (report !== undefined && isCompact(model))
-    throw new UsageError(`--report: found the compact model ${path}, expected the one it was made from`);
-  const { dataset } = await readData(file, parsed, screen, model);
-  const evaluation = await withAnyHost(model, device, threads, screen, (host) =>
-    host.use(async (predictor) => {
-      const figures = await evaluate(predictor, dataset, {
-        ...options,
-        ...(report !== undefined && everyFigure),
-        onProgress: (fraction) => screen.show("measuring", fraction),
-      });
-      if (report !== undefined && !isCompact(model)) {
-        const { size: bytes } = await stat(path);
-        const run = { machine: machine(), notes: [] };
-        const validation = { data: dataset, file, evaluation: figures };
-        await writeReport(report, { model, bytes, title: path, run, validation }, predictor, screen);
-      }
-      return onlyAsked(figures, options);
-    }),
-  );
-  screen.done();
-  if (perLabel !== undefined) await writeLabels(perLabel, evaluation, model, screen);
-  const lines = parsed.on("json")
-    ? [JSON.stringify(evaluationAsJson(evaluation))]
-    : evaluationLines(evaluation);
-  console.log(lines.join("\n"));
+/** A report is passed on: it names files, not the folders of this machine. */
+const nameOf = (file: string): string => basename(inputName(file));
+
+export interface ReportJob extends Omit<ReportSource, "measure" | "onProgress"> {
+  /** Data with known labels to measure on; without it the report says how to give some. */
+  validation?: ReportData;
 }
 
-/** What was measured for a report alone is not printed. */
-function onlyAsked(
-  { calibration, thresholds, perLabel, ...rest }: Evaluation,
-  options: EvaluateOptions,
-): Evaluation {
-  return {
-    ...rest,
-    ...(options.calibration && given({ calibration })),
-    ...(options.thresholds && given({ thresholds })),
-    ...(options.perLabel && given({ perLabel })),
-  };
-}
-
-async function writeLabels(
+/** --report FILE: measures and writes a report. What makes reports is loaded only here. */
+export async function writeReport(
   path: string,
-  { perLabel = [] }: Evaluation,
-  { labelNames, labelCounts }: AnyModel,
+  { validation, ...source }: ReportJob,
+  predictor: Predictor,
   screen: Terminal,
 ): Promise<void> {
-  const named = perLabel.map((figures) => ({
-    ...figures,
-    name: labelNames?.[figures.label] ?? String(figures.label),
-    trainingPoints: labelCounts[figures.label] as number,
-  }));
-  const text = path.toLowerCase().endsWith(".json") ? labelsAsJson(named) : labelsAsCsv(named);
-  await writeAtomically(path, new TextEncoder().encode(text));
-  screen.say(`${path} written: ${named.length} labels`);
+  const { makeReport } = await import("../report/page.ts");
+  const text = await makeReport({
+    ...source,
+    title: nameOf(source.title),
+    ...(validation && { measure: { predictor, ...validation, file: nameOf(validation.file) } }),
+    onProgress: (fraction) => screen.show("Measuring for the report", fraction),
+  });
+  screen.done();
+  await writeText(path, text);
+  screen.say(`${path} written; open it in a browser`);
 }
 
-export const evalCommand: Command = {
+/** A label's figures with what the model knows of it. */
+export interface NamedLabelFigures extends LabelFigures {
+  readonly name: string;
+  readonly trainingPoints: number;
+}
+
+/** Column of the CSV and key of the JSON; a figure that is not defined is an empty cell, and null. */
+const COLUMNS: readonly (readonly [column: string, key: keyof NamedLabelFigures])[] = [
+  ["label", "label"],
+  ["name", "name"],
+  ["training_rows", "trainingPoints"],
+  ["rows", "positives"],
+  ["kept", "kept"],
+  ["right", "right"],
+  ["precision", "precision"],
+  ["recall", "recall"],
+  ["f1", "f1"],
+  ["average_precision", "averagePrecision"],
+  ["found_in_top_5", "found"],
+  ["expected_rows", "expected"],
+  ["predictions_over_5_percent", "overFivePercent"],
+  ["mean_confidence", "confidence"],
+  ["accuracy", "accuracy"],
+];
+
+/** The figures of every label as a file to sort and filter: CSV for a spreadsheet, JSON for a program. */
+export function labelFile(figures: readonly NamedLabelFigures[], json: boolean, raw = false): string {
+  const value = (each: NamedLabelFigures, key: keyof NamedLabelFigures): string | number | undefined => {
+    const found = each[key];
+    if (typeof found === "string" || Number.isInteger(found)) return found;
+    return Number.isNaN(found) ? undefined : rounded(found);
+  };
+  if (json) {
+    const objects = figures.map((each) =>
+      JSON.stringify(Object.fromEntries(COLUMNS.map(([, key]) => [key, value(each, key) ?? null]))),
+    );
+    return `[\n${objects.join(",\n")}\n]\n`;
+  }
+  const lines = figures.map((each) => COLUMNS.map(([, key]) => csvCell(value(each, key), ",", raw)).join(","));
+  return `${[COLUMNS.map(([column]) => column).join(","), ...lines].join("\n")}\n`;
+}
+
+export const rawCsv: CommandOption<Switch> = on(
+  "write CSV cells that begin with = + - @ as they are (a spreadsheet may run them)",
+);
+
+export const evalCommand: Command = command({
   name: "eval",
-  usage: "mlgpf eval MODEL FILE [--calibration] [--thresholds] [--per-label FILE] [--json]",
-  summary: "measure a model on data with known labels: rankings, what to keep, how honest it is",
+  positionals: "MODEL FILE",
+  summary: "measure a model on data with known labels: rankings, F1, calibration",
   examples: [
     "mlgpf eval model.safetensors test.txt.gz",
     "mlgpf eval model.safetensors test.txt.gz --json --calibration",
     "mlgpf eval model.safetensors test.jsonl --thresholds --per-label labels.csv",
   ],
-  flags: evalFlags,
-  run: evaluateCommand,
+  options: {
+    calibration: on("also measure calibration: log loss, Brier score, ECE@k, ECE by label, coverage error"),
+    limit: count("keep at most N labels a row", { default: "5, with --threshold any" }),
+    ...cutOptions,
+    thresholds: on("precision, recall and F1 by threshold, and the best"),
+    perLabel: output("FILE", "write the figures of every label (.csv or .json)"),
+    rawCsv,
+    rank: choice(rankNames, "what labels are ranked by; the paper's is utility", "probability"),
+    tail: real("T", "rare labels first: rank by p (1/propensity)^T", { from: 0, to: 1, default: "0" }),
+    json: on("print one JSON object"),
+    report: output("FILE", "write a report to look at (HTML, one file)"),
+    device: device("wasm"),
+    threads,
+    labelsFrom,
+    quiet,
+  },
+  tables: dataTables,
+  async run({ args: [path, file], given, of, screen }) {
+    const { report, perLabel, limit, rank, tail, calibration, thresholds } = given;
+    const model = await openAnyModel(path, file);
+    if (report !== undefined && isCompact(model))
+      throw new UsageError(`--report: found the compact model ${path}, expected the one it was made from`);
+    const { dataset } = await readData(file, { of, screen }, { model, labels: given.labelsFrom });
+    const asked = {
+      ...(calibration && { calibration, labelCalibration: true, coverage: true }),
+      ...((thresholds ?? given.recall ?? given.confidence) !== undefined && { guarantees: true }),
+      ...(thresholds && { thresholds }),
+      ...(perLabel !== undefined && { perLabel: true }),
+    };
+    const { device, threads } = given;
+    const evaluation = await withHost(model, { device, threads, screen }, (host) =>
+      host.use(async (predictor) => {
+        const figures = await evaluatePredictor(predictor, dataset, {
+          ...cutOf(given),
+          limit,
+          rank,
+          tail,
+          ...(report === undefined ? asked : everyFigure),
+          onProgress: (fraction) => screen.show("Measuring", fraction),
+        });
+        if (report !== undefined && !isCompact(model)) {
+          const { size: bytes } = await stat(path);
+          const run = { machine: machine(), notes: [] };
+          const validation = { data: dataset, file, evaluation: figures };
+          await writeReport(report, { model, bytes, title: path, run, validation }, predictor, screen);
+        }
+        return figures;
+      }),
+    );
+    screen.done();
+    for (const line of promiseLines(given, model.thresholds, evaluation.guarantees)) screen.say(line);
+    if (perLabel !== undefined) {
+      const { labelNames, labelCounts } = model.schema;
+      const named = (evaluation.perLabel ?? []).map((figures) => ({
+        ...figures,
+        name: labelNames?.[figures.label] ?? String(figures.label),
+        trainingPoints: labelCounts[figures.label],
+      }));
+      const json = perLabel.toLowerCase().endsWith(".json");
+      await writeText(perLabel, labelFile(named, json, given.rawCsv));
+      screen.say(`${perLabel} written: ${named.length} labels`);
+    }
+    // Figures for a report alone are not printed.
+    const printed = Object.fromEntries(
+      Object.entries(evaluation).filter(([name]) => name in asked || !(name in everyFigure)),
+    ) as unknown as Evaluation;
+    await print(given.json ? [JSON.stringify(evaluationAsJson(printed))] : evaluationLines(printed));
+  },
+});
+
+type Reading = Pick<Call<object>, "of" | "screen">;
+
+/** Calibrates a model anew on data with known labels, with names of labels where there are some, and says what that changes. */
+async function calibrateInto(
+  [path, file, out]: readonly [path: string, file: string, out: string],
+  { of, screen }: Reading,
+  { labels, ...options }: RecalibrateOptions & { labels?: string | undefined },
+): Promise<void> {
+  // From the reading on: nobody may write a newer one meanwhile.
+  await withLock([out], async (check) => {
+    const model = await openModel(path, file);
+    const { dataset } = await readData(file, { of, screen }, { model, labels });
+    const say = async (title: string, measured: typeof model): Promise<void> => {
+      const { expectation, calibration } = await withPredictor(measured, options.threads, (predictor) =>
+        evaluatePredictor(predictor, dataset, {
+          calibration: true,
+          onProgress: (fraction) => screen.show("Measuring", fraction),
+        }),
+      );
+      screen.done();
+      screen.say(`${title}: log loss ${calibration?.logLoss.toFixed(4)} a row`);
+      for (const line of expectationLines(expectation)) screen.say(`  ${line}`);
+    };
+    await say("Before", model);
+    const calibrated = await recalibrate(model, dataset, {
+      ...options,
+      onNote: (text) => screen.say(text),
+      onProgress: showProgress(screen, "Calibrating") as (progress: object) => void,
+    });
+    screen.done();
+    await say("After, on the same rows", calibrated);
+    await check();
+    inItsPlace(await writeSomewhere(out, modelToBytes(calibrated)));
+    screen.say(`${out} written`);
+  });
+}
+
+const calibrateOptions = {
+  out: output("MODEL", "output file", { default: "MODEL itself" }),
+  threads,
+  labelsFrom,
+  quiet,
 };
+
+export const calibrateCommand: Command = command({
+  name: "calibrate",
+  positionals: "MODEL FILE",
+  summary: "recalibrate the probabilities and thresholds of a model on new data with known labels",
+  examples: [
+    "mlgpf calibrate tagger.safetensors new.jsonl",
+    "mlgpf calibrate tagger.safetensors new.jsonl --out newer.safetensors",
+  ],
+  options: calibrateOptions,
+  tables: dataTables,
+  run: ({ args: [path, file], given: { out = path, threads, labelsFrom: labels }, of, screen }) =>
+    calibrateInto([path, file, out], { of, screen }, { threads, labels }),
+});
+
+export const namesCommand: Command = command({
+  name: "names",
+  positionals: "MODEL NAMES FILE",
+  summary: "add names of labels to a trained model: they and the calibrator are fitted to new data with known labels",
+  examples: ["mlgpf names tagger.safetensors vocabulary.tsv new.jsonl --out named.safetensors"],
+  options: calibrateOptions,
+  tables: dataTables,
+  async run({ args: [path, names, file], given: { out = path, threads, labelsFrom: labels }, of, screen }) {
+    await calibrateInto([path, file, out], { of, screen }, { threads, labels, names: await readNames(names) });
+  },
+});

@@ -1,50 +1,184 @@
-// Flags of the commands: what they are called, what they take, how they are read. A table of flags is all that a command
-// says about its own; parsing, the help and the errors are made from it.
+// Options as people type them. A command has tables of options, its own and those of the library; parsing, the help, the errors
+// and the values in code are made from the tables. (`parseArgs` in node:util lacks options that may stand alone, negative
+// numbers as values and, in one of the runtimes, `--no-...`.)
 
-import { ArgumentError } from "../core/errors.ts";
-import { checked, fromText, type Kind, placeholder, wordsOf } from "../options/kinds.ts";
+import { ArgumentError } from "../base/errors.ts";
+import {
+  type Choice,
+  checked,
+  fromText,
+  type Kind,
+  type Names,
+  placeholder,
+  type Real,
+  type Switch,
+  type Text,
+  type Whole,
+  wordsOf,
+} from "../options/kinds.ts";
 import { didYouMean } from "../options/nearest.ts";
+import { type AnyOption, defaultInWords, entriesOf, type FlagHint } from "../options/table.ts";
 
-export type Flag = Kind & {
-  help: string;
+/** An option that only a command has. */
+export type CommandOption<K extends Kind = Kind> = K & {
+  readonly meaning: string;
   /** In words, for the help. */
-  default?: string;
-  /** What stands for the value in the help. */
-  value?: string;
-  /** The value where none is given: `--early-stop` alone. */
-  bare?: string;
-  /** It may be given more than once, and all of its values count. */
-  repeat?: boolean;
-  /** A switch that is also there as `--no-...`. */
-  negatable?: boolean;
+  readonly default?: string;
+  readonly flag?: FlagHint;
+  /** The value where none is given: `--explain` alone. */
+  readonly bare?: string;
+  readonly required?: true;
+  /** It is the path of a file that the command writes. */
+  readonly writes?: true;
 };
 
-export type Flags = Record<string, Flag>;
+export type CommandOptions = Readonly<Record<string, CommandOption>>;
+
+type ValueOf<O> = O extends { kind: "switch" }
+  ? boolean
+  : O extends { kind: "text" }
+    ? string
+    : O extends { kind: "names" }
+      ? string[]
+      : O extends { kind: "number"; words: readonly (infer Word)[] }
+        ? number | Word
+        : O extends { kind: "choice"; choices: readonly (infer Name)[] }
+          ? Name
+          : number;
+
+/** A command's own options that were given. */
+export type Given<Own> = { [Name in keyof Own]?: ValueOf<Own[Name]> };
+
+type More = Omit<CommandOption, "kind" | "meaning">;
+
+const option = <K extends Kind>(kind: K, value: string, meaning: string, more: More): CommandOption<K> => ({
+  ...kind,
+  ...more,
+  meaning,
+  flag: { ...more.flag, value },
+});
+
+export const text = (value: string, meaning: string, more: More = {}): CommandOption<Text> =>
+  option({ kind: "text" }, value, meaning, more);
+
+/** The path of a file that is written. */
+export const output = (value: string, meaning: string, more: More = {}): CommandOption<Text> =>
+  text(value, meaning, { ...more, writes: true });
+
+/** An option that may be given several times. */
+export const names = (value: string, meaning: string, more: More = {}): CommandOption<Names> =>
+  option({ kind: "names" }, value, meaning, more);
+
+/** A number within limits. */
+export const real = (value: string, meaning: string, more: More & Limits): CommandOption<Real> =>
+  option({ kind: "number" }, value, meaning, more);
+type Limits = Omit<Real, "kind" | "words">;
+
+/** A whole number of at least 1. */
+export const count = (meaning: string, more: More & { to?: number } = {}): CommandOption<Whole> => ({
+  kind: "whole",
+  from: 1,
+  ...more,
+  meaning,
+});
+
+/** One of a few words. */
+export const choice = <Name extends string>(
+  choices: readonly Name[],
+  meaning: string,
+  standard?: string,
+): CommandOption<Choice<Name>> => ({ kind: "choice", choices, meaning, ...(standard && { default: standard }) });
+
+export const on = (meaning: string): CommandOption<Switch> => ({ kind: "switch", meaning });
+
+export const quiet: CommandOption<Switch> = on("print only warnings and errors");
+export const threads: CommandOption<Whole> = count("number of threads", { default: "one per core" });
+const deviceNames = ["wasm", "webgpu", "auto"] as const;
+export type DeviceName = (typeof deviceNames)[number];
+export const device = (standard: DeviceName): CommandOption<Choice<DeviceName>> =>
+  choice(deviceNames, "compute device; auto takes a hardware GPU if there is one", standard);
 
 /** A command used wrongly: one sentence, exit code 2. */
 export class UsageError extends Error {
   override name = "UsageError";
 }
 
-/** What was given. Every value has been checked against its flag. */
-export interface Parsed {
-  positional: string[];
-  text(name: string): string | undefined;
-  number(name: string): number | undefined;
-  /** Whether a switch is on. */
-  on(name: string): boolean;
-  /** All values of a flag that may be repeated. */
-  all(name: string): string[];
-  /** The value as code has it, or undefined where the flag was not given. */
-  value(name: string): unknown;
+/** klWarmup -> kl-warmup */
+const kebab = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+
+export const flagName = (name: string, { flag }: AnyOption): string =>
+  (flag === false ? undefined : flag?.name) ?? kebab(name);
+
+/** A flag, and where its value goes in code. */
+interface Flag {
+  name: string;
+  path: readonly [option: string, part?: string];
+  kind: Kind;
+  meaning: string;
+  default: string | undefined;
+  value: string;
+  unit: number;
+  bare: string | undefined;
+  negatable: boolean;
 }
 
-/** Reads arguments against flags; an unknown flag, or a value that its flag does not take, is a UsageError. */
-export function parseFlags(args: string[], flags: Flags, command = "mlgpf"): Parsed {
-  const values = new Map<string, unknown[]>();
+/** The limits that can be checked before there are data. */
+function kindAlone(option: Exclude<AnyOption, { kind: "group" }>): Kind {
+  if (option.kind === "whole") {
+    const { to, ...rest } = option;
+    return typeof to === "number" ? { ...rest, to } : rest;
+  }
+  if (option.kind !== "choice" || option.own?.fromFile) return option;
+  const { own: _, ...rest } = option;
+  return rest;
+}
+
+/** The flags of a table; a group has one for each of its parts, the first of which may stand alone. */
+export function flagsOf(table: object): Flag[] {
+  return entriesOf(table).flatMap(([name, option]): Flag[] => {
+    if (option.flag === false) return [];
+    const flag = flagName(name, option);
+    if (option.kind !== "group") return [flagOf(flag, [name], option, option.meaning)];
+    return entriesOf(option.parts).map(([part, own], i) => {
+      const path = [name, part] as const;
+      return i === 0
+        ? flagOf(flag, path, own, `${option.meaning}: ${own.meaning}`, String(own.default))
+        : flagOf(`${flag}-${kebab(part)}`, path, own, `with --${flag}: ${own.meaning}`);
+    });
+  });
+}
+
+function flagOf(name: string, path: Flag["path"], any: AnyOption, meaning: string, alone?: string): Flag {
+  const option = any as Exclude<AnyOption, { kind: "group" }>;
+  const hint = option.flag || {};
+  const kind = kindAlone(option);
+  return {
+    name,
+    path,
+    kind,
+    meaning,
+    default: option.default === undefined ? undefined : defaultInWords(option),
+    value: hint.value ?? option.symbol ?? placeholder(kind),
+    unit: hint.unit ?? 1,
+    bare: alone ?? (option as unknown as CommandOption).bare,
+    negatable: kind.kind === "switch" && option.default !== undefined,
+  };
+}
+
+/** The arguments; every value has been checked against its option. */
+export interface Parsed {
+  positional: string[];
+  /** The options of a table that were given, as code has them. */
+  of(table: object): Record<string, unknown>;
+}
+
+/** Reads arguments against tables; an unknown flag, or a value that its option does not take, is a UsageError. */
+export function parseFlags(args: readonly string[], tables: readonly object[], command = "mlgpf"): Parsed {
+  const flags = tables.flatMap(flagsOf);
+  const values = new Map<string, unknown>();
   const positional: string[] = [];
   for (let at = 0; at < args.length; at++) {
-    const arg = args[at] as string;
+    const arg = args[at];
     if (arg === "--") {
       positional.push(...args.slice(at + 1));
       break;
@@ -54,81 +188,93 @@ export function parseFlags(args: string[], flags: Flags, command = "mlgpf"): Par
       continue;
     }
     const [, raw = "", inline] = /^([^=]*)(?:=([\s\S]*))?$/.exec(arg) ?? [];
-    const { name, flag, on } = findFlag(raw, flags, command);
+    const { flag, negated } = findFlag(raw, flags, command);
     const next = inline === undefined && takesNext(flag, args[at + 1]) ? args[++at] : undefined;
-    const found = values.get(name) ?? [];
-    if (found.length > 0 && !flag.repeat && flag.kind !== "switch")
+    const value = valueTyped(flag, raw, !negated, inline ?? next, args[at + 1]);
+    const before = values.get(flag.name);
+    if (flag.kind.kind === "names") values.set(flag.name, [...((before as string[]) ?? []), value]);
+    else if (before !== undefined && flag.kind.kind !== "switch")
       throw new UsageError(`${raw}: found it twice, expected it once`);
-    values.set(name, [...found, flagValue(flag, raw, on, inline ?? next, args[at + 1])]);
+    else values.set(flag.name, value);
   }
-  const last = (name: string): unknown => values.get(name)?.at(-1);
-  return {
-    positional,
-    text: (name) => last(name) as string | undefined,
-    number: (name) => last(name) as number | undefined,
-    on: (name) => last(name) === true,
-    all: (name) => (values.get(name) ?? []) as string[],
-    value: last,
-  };
+  return { positional, of: (table) => givenOf(flagsOf(table), values) };
 }
 
-const isNumber = (text: string): boolean => text.trim() !== "" && Number.isFinite(Number(text));
-const looksLikeFlag = (text: string): boolean => /^-./.test(text) && !isNumber(text);
+function givenOf(flags: readonly Flag[], values: ReadonlyMap<string, unknown>): Record<string, unknown> {
+  const found: Record<string, unknown> = {};
+  for (const { name, path, unit } of flags) {
+    const typed = values.get(name);
+    if (typed === undefined) continue;
+    const value = unit === 1 ? typed : (typed as number) * unit;
+    const [option, part] = path;
+    found[option] = part === undefined ? value : { ...(found[option] as object | undefined), [part]: value };
+  }
+  return found;
+}
 
-/** Whether the argument after a flag is its value. A flag that may stand alone takes a number. */
+const isNumber = (typed: string): boolean => typed.trim() !== "" && Number.isFinite(Number(typed));
+const looksLikeFlag = (typed: string): boolean => /^-./.test(typed) && !isNumber(typed);
+
+/** The argument after a flag is its value; a flag that may stand alone takes a number. */
 function takesNext({ kind, bare }: Flag, next: string | undefined): boolean {
-  if (kind === "switch" || next === undefined) return false;
+  if (kind.kind === "switch" || next === undefined) return false;
   return bare === undefined ? !looksLikeFlag(next) : isNumber(next);
 }
 
-/** The flag that was typed, and what it says if it is a switch. */
-function findFlag(raw: string, flags: Flags, command: string): { name: string; flag: Flag; on: boolean } {
+/** The flag that was typed, and whether it was switched off. */
+function findFlag(raw: string, flags: readonly Flag[], command: string): { flag: Flag; negated: boolean } {
   const typed = raw.replace(/^--?/, "");
-  const positive = typed.replace(/^no-/, "");
-  const negated = !Object.hasOwn(flags, typed) && flags[positive]?.negatable === true;
-  const name = negated ? positive : typed;
-  const flag = raw.startsWith("--") && Object.hasOwn(flags, name) ? flags[name] : undefined;
-  if (flag === undefined)
-    throw new UsageError(
-      `${raw}: ${command} has no such option${didYouMean(typed, Object.keys(flags), "--")}`,
-    );
-  return { name, flag, on: !negated };
+  const named = raw.startsWith("--") ? flags.find(({ name }) => name === typed) : undefined;
+  if (named) return { flag: named, negated: false };
+  const switched = flags.find(({ name, negatable }) => negatable && raw === `--no-${name}`);
+  if (switched) return { flag: switched, negated: true };
+  const all = flags.map(({ name }) => name);
+  throw new UsageError(`${raw}: ${command} has no such option${didYouMean(typed, all, "--")}`);
 }
 
 /** The value of a flag, checked; `after` is what stood where its value was expected. */
-function flagValue(flag: Flag, raw: string, on: boolean, text: string | undefined, after?: string): unknown {
-  if (flag.kind === "switch") {
-    if (text !== undefined) throw new UsageError(`${raw}: found the value ${text}, expected none`);
+function valueTyped(flag: Flag, raw: string, on: boolean, typed: string | undefined, after?: string): unknown {
+  if (flag.kind.kind === "switch") {
+    if (typed !== undefined) throw new UsageError(`${raw}: found the value ${typed}, expected none`);
     return on;
   }
-  const typed = text ?? flag.bare;
-  if (typed === undefined) throw new UsageError(`${raw}: found ${after ?? "nothing"}, expected a value`);
+  const value = typed ?? flag.bare;
+  if (value === undefined) throw new UsageError(`${raw}: found ${after ?? "nothing"}, expected a value`);
   try {
-    const value = fromText(flag, raw, typed);
-    return typeof value === "object" ? value : checked(flag, raw, value, undefined);
+    const read = fromText(flag.kind, raw, value);
+    if (flag.kind.kind === "names" || (flag.kind.kind === "choice" && typeof read === "object")) return read;
+    return checked(flag.kind, raw, read, undefined);
   } catch (error) {
     throw error instanceof ArgumentError ? new UsageError(error.message) : error;
   }
 }
 
-/** The flags as aligned lines of help, no longer than `columns` where words allow it. */
-export function flagHelp(flags: Flags, columns: number): string {
-  const left = Object.entries(flags).map(
-    ([name, flag]) => `--${flag.negatable ? "[no-]" : ""}${name}${valueHelp(flag)}`,
-  );
-  const width = Math.max(...left.map((item) => item.length));
-  return Object.values(flags)
-    .map((flag, i) => {
-      const lines = wrapped(flagMeaning(flag), Math.max(30, columns - width - 4));
-      return `  ${(left[i] as string).padEnd(width)}  ${lines.join(`\n${" ".repeat(width + 4)}`)}`;
-    })
-    .join("\n");
+/** The flags of a table as aligned lines of help, no longer than `columns` where words allow it. */
+export function flagHelp(flags: readonly Flag[], columns: number, width: number = leftWidth(flags)): string[] {
+  return flags.map((flag) => {
+    const lines = wrapped(meaningOf(flag), Math.max(30, columns - width - 4));
+    return `  ${leftOf(flag).padEnd(width)}  ${lines.join(`\n${" ".repeat(width + 4)}`)}`;
+  });
+}
+
+export const leftWidth = (flags: readonly Flag[]): number => Math.max(...flags.map((flag) => leftOf(flag).length));
+
+function leftOf({ name, kind, value, bare, negatable }: Flag): string {
+  const takes = kind.kind === "switch" ? "" : bare === undefined ? ` ${value}` : ` [${value}]`;
+  return `--${negatable ? "[no-]" : ""}${name}${takes}`;
+}
+
+/** The meaning of a flag, the words it takes and its default. */
+function meaningOf({ kind, meaning, default: standard }: Flag): string {
+  const words = wordsOf(kind);
+  const about = standard === undefined ? "" : ` (default: ${standard})`;
+  return `${meaning}${words === undefined ? "" : `: ${words}`}${about}`;
 }
 
 /** Lines of at most so many characters, unless a word is longer. */
-export function wrapped(text: string, most: number): string[] {
+export function wrapped(words: string, most: number): string[] {
   const lines: string[] = [];
-  for (const word of text.split(" ")) {
+  for (const word of words.split(" ")) {
     const last = lines.at(-1);
     if (last === undefined || last.length + 1 + word.length > most) lines.push(word);
     else lines[lines.length - 1] = `${last} ${word}`;
@@ -136,52 +282,22 @@ export function wrapped(text: string, most: number): string[] {
   return lines;
 }
 
-/** What a flag is, the words it takes and its default. */
-function flagMeaning(flag: Flag): string {
-  const words = wordsOf(flag);
-  const standard = flag.default === undefined ? "" : ` (default: ${flag.default})`;
-  return `${flag.help}${words === undefined ? "" : `: ${words}`}${standard}`;
-}
-
-function valueHelp(flag: Flag): string {
-  if (flag.kind === "switch") return "";
-  const value = flag.value ?? placeholder(flag);
-  return flag.bare === undefined ? ` ${value}` : ` [${value}]`;
-}
-
-export const deviceNames = ["wasm", "webgpu", "auto"] as const;
-export type DeviceName = (typeof deviceNames)[number];
-
-/** A flag for what computes. */
-export const deviceFlag = (standard: DeviceName): Flag => ({
-  kind: "choice",
-  choices: deviceNames,
-  help: "what computes; auto is a hardware GPU where there is one",
-  default: standard,
-});
-
-/** What --device says. */
-export const deviceOf = (parsed: Parsed, standard: DeviceName = "wasm"): DeviceName =>
-  (parsed.text("device") as DeviceName | undefined) ?? standard;
-
-/** An error about the device by the name that was typed. */
-export const deviceTyped = (error: unknown): unknown =>
-  error instanceof ArgumentError && error.argument === "device"
-    ? new UsageError(`--device: ${error.problem}`, { cause: error })
-    : error;
-
-/** Flags that several commands have. */
-export const threadsFlag: Flag = {
-  kind: "whole",
-  from: 1,
-  help: "threads",
-  default: "one for each core",
-};
-export const quietFlag: Flag = { kind: "switch", help: "say nothing unless something is wrong" };
-
-/** An object without the keys that were not given. */
-export function given<T extends Record<string, unknown>>(
-  values: T,
-): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never;
+/**
+ * An error by the name that was typed: `klWarmup: found 2` becomes `--kl-warmup: found 2`, and options that a message
+ * has between backticks become flags too.
+ */
+export function asTyped(error: unknown, tables: readonly object[]): unknown {
+  if (!(error instanceof Error)) return error;
+  const flags = new Map<string, string>();
+  for (const table of tables) {
+    for (const [name, option] of entriesOf(table)) flags.set(name, `--${flagName(name, option)}`);
+    for (const { name, path } of flagsOf(table)) flags.set(path.join("."), `--${name}`);
+  }
+  const named = (message: string): string =>
+    message.replace(/`([\w.]+)`/g, (quoted, name) => flags.get(name) ?? quoted);
+  const flag = error instanceof ArgumentError ? flags.get(error.argument) : undefined;
+  if (error instanceof ArgumentError && flag !== undefined)
+    return new UsageError(`${flag}: ${named(error.problem)}`, { cause: error });
+  const message = named(error.message);
+  return message === error.message ? error : new Error(message, { cause: error });
 }

@@ -1,191 +1,169 @@
-// mlgpf learn MODEL FILE --state STATE
+// mlgpf learn MODEL FILE --state STATE and mlgpf query MODEL FILE: online learning, and which documents to label for it.
 
-import { LearningError, MOST_WEIGHT } from "../closed/documents.ts";
-import { type LearningState, stateChunks, stateFromTensors } from "../closed/state.ts";
 import type { Dataset } from "../data/dataset.ts";
 import { aboutNewWords, NewWords } from "../data/newwords.ts";
 import { TfidfVectoriser } from "../data/tfidf.ts";
-import { readDataset } from "../io/dataset.ts";
-import { checkKeepable, checkWritable, readSafetensorsFile } from "../io/files.ts";
-import { takeLock } from "../io/lock.ts";
+import { checkKeepable, checkWritable, readSafetensorsFile, targetOf } from "../io/files.ts";
+import { withLock } from "../io/lock.ts";
 import { finishTogether, recordOf, writeTogether } from "../io/together.ts";
-import { type Learned, learnOnce } from "../learn/learn.ts";
+import { learnOnce } from "../learn/learn.ts";
 import type { LearnRequest } from "../learn/learner.ts";
+import { type QueriedDocument, query } from "../learn/query.ts";
 import { modelToBytes } from "../model/file.ts";
-import type { TrainedModel } from "../model/model.ts";
-import type { Command } from "./command.ts";
-import { dataFlags, fromModel, readOptions, sayNotes } from "./data.ts";
-import { type Flags, given, type Parsed, quietFlag, threadsFlag, UsageError } from "./flags.ts";
-import { openModel } from "./models.ts";
-import { showReading } from "./progress.ts";
-import { Stopped, watchSignals } from "./signals.ts";
-import { sizeText, type Terminal, terminal } from "./terminal.ts";
+import type { Model } from "../model/model.ts";
+import { LearningError, MOST_WEIGHT } from "../parts/regression/documents.ts";
+import { stateChunks, stateFromTensors } from "../parts/regression/state.ts";
+import { csvCell, labelsCell } from "../predict/lines.ts";
+import { grouped, sizeText } from "../report/numbers.ts";
+import { type Call, type Command, command } from "./command.ts";
+import { dataTables, fromModel, labelsFrom, readChoices, readData } from "./data.ts";
+import { rawCsv } from "./eval.ts";
+import { count, on, output, quiet, text, threads, UsageError } from "./flags.ts";
+import { bytesOf, openModel, writeText } from "./models.ts";
+import { watched } from "./progress.ts";
+import { print } from "./terminal.ts";
 
-const flags: Flags = {
-  state: { kind: "text", value: "STATE", help: "the state that was written with the model (required)" },
-  out: { kind: "text", value: "MODEL2", help: "where the new model goes", default: "in place of MODEL" },
-  forget: { kind: "switch", help: "take the documents of FILE out, by their ids" },
-  weight: {
-    kind: "whole",
-    from: 1,
-    to: MOST_WEIGHT,
-    help: "each document counts as N; forgetting it takes as much away",
-    default: "1",
-  },
-  json: { kind: "switch", help: "print what was done as JSON" },
-  threads: threadsFlag,
-  quiet: quietFlag,
-  ...dataFlags,
-};
-
-interface Asked {
-  model: string;
-  file: string;
-  state: string;
-  out: string;
-}
-
-/** What was asked for, looked at before any work is done for it. */
-async function asked(parsed: Parsed): Promise<Asked> {
-  const [model, file, ...more] = parsed.positional;
-  if (model === undefined || file === undefined || more.length > 0)
-    throw new UsageError("mlgpf learn takes a model and one data file");
-  const state = parsed.text("state");
-  if (state === undefined)
-    throw new UsageError("mlgpf learn needs --state STATE, as mlgpf train --state wrote it");
-  if (parsed.on("forget") && parsed.number("weight") !== undefined)
-    throw new UsageError(
-      "--weight: found with --forget, expected without: what is forgotten counts as it was learned",
-    );
-  const out = parsed.text("out") ?? model;
-  for (const path of [out, state]) {
-    await checkWritable(path);
-    await checkKeepable(path);
-  }
-  return { model, file, state, out };
-}
-
-async function run(parsed: Parsed): Promise<void> {
-  const paths = await asked(parsed);
-  const release = await takeLock(`${paths.state}.lock`, paths.state);
-  try {
-    await learnFile(paths, parsed);
-  } finally {
-    await release();
-  }
-}
-
-async function learnFile(paths: Asked, parsed: Parsed): Promise<void> {
-  const screen = terminal(parsed.on("quiet"));
-  await finishTogether(recordOf(paths.state));
-  const model = await openModel(paths.model, paths.file);
-  const state = await openState(paths.state);
-  const request = await readRequest(paths.file, parsed, model, screen);
-  const learned = await learnWatched(model, state, request, parsed.number("threads"), screen).catch(
-    (error) => {
-      throw error instanceof LearningError
-        ? new Error(`${paths.state}, ${paths.file}: ${error.message}`)
-        : error;
-    },
-  );
-  const chunks = stateChunks(learned.state);
-  await writeTogether(recordOf(paths.state), [
-    { path: paths.out, content: modelToBytes(learned.model) },
-    { path: paths.state, content: chunks },
-  ]);
-  const { learned: count, corrected, forgotten, newLabels } = learned;
-  const documents = learned.model.summary.points;
-  if (parsed.on("json"))
-    console.log(JSON.stringify({ learned: count, corrected, forgotten, newLabels, documents }));
-  screen.say(
-    `${count} documents learned (${corrected} of them in place of an earlier version), ${forgotten} forgotten, ` +
-      `${newLabels} new labels: ${documents} documents in all`,
-  );
-  const size = sizeText(chunks.reduce((sum, { length }) => sum + length, 0));
-  screen.say(`${paths.out} and ${paths.state} (${size}) written`);
-}
-
-async function openState(path: string): Promise<LearningState> {
-  return stateFromTensors(await readSafetensorsFile(path), path);
-}
-
-/** The documents of the file, or with --forget their ids. */
-async function readRequest(
-  file: string,
-  parsed: Parsed,
-  model: TrainedModel,
-  screen: Terminal,
-): Promise<LearnRequest> {
-  if (parsed.on("forget")) return { forget: await readIds(file, parsed, screen) };
-  return { documents: await readDocuments(file, parsed, model, screen), weight: parsed.number("weight") };
-}
-
-async function readDocuments(
-  file: string,
-  parsed: Parsed,
-  model: TrainedModel,
-  screen: Terminal,
-): Promise<Dataset> {
-  const options = { ...readOptions(parsed), ...fromModel(model) };
+/** The documents of the file, as the model reads them; words that it does not know are counted. */
+async function readDocuments(file: string, call: Reading, model: Model, labels?: string): Promise<Dataset> {
   const words = new NewWords();
-  if (options.vectoriser) options.vectoriser.newWords = words;
-  const result = await readDataset(file, {
-    ...options,
-    onProgress: showReading(screen, file),
-  });
-  sayNotes(file, result, screen);
+  const { vectoriser } = fromModel(model);
+  if (vectoriser) vectoriser.newWords = words;
+  const { dataset } = await readData(file, call, { model, labels, ...(vectoriser && { vectoriser }) });
   const about = aboutNewWords(words.counts());
-  if (about !== undefined) screen.say(about);
-  return result.dataset;
+  if (about !== undefined) call.screen.say(about);
+  return dataset;
 }
+
+type Reading = Pick<Call<unknown>, "of" | "screen">;
 
 /** Ids alone: what else stands in the rows is not looked at. */
-async function readIds(file: string, parsed: Parsed, screen: Terminal): Promise<readonly string[]> {
-  const options = readOptions(parsed);
+async function readIds(file: string, call: Reading): Promise<readonly string[]> {
   const nothing = new TfidfVectoriser({ options: {}, documents: 0, terms: [], documentFrequency: [] });
-  const result = await readDataset(file, {
-    ...options,
-    text: options.id ?? "id",
+  const { dataset } = await readData(file, call, {
+    text: readChoices(call).id ?? "id",
     nameOption: () => "--id",
     requireLabels: false,
     vectoriser: nothing,
+    silent: true,
   });
-  sayNotes(file, { ...result, notes: [] }, screen);
-  return result.dataset.ids ?? new Array<string>(result.dataset.features.rows).fill("");
+  return dataset.ids ?? new Array<string>(dataset.features.rows).fill("");
 }
 
-/** Learns with progress on the screen; a signal stops it, and nothing is changed. */
-async function learnWatched(
-  model: TrainedModel,
-  state: LearningState,
-  request: LearnRequest,
-  threads: number | undefined,
-  screen: Terminal,
-): Promise<Learned> {
-  const stop = watchSignals();
-  try {
-    return await learnOnce(model, state, request, {
-      ...given({ threads }),
-      signal: stop.signal,
-      onProgress: ({ stage, fraction }) => screen.show([stage], fraction),
-    });
-  } catch (error) {
-    throw stop.came ? new Stopped("stopped; nothing was changed", stop.came) : error;
-  } finally {
-    screen.done();
-    stop.end();
-  }
+/** "Learned 200 documents (3 replaced earlier versions), forgot 2, 5 new labels; 1,200 documents in all" */
+function inWords(found: Record<"learned" | "corrected" | "forgotten" | "newLabels" | "documents", number>): string {
+  const { learned, corrected, forgotten, newLabels, documents } = found;
+  const done = [
+    ...(learned > 0 || forgotten === 0
+      ? [`Learned ${grouped(learned)} documents (${grouped(corrected)} replaced earlier versions)`]
+      : []),
+    ...(forgotten > 0 ? [`${learned > 0 ? "forgot" : "Forgot"} ${grouped(forgotten)} documents`] : []),
+    ...(newLabels > 0 ? [`${grouped(newLabels)} new labels`] : []),
+  ];
+  return `${done.join(", ")}; ${grouped(documents)} documents in all`;
 }
 
-export const learnCommand: Command = {
+export const learnCommand: Command = command({
   name: "learn",
-  usage: "mlgpf learn MODEL FILE --state STATE [--out MODEL2] [--forget]",
+  positionals: "MODEL FILE",
   summary: "learn new and corrected documents (same id), or forget some: as if the model had been trained so",
   examples: [
     "mlgpf train docs.jsonl --out tagger.safetensors --state tagger.state",
     "mlgpf learn tagger.safetensors new.jsonl --state tagger.state",
     "mlgpf learn tagger.safetensors gone.csv --state tagger.state --forget --out smaller.safetensors",
   ],
-  flags,
-  run,
-};
+  options: {
+    state: text("STATE", "state that mlgpf train --state wrote with the model", { required: true }),
+    out: output("MODEL2", "output file for the new model", { default: "replaces MODEL" }),
+    forget: on("remove the documents of FILE, by their ids"),
+    weight: count("each document counts as N; forgetting it takes as much away", { to: MOST_WEIGHT, default: "1" }),
+    json: on("print what was done as JSON"),
+    threads,
+    labelsFrom,
+    quiet,
+  },
+  tables: dataTables,
+  async run({ args: [path, file], given, of, screen }) {
+    const { state: asked = "", out = path, weight, forget, threads } = given;
+    if (forget && weight !== undefined)
+      throw new UsageError(
+        "--weight: found with --forget, expected without: what is forgotten counts as it was learned",
+      );
+    for (const each of [out, asked]) {
+      await checkWritable(each);
+      await checkKeepable(each);
+    }
+    // Its journal, lock and record stand beside the file itself, whatever links lead there.
+    const [statePath, target] = [(await targetOf(asked)).path, (await targetOf(out)).path];
+    await withLock([statePath, target], async (check) => {
+      await finishTogether(recordOf(statePath), [path, target]);
+      const model = await openModel(path, file);
+      const state = stateFromTensors(await readSafetensorsFile(statePath), statePath);
+      const call = { of, screen };
+      const request: LearnRequest = forget
+        ? { forget: await readIds(file, call) }
+        : { documents: await readDocuments(file, call, model, given.labelsFrom), weight };
+      const learned = await watched(screen, "Learning", "Nothing was changed.", (work) =>
+        learnOnce(model, state, request, { threads, ...work }),
+      ).catch((error) => {
+        if (!(error instanceof LearningError)) throw error;
+        throw new Error(`${statePath}, ${file}: ${error.message}`);
+      });
+      const chunks = stateChunks(learned.state);
+      const files = [
+        { path: target, content: modelToBytes(learned.model) },
+        { path: statePath, content: chunks },
+      ];
+      await writeTogether(recordOf(statePath), files, check);
+      const { learned: number, corrected, forgotten, newLabels } = learned;
+      const documents = learned.model.schema.points;
+      const done = { learned: number, corrected, forgotten, newLabels, documents };
+      if (given.json) console.log(JSON.stringify(done));
+      screen.say(inWords(done));
+      screen.say(`${out} and ${statePath} (${sizeText(bytesOf(chunks))}) written`);
+    });
+  },
+});
+
+/** Labels that are shown of each document. */
+const SHOWN = 5;
+const HEAD = "id,line,value,variance,uncertainty,labels,probabilities";
+
+function lineOf(found: QueriedDocument, { ids, lines }: Dataset, raw: boolean | undefined): string {
+  const { row, value, variance, uncertainty, labels } = found;
+  const shown = labels.slice(0, SHOWN);
+  const cells = [
+    ids?.[row] ?? "",
+    lines?.[row] ?? row + 1,
+    ...[value, variance, uncertainty].map((number) => Number(number.toPrecision(4))),
+    labelsCell(shown),
+    shown.map(({ probability }) => Number(probability.toPrecision(3))).join("|"),
+  ];
+  return cells.map((cell) => csvCell(cell, ",", raw)).join(",");
+}
+
+export const queryCommand: Command = command({
+  name: "query",
+  positionals: "MODEL FILE",
+  summary: "active learning: the documents to label next, most informative first, near-duplicates once (CSV)",
+  examples: [
+    "mlgpf query tagger.safetensors unlabelled.jsonl --top 50 --out queries.csv",
+    "mlgpf learn tagger.safetensors labelled.jsonl --state tagger.state",
+  ],
+  options: {
+    top: count("number of documents", { default: "50" }),
+    out: output("FILE", "write to a file (CSV)", { default: "standard output" }),
+    rawCsv,
+    threads,
+    quiet,
+  },
+  tables: dataTables,
+  async run({ args: [path, file], given: { top, out, rawCsv: raw, threads }, of, screen }) {
+    const model = await openModel(path, file);
+    const { dataset } = await readData(file, { of, screen }, { model, requireLabels: false });
+    const found = await query(model, dataset, { top, threads });
+    const lines = [HEAD, ...found.map((each) => lineOf(each, dataset, raw))];
+    if (out === undefined) return await print(lines);
+    await writeText(out, `${lines.join("\n")}\n`);
+    screen.say(`${out} written: ${found.length} of ${grouped(dataset.features.rows)} documents`);
+  },
+});

@@ -1,96 +1,122 @@
-// Models as the commands use them: opened by their path, on a device.
+// Models as the commands use them: opened by their path, on a device; and files that must not be lost.
 
+import { existsSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import process from "node:process";
+import { FileError, FormatError } from "../base/errors.ts";
 import { type OpenCompact, openCompact } from "../compact/open.ts";
-import { type CoreOptions, createCore } from "../core/core.ts";
+import type { CoreOptions } from "../core/core.ts";
 import { COMPACT_FORMAT } from "../edge/format.ts";
-import { FormatError } from "../io/errors.ts";
-import { readSafetensorsFile, readWhole } from "../io/files.ts";
+import { type Content, readSafetensorsFile, readWhole, writeAtomically } from "../io/files.ts";
 import { modelFromTensors } from "../model/file.ts";
-import type { TrainedModel } from "../model/model.ts";
-import type { Predictor } from "../model/predictor.ts";
+import type { Model } from "../model/model.ts";
+import type { Predictor } from "../parts/predictor.ts";
 import { ModelHost } from "../predict/host.ts";
-import { type DeviceName, given, UsageError } from "./flags.ts";
+import { type DeviceName, UsageError } from "./flags.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** A model as a command takes it, full or compact. */
-export type AnyModel = TrainedModel | OpenCompact;
+export type AnyModel = Model | OpenCompact;
 
 export const isCompact = (model: object): model is OpenCompact => "predictor" in model;
 
+/** The format that a file names; undefined where it is none of ours. */
+const formatOf = async (path: string): Promise<string | undefined> =>
+  path === "-"
+    ? undefined
+    : await readSafetensorsFile(path).then(
+        ({ metadata }) => metadata.format,
+        () => undefined,
+      );
+
+/** True of files that mlgpf made: a model, a compact model, a checkpoint. */
+export const isModel = async (path: string): Promise<boolean> => (await formatOf(path))?.startsWith("mlgpf") ?? false;
+
 /** Opens a full or a compact model. */
 export async function openAnyModel(path: string, beside?: string): Promise<AnyModel> {
-  const compact = await readSafetensorsFile(path).then(
-    ({ metadata }) => metadata.format === COMPACT_FORMAT,
-    () => false,
-  );
-  return compact ? await openCompact(await readWhole(path), path) : await openModel(path, beside);
-}
-
-/** Runs `work` with a full model on the device that was asked for, with a compact one where it is. */
-export async function withAnyHost<T>(
-  model: AnyModel,
-  choice: DeviceName,
-  threads: CoreOptions["threads"],
-  screen: Terminal | undefined,
-  work: (host: Pick<ModelHost, "use">) => Promise<T>,
-): Promise<T> {
-  if (!isCompact(model)) return await withHost(model, choice, threads, screen, work);
-  if (choice === "webgpu") throw new UsageError("--device: found webgpu for a compact model, expected wasm");
-  try {
-    return await work({ use: (ask) => ask(model.predictor) });
-  } finally {
-    model.predictor.free();
-  }
+  if ((await formatOf(path)) !== COMPACT_FORMAT) return await openModel(path, beside);
+  return await openCompact(await readWhole(path), path);
 }
 
 /** Opens a model. `beside` is the other file that the command was given: people change the two round. */
-export async function openModel(path: string, beside?: string): Promise<TrainedModel> {
+export async function openModel(path: string, beside?: string): Promise<Model> {
   try {
     return modelFromTensors(await readSafetensorsFile(path), path);
   } catch (error) {
-    if (!(error instanceof FormatError)) throw error;
-    if (beside !== undefined && (await isModel(beside)))
-      throw new UsageError(`found the data ${path} before the model ${beside}, expected the model first`);
-    throw error;
+    if (!(error instanceof FormatError) || beside === undefined || !(await isModel(beside))) throw error;
+    throw new UsageError(`found the data ${path} before the model ${beside}, expected the model first`);
   }
 }
 
-/** Whether a file is one that mlgpf made: a model, a compact model or a checkpoint. */
-export async function isModel(path: string): Promise<boolean> {
-  if (path === "-") return false;
-  return await readSafetensorsFile(path).then(
-    ({ metadata }) => metadata.format?.startsWith("mlgpf") ?? false,
-    () => false,
-  );
+/** Runs `work` with a full model on the device that was asked for, with a compact one where it is. */
+export async function withHost<T>(
+  model: AnyModel,
+  { device = "wasm", threads, screen }: { device?: DeviceName; threads?: CoreOptions["threads"]; screen?: Terminal },
+  work: (host: Pick<ModelHost, "use">) => Promise<T>,
+): Promise<T> {
+  if (isCompact(model)) {
+    if (device === "webgpu") throw new UsageError("--device: found webgpu for a compact model, expected wasm");
+    try {
+      return await work({ use: (ask) => ask(model.predictor) });
+    } finally {
+      model.predictor.free();
+    }
+  }
+  const host = await ModelHost.start(model, { device, threads });
+  if (device !== "wasm") screen?.say(`Predicting on ${host.about}`);
+  try {
+    return await work(host);
+  } finally {
+    host.dispose();
+  }
 }
 
 /** Runs `work` with the model on WASM. */
-export async function withPredictor<T>(
-  model: TrainedModel,
+export const withPredictor = <T>(
+  model: AnyModel,
   threads: CoreOptions["threads"],
   work: (predictor: Predictor) => Promise<T>,
-): Promise<T> {
-  return await withHost(model, "wasm", threads, undefined, (host) => host.use(work));
+): Promise<T> => withHost(model, { threads }, (host) => host.use(work));
+
+/** The path itself where nothing has it, or else with a number after it: `model.checkpoint.1`. */
+export function freeName(path: string): string {
+  if (!existsSync(path)) return path;
+  for (let number = 1; ; number++) if (!existsSync(`${path}.${number}`)) return `${path}.${number}`;
 }
 
-/** Runs `work` with the model on the device that was asked for, and says which it is where that is open. */
-export async function withHost<T>(
-  model: TrainedModel,
-  choice: DeviceName,
-  threads: CoreOptions["threads"],
-  screen: Terminal | undefined,
-  work: (host: ModelHost) => Promise<T>,
-): Promise<T> {
-  const core = await createCore(given({ threads }));
+/** Where something was written, and why it is not where it was asked for. */
+export interface Written {
+  path: string;
+  problem?: FileError;
+}
+
+/** Writes to the path or, if that fails, to the current, the home or the temporary folder. */
+export async function writeSomewhere(path: string, content: Content): Promise<Written> {
   try {
-    const host = await ModelHost.open(core, model, choice);
-    if (choice !== "wasm") screen?.say(`predicting on ${host.about}`);
-    try {
-      return await work(host);
-    } finally {
-      host.dispose();
+    await writeAtomically(path, content);
+    return { path };
+  } catch (problem) {
+    if (!(problem instanceof FileError)) throw problem;
+    for (const folder of [process.cwd(), homedir(), tmpdir()]) {
+      const other = freeName(join(folder, basename(path)));
+      const written = await writeAtomically(other, content).then(
+        () => true,
+        () => false,
+      );
+      if (written) return { path: other, problem };
     }
-  } finally {
-    core.dispose();
+    throw problem;
   }
 }
+
+/** A model that had to go elsewhere is an error that says where it is. */
+export function inItsPlace({ path, problem }: Written): void {
+  if (problem) throw new Error(`${problem.message}; the model is in ${path}`);
+}
+
+export const writeText = (path: string, content: string): Promise<void> =>
+  writeAtomically(path, new TextEncoder().encode(content));
+
+/** Bytes of content in pieces. */
+export const bytesOf = (chunks: readonly Uint8Array[]): number => chunks.reduce((sum, { length }) => sum + length, 0);

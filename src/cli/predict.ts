@@ -1,129 +1,320 @@
-// mlgpf predict MODEL [FILE|-]
+// mlgpf predict MODEL [FILE|TEXT]
 
-import process from "node:process";
-import type { Batch } from "../data/options.ts";
-import { readBatches } from "../io/dataset.ts";
-import { checkWritable, writeAtomically } from "../io/files.ts";
-import { chosenThreshold } from "../metrics/cut.ts";
-import { type AnswerOptions, answersOf } from "../predict/answers.ts";
+import { existsSync } from "node:fs";
+import { constants, gunzipSync } from "node:zlib";
+import { chosenThreshold } from "../base/prediction.ts";
+import { selectRows } from "../data/dataset.ts";
+import type { Batch, Batches, ReadOptions, SkippedRow } from "../data/options.ts";
+import { type ReadSource, readBatches } from "../io/dataset.ts";
+import { openInput, writeAtomically } from "../io/files.ts";
+import { tagNote } from "../io/folder.ts";
+import { isMarkdown } from "../io/markdown.ts";
 import type { ModelHost } from "../predict/host.ts";
-import type { Answer, PredictionFormat } from "../predict/lines.ts";
-import { labelsOf } from "../predict/load.ts";
-import type { Command } from "./command.ts";
-import { cutFlags, cutOf } from "./cut.ts";
-import { dataFlags, fromModel, readOptions, sayNotes } from "./data.ts";
 import {
-  deviceFlag,
-  deviceOf,
-  type Flags,
-  given,
-  type Parsed,
-  quietFlag,
-  threadsFlag,
-  UsageError,
-} from "./flags.ts";
-import { allowedBy, listFlags, readLists } from "./lists.ts";
-import { type AnyModel, openAnyModel, withAnyHost } from "./models.ts";
-import { formatOf } from "./predictions.ts";
-import { shardFlag, shardOf } from "./shard.ts";
-import { shardedRows } from "./shardedrows.ts";
-import { terminal } from "./terminal.ts";
+  type Answer,
+  type AnswerOptions,
+  answersOf,
+  type CsvStyle,
+  csvFormat,
+  type PredictionFormat,
+  rounded,
+} from "../predict/lines.ts";
+import { labelsOf } from "../predict/load.ts";
+import { promiseLines } from "../report/figures.ts";
+import { grouped } from "../report/numbers.ts";
+import type { Shard } from "../train/plan.ts";
+import { type Command, command } from "./command.ts";
+import {
+  allowedBy,
+  cutOptions,
+  dataTables,
+  fromModel,
+  listOptions,
+  nameOf,
+  readChoices,
+  readLists,
+  sayNotes,
+  shardOf,
+} from "./data.ts";
+import { rawCsv } from "./eval.ts";
+import { count, device, names, on, output, quiet, real, text, threads, UsageError } from "./flags.ts";
+import { type AnyModel, openAnyModel, withHost } from "./models.ts";
+import { print } from "./terminal.ts";
 
-const predictFlags: Flags = {
-  out: { kind: "text", value: "FILE", help: "write to a file: CSV (.csv, .tsv) or JSON lines (.jsonl)" },
-  top: { kind: "whole", from: 1, help: "labels for each point", default: "5, with --threshold any" },
-  ...cutFlags("only"),
-  ...listFlags,
-  keep: {
-    kind: "text",
-    value: "NAME",
-    repeat: true,
-    help: "key or column of the data that is written with the labels; may be given more than once",
-  },
-  explain: {
-    kind: "whole",
-    from: 1,
-    bare: "3",
-    help: "say why: the N words that speak most for each label, and the N that speak most against it",
-    default: "none; 3 without a number",
-  },
-  shard: shardFlag("every N-th row only, from the I-th on; auto: as Slurm, Kubernetes or AWS Batch says"),
-  device: deviceFlag("wasm"),
-  threads: threadsFlag,
-  quiet: quietFlag,
-  ...dataFlags,
-};
+/** The input, and the style of its CSV. */
+interface Input {
+  source: ReadSource;
+  name: string;
+  size?: number;
+  csv: CsvStyle;
+}
 
-async function predict(parsed: Parsed): Promise<void> {
-  const [path, file = "-", ...more] = parsed.positional;
-  if (path === undefined || more.length > 0)
-    throw new UsageError("mlgpf predict takes a model and at most one data file");
-  const out = parsed.text("out");
-  const keep = parsed.all("keep");
-  const format = formatOf(out, keep, parsed.number("explain") !== undefined);
-  if (out !== undefined) await checkWritable(out);
-  const shard = shardOf(parsed.text("shard") ?? "1/1");
-  const lists = await readLists(parsed);
-  const model = await openAnyModel(path, file);
-  const choice = {
-    ...given({ topK: parsed.number("top"), threshold: chosenThreshold(cutOf(parsed), model.thresholds) }),
-    allowed: allowedBy(labelsOf(model), lists),
-    explain: parsed.number("explain"),
-  };
-  const screen = terminal(parsed.on("quiet"));
-  await withAnyHost(model, deviceOf(parsed), parsed.number("threads"), screen, async (host) => {
-    const name = file === "-" ? "standard input" : file;
-    const asked = { written: choice.explain !== undefined, ...(keep.length > 0 && { keep }) };
-    const options = { ...readOptions(parsed), ...fromModel(model), ...asked };
-    const batches = readBatches(file, { file: name, requireLabels: false, ...options });
-    const lines = written(format, answers(shardedRows(batches, shard), host, model, choice));
-    if (out === undefined) await print(lines);
-    else await writeAtomically(out, encoded(lines));
-    sayNotes(name, batches, screen);
-    if (out !== undefined) screen.say(`${out} written`);
+const HEAD_BYTES = 4096;
+const BOM = [0xef, 0xbb, 0xbf];
+const COLUMN_NAMES = /(?:^|[,;\t])\s*"?(?:text|labels?|subject_uris)"?\s*(?:$|[,;\t])/i;
+const SEPARATOR = /^"?sep=(.)"?\s*$/i;
+/** First lines of JSON, XC, CSV and Annif's files. */
+const FORMATTED = [/^\s*[{[]/, /^\s*\d+[ \t]+\d+[ \t]+\d+\s*$/, COLUMN_NAMES, SEPARATOR, /\t\s*<?https?:/];
+
+/**
+ * A text that was typed, a plain text file or what else there is. Plain text is one text, from its first to its last line; what is
+ * not told by its name to be something else, and has not the first line of something else, is plain text.
+ */
+async function inputOf(typed: string, { format, text }: ReadOptions, model: AnyModel): Promise<Input> {
+  const fromText = model.schema.vectoriser !== undefined;
+  if (fromText && /\s/.test(typed) && !existsSync(typed))
+    return { source: [{ text: typed }], name: "the text", csv: {} };
+  const opened = await openInput(typed).catch((error) => {
+    if (error.code === "EISDIR") return undefined;
+    throw error;
+  });
+  if (opened === undefined) return { source: typed, name: typed, csv: {} };
+  const { bytes, stream } = await peeked(opened.stream);
+  const packed = bytes[0] === 0x1f && bytes[1] === 0x8b;
+  const start = packed ? gunzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH }) : bytes;
+  const [line = ""] = new TextDecoder().decode(start).trimStart().split(/\r?\n/);
+  const named = /\.(?!txt\b|gz$)\w+(\.gz)?$/i.test(typed);
+  const isPlain =
+    fromText &&
+    !named &&
+    (format ?? "auto") === "auto" &&
+    text === undefined &&
+    start.every((byte) => byte !== 0) &&
+    !FORMATTED.some((pattern) => pattern.test(line));
+  const { name, size } = opened;
+  if (!isPlain) return { source: stream, name, size, csv: isCsv(typed, line, format) ? csvStyle(start, line) : {} };
+  const unpacked = packed ? stream.pipeThrough(new DecompressionStream("gzip") as never) : stream;
+  const whole = await new Response(unpacked as ReadableStream<Uint8Array<ArrayBuffer>>).text();
+  return { source: [{ text: whole }], name, csv: {} };
+}
+
+const isCsv = (typed: string, line: string, format: ReadOptions["format"]): boolean =>
+  format === "csv" || /\.csv(\.gz)?$/i.test(typed) || COLUMN_NAMES.test(line) || SEPARATOR.test(line);
+
+/** CSV goes out as it came in: its byte-order mark, and the delimiter that its first line has most of. */
+function csvStyle(start: Uint8Array, line: string): CsvStyle {
+  const times = (delimiter: string): number => line.split(delimiter).length;
+  const semicolon = SEPARATOR.exec(line)?.[1] === ";" || times(";") > times(",");
+  return { delimiter: semicolon ? ";" : ",", bom: BOM.every((byte, i) => start[i] === byte) };
+}
+
+/** The first bytes of a stream, and the whole stream once more. */
+async function peeked(
+  input: ReadableStream<Uint8Array>,
+): Promise<{ bytes: Uint8Array; stream: ReadableStream<Uint8Array> }> {
+  const [head, stream] = input.tee();
+  const reader = head.getReader();
+  const first: number[] = [];
+  for (let done = false; first.length < HEAD_BYTES && !done; ) {
+    const next = await reader.read();
+    done = next.done;
+    first.push(...(next.value?.subarray(0, HEAD_BYTES) ?? []));
+  }
+  reader.cancel().catch(() => {}); // it ends when the other one does
+  return { bytes: Uint8Array.from(first), stream };
+}
+
+/** The rows of a shard, every N-th, beginning with the I-th; those that were left out are counted among all. */
+async function* shardedRows(batches: AsyncIterable<Batch>, { index, count }: Shard): AsyncGenerator<Batch> {
+  let place = 0;
+  const own = (): boolean => place++ % count === index - 1;
+  for await (const batch of batches) {
+    const rows: number[] = [];
+    const skipped: SkippedRow[] = [];
+    const left = [...batch.skipped];
+    for (let row = 0; row <= batch.features.rows; row++) {
+      for (; left[0]?.rowsBefore === row; left.shift())
+        if (own()) skipped.push({ ...left[0], rowsBefore: rows.length });
+      if (row < batch.features.rows && own()) rows.push(row);
+    }
+    yield { ...selectRows(batch, rows), skipped };
+  }
+}
+
+/** Keys of our own, which a column to keep would hide. */
+const OWN = ["id", "line", "known", "labels", "probabilities", "reasons", "unseen", "error"];
+
+/** The ending of the output; standard output is JSON. */
+function endingOf(out: string | undefined, keep: readonly string[]): string {
+  const hidden = keep.find((name) => OWN.includes(name));
+  if (hidden !== undefined)
+    throw new UsageError(`--keep: found ${hidden}, which predict writes itself, expected another key or column`);
+  const ending = /\.(csv|tsv|jsonl|ndjson)$/i.exec(out ?? ".jsonl")?.[1];
+  if (ending !== undefined) return ending.toLowerCase();
+  throw new UsageError(`--out or --review: found ${out}, expected a name that ends with .csv, .tsv, .jsonl or .ndjson`);
+}
+
+function jsonLine(answer: Answer, keep: readonly string[]): string {
+  const { id, line, kept, known, labels, unseen, expectedPrecision, expectedRecall, noneFits, error } = answer;
+  const found = labels?.map(({ label, probability, sd, score, reasons }) => ({
+    label,
+    probability: rounded(probability),
+    sd: rounded(sd),
+    score: rounded(score),
+    reasons: reasons?.map(({ share, ...reason }) => ({ ...reason, share: rounded(share) })),
+  }));
+  const own = Object.fromEntries(keep.map((name, i) => [name, kept?.[i]]));
+  return JSON.stringify({
+    id,
+    line,
+    ...own,
+    known: rounded(known),
+    labels: found,
+    unseen: unseen?.map(({ label, probability }) => ({ label, probability: rounded(probability) })),
+    expectedPrecision: rounded(expectedPrecision),
+    expectedRecall: rounded(expectedRecall),
+    noneFits,
+    error,
   });
 }
 
-/** Of every piece, in the order of the file. */
-async function* answers(
+/** A line for each row, in the order of the file. */
+async function* linesOf(
+  { head, line }: PredictionFormat,
   batches: AsyncIterable<Batch>,
   host: Pick<ModelHost, "use">,
   model: AnyModel,
-  options: AnswerOptions,
-): AsyncGenerator<Answer> {
-  for await (const batch of batches) yield* await answersOf(batch, host, model, options);
-}
-
-async function* written(
-  { head, line }: PredictionFormat,
-  answers: AsyncIterable<Answer>,
+  choice: AnswerOptions,
+  review?: Review,
+  take?: false | ((answer: Answer) => Promise<void>),
 ): AsyncGenerator<string> {
   if (head !== undefined) yield head;
-  for await (const answer of answers) yield line(answer);
+  for await (const batch of batches)
+    for (const answer of await answersOf(batch, host, model, choice)) {
+      if (take) await take(answer);
+      if (review && needsPerson(answer, review.below)) review.answers.push(answer);
+      else yield line(answer);
+    }
 }
+
+/** Least precision of the tags that are written into notes, and share of trainings in which it holds, where nothing else is said. */
+const SURE = { precision: 0.9, confidence: 0.9 };
+
+/** Rows that a person should look at go to a file of their own. */
+interface Review {
+  readonly below: number;
+  readonly answers: Answer[];
+}
+
+/** Its labels are expected to be too often wrong or too incomplete; or there are none. */
+const needsPerson = ({ error, expectedPrecision = 0, expectedRecall = 0 }: Answer, below: number): boolean =>
+  error === undefined && Math.min(expectedPrecision, expectedRecall) < below;
 
 const encoder = new TextEncoder();
 
-async function* encoded(lines: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
+async function* bytes(lines: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
   for await (const line of lines) yield encoder.encode(`${line}\n`);
 }
 
-/** To standard output, no faster than it is read. */
-async function print(lines: AsyncIterable<string>): Promise<void> {
-  const { stdout } = process;
-  for await (const line of lines)
-    if (!stdout.write(`${line}\n`)) await new Promise<void>((done) => stdout.once("drain", done));
-}
-
-export const predictCommand: Command = {
+export const predictCommand: Command = command({
   name: "predict",
-  usage: "mlgpf predict MODEL [FILE|-] [--top 5] [--out FILE]",
-  summary: "predict labels with probabilities: a line for each row, with its id and its line",
+  positionals: "MODEL [FILE|TEXT]",
+  summary: "predict labels with probabilities, a line for each row; FILE may be - or left out for standard input",
   examples: [
+    'mlgpf predict tagger.safetensors "a large wild cat"',
+    'echo "a large wild cat" | mlgpf predict tagger.safetensors',
     "mlgpf predict model.safetensors test.txt.gz --top 5",
+    "mlgpf predict notes.safetensors vault/ --write",
     "mlgpf predict tagger.safetensors new.csv --threshold 0.3 --keep text --out labels.csv",
-    `echo '{"text": "a large wild cat"}' | mlgpf predict tagger.safetensors --format jsonl`,
   ],
-  flags: predictFlags,
-  run: predict,
-};
+  options: {
+    out: output("FILE", "write to a file: CSV (.csv, .tsv) or JSON lines (.jsonl)"),
+    top: count("labels for each row", { default: "5, with --threshold any" }),
+    ...cutOptions,
+    ...listOptions,
+    review: output("FILE", "write rows that need a person to this file instead; see --review-below"),
+    reviewBelow: real("P", "with --review: rows whose expected precision or recall is below this", {
+      above: 0,
+      to: 1,
+      default: "0.8",
+    }),
+    unseen: count("also list the N best labels that no training row has (with --names)"),
+    write: on(
+      "put the labels into the tags of a folder of Markdown; only with guaranteed precision, a copy is kept (.bak)",
+    ),
+    keep: names("NAME", "key or column of the data that is written with the labels; may be repeated"),
+    explain: count("explain each label: the N words that speak most for it, and the N most against it", {
+      bare: "3",
+      default: "no; 3 without a number",
+    }),
+    rawCsv,
+    shard: text("I/N", "every N-th row only, from the I-th on; auto: as Slurm, Kubernetes or AWS Batch says"),
+    device: device("wasm"),
+    threads,
+    quiet,
+  },
+  tables: dataTables,
+  async run({ args: [path, typed = "-"], given, of, screen }) {
+    const { out, keep = [], explain, top, device, threads } = given;
+    const endings = [out, given.review].map((path) => endingOf(path, keep));
+    if (given.reviewBelow !== undefined && given.review === undefined)
+      throw new UsageError("--review-below: found no --review, expected the file that these rows go to");
+    const shard = shardOf(given.shard);
+    const lists = await readLists(given);
+    const model = await openAnyModel(path, typed);
+    const choices = readChoices({ of });
+    const keys = choices.labels === undefined ? undefined : [choices.labels].flat();
+    let tagged = 0;
+    const tag = async ({ id, labels = [] }: Answer): Promise<void> => {
+      if (id === undefined || !isMarkdown(id))
+        throw new UsageError("--write: found other texts, expected a folder of Markdown");
+      if (
+        await tagNote(
+          typed,
+          id,
+          labels.map(({ label }) => label),
+          keys,
+        )
+      )
+        tagged++;
+    };
+    if (given.write && (given.threshold ?? given.recall) !== undefined)
+      throw new UsageError("--write: found another threshold, expected --precision, which is guaranteed, or none");
+    const cut = given.write ? { ...SURE, ...given } : given;
+    const choice = {
+      topK: top,
+      threshold: chosenThreshold(cut, model.thresholds),
+      allowed: allowedBy(labelsOf(model.schema), lists),
+      explain,
+      unseen: given.unseen,
+    };
+    for (const line of promiseLines(cut, model.thresholds)) screen.say(line);
+    const { source, name, size, csv } = await inputOf(typed, choices, model);
+    const columns = {
+      reasons: explain !== undefined,
+      expected: given.review !== undefined,
+      unseen: given.unseen !== undefined,
+    };
+    const [format, reviewFormat] = endings.map((ending): PredictionFormat => {
+      if (ending === "jsonl" || ending === "ndjson") return { line: (answer) => jsonLine(answer, keep) };
+      return csvFormat(keep, columns, { ...csv, ...(ending === "tsv" && { delimiter: "\t" }), raw: given.rawCsv });
+    });
+    const review =
+      given.review === undefined ? undefined : { below: given.reviewBelow ?? 0.8, answers: [] as Answer[] };
+    if (review && !model.thresholds)
+      throw new UsageError("--review: found a model that is not calibrated, expected one that says what it expects");
+    await withHost(model, { device, threads, screen }, async (host) => {
+      const batches: Batches = readBatches(source, {
+        file: nameOf(name),
+        size,
+        requireLabels: false,
+        ...choices,
+        ...fromModel(model),
+        written: explain !== undefined,
+        ...(keep.length > 0 && { keep }),
+      });
+      const lines = linesOf(format, shardedRows(batches, shard), host, model, choice, review, given.write && tag);
+      if (out === undefined) await print(lines);
+      else await writeAtomically(out, bytes(lines));
+      sayNotes(nameOf(name), batches, screen);
+      if (out !== undefined) screen.say(`${out} written`);
+      if (given.write) screen.say(`${grouped(tagged)} notes have new tags; their copies end with .bak`);
+      if (review && given.review) {
+        const { head, line } = reviewFormat;
+        const text = [...(head === undefined ? [] : [head]), ...review.answers.map(line), ""].join("\n");
+        await writeAtomically(given.review, encoder.encode(text));
+        screen.say(`${given.review} written: ${grouped(review.answers.length)} rows need a person`);
+      }
+    });
+  },
+});

@@ -1,77 +1,187 @@
-// What a training says: a line while it runs, and a line of figures at its end.
+// Long work as one line with one bar: reading, training in steps or in closed form; and the line that closes a training.
 
 import type { ReadProgress } from "../data/options.ts";
-import type { TrainedModel } from "../model/model.ts";
-import type { TrainProgress } from "../train/progress.ts";
-import { duration, sizeText, type Terminal } from "./terminal.ts";
+import type { Model } from "../model/model.ts";
+import type { TrainProgress } from "../parts/progress.ts";
+import { duration, grouped, sizeText } from "../report/numbers.ts";
+import { stoppable } from "./command.ts";
+import type { Terminal } from "./terminal.ts";
 
 type Figures = Readonly<Record<string, number>>;
 
-/** "P@1 80.4 P@3 61.0 P@5 40.7", and the log loss where it was measured. */
+/** "P@1 80.4 P@3 61.0 P@5 40.7", or the accuracy where every row has one label; and the log loss where it was measured. */
 export function figuresLine(figures: Figures): string {
-  const precision = ["P@1", "P@3", "P@5"].map((name) => `${name} ${figures[name]?.toFixed(1)}`);
-  const { logLoss } = figures;
+  const { logLoss, accuracy } = figures;
+  const precision =
+    accuracy === undefined
+      ? ["P@1", "P@3", "P@5"].map((name) => `${name} ${figures[name]?.toFixed(1)}`)
+      : [`accuracy ${accuracy.toFixed(1)} %,`];
   return [...precision, ...(logLoss === undefined ? [] : [`log loss ${logLoss.toPrecision(4)}`])].join(" ");
 }
 
-/** Mean and spread of figures over trainings, a line each. */
-export function spreadLines(spread: Readonly<Record<string, { mean: number; spread: number }>>): string[] {
-  const row = (name: string, mean: string, deviation: string): string =>
-    `${name.padEnd(10)} ${mean.padStart(9)} ${deviation.padStart(9)}`;
-  const figures = Object.entries(spread).map(([name, { mean, spread: deviation }]) =>
-    row(name, mean.toPrecision(4), deviation.toPrecision(2)),
-  );
-  return [row("", "mean", "spread"), ...figures];
-}
+const aboutLeft = (seconds: number): string => `about ${duration(Math.ceil(seconds))} left`;
 
 /** How far a file is read, as parts of a line: rows, bytes, and the time left where its size is known. */
-export function readingParts(
-  name: string,
-  { bytes, total, rows }: ReadProgress,
-  seconds: number,
-): readonly string[] {
-  const read = `reading ${name}: ${rows} rows`;
+export function readingParts(name: string, { bytes, total, rows }: ReadProgress, seconds: number): readonly string[] {
+  const read = `Reading ${name}: ${grouped(rows)} rows`;
   if (total === undefined) return bytes > 0 ? [read, sizeText(bytes)] : [read];
-  const left = duration((seconds * (total - bytes)) / bytes);
-  return [read, `${sizeText(bytes)} of ${sizeText(total)}`, `${left} left`];
+  const left = aboutLeft((seconds * (total - bytes)) / bytes);
+  return [read, `${sizeText(bytes)} of ${sizeText(total)}`, left];
 }
 
-/** Reading as a line. */
-export function showReading(terminal: Terminal, name: string): (progress: ReadProgress) => void {
+export function showReading(screen: Terminal, name: string): (progress: ReadProgress) => void {
   const begin = performance.now();
   return (progress) => {
     const { bytes, total } = progress;
     const parts = readingParts(name, progress, (performance.now() - begin) / 1000);
-    terminal.show(parts, total ? bytes / total : undefined);
+    screen.show(parts, total ? bytes / total : undefined);
   };
 }
 
-/** Progress of a training as a line, most useful first. */
-export function showProgress(terminal: Terminal): (progress: TrainProgress) => void {
+/** The steps of a closed form in plain words, and about which part of the time each takes. */
+const STEPS = [
+  { name: "preparing", share: 0.1 },
+  { name: "choosing the kernel", share: 0.3 },
+  { name: "fitting", share: 0.3 },
+  { name: "coupling labels", share: 0.03 },
+  { name: "scoring", share: 0.07 },
+  { name: "calibrating", share: 0.2 },
+] as const;
+const [PREPARING, CHOOSING, FITTING, COUPLING, SCORING, CALIBRATING] = STEPS.keys();
+
+/** The step that a stage of the work belongs to, at the least; and about which part of that step it takes. */
+const STAGES: Readonly<Record<string, readonly [step: number, share: number]>> = {
+  "singular vectors": [PREPARING, 0.6],
+  "Rayleigh-Ritz": [PREPARING, 0.2],
+  "k-means++": [PREPARING, 0.1],
+  "k-means": [PREPARING, 0.1],
+  kernel: [CHOOSING, 0.1],
+  factor: [CHOOSING, 0.35],
+  triangle: [CHOOSING, 0.4],
+  inverse: [CHOOSING, 0.7],
+  "dual weights": [CHOOSING, 0.1],
+  "leave-one-out": [CHOOSING, 0.05],
+  sums: [FITTING, 0.1],
+  weights: [FITTING, 0.2],
+  "left-out scores": [FITTING, 0.02],
+  directions: [COUPLING, 0.4],
+  stack: [COUPLING, 0.4],
+  scores: [SCORING, 1],
+  calibration: [CALIBRATING, 0.9],
+};
+
+/** Stages of a closed form, which keeps no checkpoints. */
+export const isClosedStage = (stage: string): boolean => (STAGES[stage]?.[0] ?? PREPARING) > PREPARING;
+
+/** Two kernels are tried before one is fitted. */
+const TRIED = 2;
+/** Seconds before which nothing is said of the time left. */
+const SOON = 2;
+
+/** Where the work of a closed form is, from the stages that it reports. Steps are never gone back to. */
+export class ClosedProgress {
+  #step = -1;
+  #stage = "";
+  /** Part of the step that the stages before took, and the stage now. */
+  #before = 0;
+  #now = 0;
+  /** Steps that were passed over take no time. */
+  #skipped = 0;
+
+  /** A note says what was chosen: the fit follows. */
+  chosen(): void {
+    if (this.#step === CHOOSING) this.#enter(FITTING);
+  }
+
+  #enter(step: number): void {
+    for (let over = this.#step + 1; over < step; over++) this.#skipped += STEPS[over].share;
+    this.#step = step;
+    this.#before = 0;
+    this.#now = 0;
+  }
+
+  at(stage: string, fraction: number): void {
+    const [least, share] = STAGES[stage] ?? [FITTING, 0.1];
+    if (least > this.#step) this.#enter(least);
+    // A stage that begins again is another one.
+    const part = (share * fraction) / (this.#step === CHOOSING ? TRIED : 1);
+    if (stage !== this.#stage || part < this.#now) this.#before += this.#now;
+    this.#stage = stage;
+    this.#now = part;
+  }
+
+  /** Part of the whole time, 0 to 1. */
+  get fraction(): number {
+    if (this.#step < 0) return 0;
+    let done = 0;
+    for (let step = 0; step < this.#step; step++) done += STEPS[step].share;
+    const own = Math.min(1, this.#before + this.#now) * STEPS[this.#step].share;
+    return Math.min(1, (done - this.#skipped + own) / (1 - this.#skipped));
+  }
+
+  /** "step 3 of 6 (fitting)" */
+  get words(): string {
+    const step = Math.max(0, this.#step);
+    return `step ${step + 1} of ${STEPS.length} (${STEPS[step].name})`;
+  }
+}
+
+/** Progress of a training, or of other work in closed form, as a line with one bar for the whole time. */
+export function showProgress(screen: Terminal, title = "Training"): (progress: TrainProgress) => void {
+  const begin = performance.now();
+  const closed = new ClosedProgress();
   return (progress) => {
-    if (progress.stage === "note") terminal.say(progress.text);
-    else if (progress.stage !== "training") terminal.show([progress.stage], progress.fraction);
-    else {
+    if (progress.stage === "note") {
+      closed.chosen();
+      screen.say(progress.text);
+    } else if (progress.stage === "training") {
       const { step, steps, epoch, bound, divergence, pointsPerSecond, secondsLeft, validation } = progress;
       const parts = [
-        `step ${step}/${steps}`,
-        `${duration(secondsLeft)} left`,
+        `${title}: step ${step} of ${steps}`,
+        aboutLeft(secondsLeft),
         ...(validation ? [figuresLine(validation)] : []),
         `bound ${bound.toPrecision(6)}`,
         `KL ${divergence.toPrecision(4)}`,
-        `${Math.round(pointsPerSecond)} points/s`,
+        `${Math.round(pointsPerSecond)} rows/s`,
         `epoch ${epoch.toFixed(1)}`,
       ];
-      terminal.show(parts, step / steps);
+      screen.show(parts, step / steps);
+    } else {
+      closed.at(progress.stage, progress.fraction);
+      const { fraction } = closed;
+      const seconds = (performance.now() - begin) / 1000;
+      const left = seconds > SOON && fraction > 0 ? `, ${aboutLeft((seconds * (1 - fraction)) / fraction)}` : "";
+      screen.show(`${title}: ${closed.words}${left}`, fraction);
     }
   };
 }
 
-/** The figures that close a training. */
-export function closingLine({ summary, labels }: TrainedModel, seconds: number, measuredOn: string): string {
-  const { points, validation, leftOut } = summary;
-  const size = `${duration(seconds)}, ${points} points, ${labels} labels`;
-  if (validation) return `${size}; on ${measuredOn}: ${figuresLine(validation)}`;
-  if (leftOut) return `${size}; on points left out: ${figuresLine(leftOut)}`;
-  return `${size}; nothing was held out to measure on: --valid 10% does that`;
+/** Work with its progress on the screen; a signal stops it, and `standing` says how things stand then. */
+export const watched = <T>(
+  screen: Terminal,
+  title: string,
+  standing: string,
+  work: (options: { signal: AbortSignal; onProgress: (progress: object) => void }) => Promise<T>,
+): Promise<T> => {
+  const onProgress = showProgress(screen, title) as (progress: object) => void;
+  return stoppable(
+    screen,
+    () => standing,
+    (signal) => work({ signal, onProgress }),
+  );
+};
+
+export const summaryJson = ({ schema: { points }, summary }: Model): string => JSON.stringify({ points, ...summary });
+
+/** The figures that close a training; `held` rows were held out of the data, or are those of a file. */
+export function closingLine(
+  { summary: { validation, leftOut }, schema: { labels, points } }: Model,
+  seconds: number,
+  held?: { rows: number; file?: string },
+): string {
+  const done = `Trained in ${duration(seconds)} on ${grouped(points)} rows with ${grouped(labels)} labels.`;
+  if (validation && held)
+    return `${done} On the ${grouped(held.rows)} ${held.file === undefined ? "held-out rows" : `rows of ${held.file}`}: ${figuresLine(validation)}`;
+  if (leftOut) return `${done} On rows it was not fitted on: ${figuresLine(leftOut)}`;
+  return `${done} Nothing was held out to measure on; --valid 10% does that.`;
 }

@@ -2,161 +2,102 @@
 
 import { basename } from "node:path";
 import process from "node:process";
-import { MOST_WEIGHT } from "../closed/documents.ts";
+import { excerpt } from "../base/errors.ts";
+import type { LabelLists } from "../base/prediction.ts";
 import { readWhole } from "../io/files.ts";
-import { isLoopback } from "../serve/doors.ts";
-import { FileProject } from "../serve/fileproject.ts";
+import type { Real, Whole } from "../options/kinds.ts";
+import { didYouMean } from "../options/nearest.ts";
+import { MOST_WEIGHT } from "../parts/regression/documents.ts";
+import { HeldBytes } from "../serve/body.ts";
+import { bulkThread } from "../serve/bulk.ts";
 import { garbageCollector } from "../serve/garbage.ts";
+import { isLoopback } from "../serve/hosts.ts";
 import { LearningProject } from "../serve/learning/project.ts";
 import { defaultLimits, type Limits } from "../serve/limits.ts";
-import { type Dropped, listen, type Running } from "../serve/node.ts";
-import { OtherThread } from "../serve/otherthread.ts";
-import { createService } from "../serve/service.ts";
+import { type FileProject, openProject } from "../serve/models.ts";
+import { listen, type Running } from "../serve/node.ts";
+import { Service } from "../serve/service.ts";
 import { readSubjects, type Subjects } from "../serve/subjects.ts";
-import type { Command } from "./command.ts";
-import { type Flags, given, type Parsed, UsageError } from "./flags.ts";
-import { listFlags, readLists } from "./lists.ts";
-import { type Terminal, terminal } from "./terminal.ts";
+import { type Call, type Command, command } from "./command.ts";
+import { listOptions, readLists } from "./data.ts";
+import { type CommandOption, count, type Given, names, quiet, real, text, UsageError } from "./flags.ts";
+import type { Terminal } from "./terminal.ts";
 
 const MEGABYTE = 2 ** 20;
 const MOST = 1e6;
-const { bodyBytes, batch, labels, requests, heldBytes, seconds } = defaultLimits;
+const { bodyBytes, batch, answerLabels, requests, heldBytes, seconds } = defaultLimits;
 
-const flags: Flags = {
-  port: { kind: "whole", to: 65535, help: "port to listen on; 0 takes a free one", default: "8080" },
-  host: {
-    kind: "text",
-    value: "NAME",
-    help: "address to listen on",
-    default: "127.0.0.1, this machine only",
-  },
-  id: {
-    kind: "text",
-    repeat: true,
-    value: "NAME",
-    help: "name of each model in addresses, in order",
-    default: "its file's",
-  },
-  language: {
-    kind: "text",
-    repeat: true,
-    value: "CODE",
-    help: "language of each model's texts",
-    default: "en",
-  },
-  "labels-file": {
-    kind: "text",
-    repeat: true,
-    value: "FILE",
-    help: "addresses, names and notations of the labels (TSV or CSV: uri, label, notation); one for all models or for each",
-  },
-  learn: {
-    kind: "text",
-    repeat: true,
-    value: "STATE",
-    help: "learn what is sent to /v1/projects/{id}/learn; the state that was written with each model, in order",
-  },
-  weight: {
-    kind: "whole",
-    from: 1,
-    to: MOST_WEIGHT,
-    help: "each document that is taught counts as N",
-    default: "1",
-  },
-  token: {
-    kind: "text",
-    value: "TOKEN",
-    help: "what those must send who teach (authorization: Bearer TOKEN)",
-    default: "the environment's MLGPF_TOKEN; without one only this machine may",
-  },
-  ...listFlags,
-  "allow-host": {
-    kind: "text",
-    repeat: true,
-    value: "NAME",
-    help: "a name that clients may ask by, beside localhost; as often as needed",
-  },
-  cors: {
-    kind: "text",
-    repeat: true,
-    value: "ORIGIN",
-    help: "an origin whose pages may ask (https://example.org), or * for all; as often as needed",
-  },
-  "max-body": {
-    kind: "number",
-    above: 0,
-    to: 1024,
-    value: "MB",
-    help: "longest request, unpacked",
-    default: String(bodyBytes / MEGABYTE),
-  },
-  "max-batch": {
-    kind: "whole",
-    from: 1,
-    to: MOST,
-    help: "most texts in one request",
-    default: String(batch),
-  },
-  "max-labels": {
-    kind: "whole",
-    from: 1,
-    to: 1e8,
-    help: "most labels in one answer, over all its texts",
-    default: String(labels),
-  },
-  "max-requests": {
-    kind: "whole",
-    from: 1,
-    to: MOST,
-    help: "requests under way at once",
-    default: String(requests),
-  },
-  "max-held": {
-    kind: "number",
-    above: 0,
-    to: MOST,
-    value: "MB",
-    help: "what large requests and answers that are not sent yet may hold before clients are asked to come again",
-    default: String(heldBytes / MEGABYTE),
-  },
-  timeout: {
-    kind: "number",
+/** Options of one limit each: the name of the flag and the default. */
+const megabytes = (name: string, to: number, bytes: number, meaning: string): CommandOption<Real> =>
+  real("MB", meaning, { above: 0, to, flag: { name, unit: MEGABYTE }, default: String(bytes / MEGABYTE) });
+const most = (name: string, to: number, number: number, meaning: string): CommandOption<Whole> =>
+  count(meaning, { to, flag: { name }, default: String(number) });
+
+const limitOptions = {
+  bodyBytes: megabytes("max-body", 1024, bodyBytes, "maximum size of a request, unpacked"),
+  batch: most("max-batch", MOST, batch, "maximum texts in one request"),
+  answerLabels: most("max-answer", 1e8, answerLabels, "maximum labels in one answer, over all its texts"),
+  requests: most("max-requests", MOST, requests, "maximum requests in flight; beyond it clients get 503"),
+  heldBytes: megabytes(
+    "max-held",
+    MOST,
+    heldBytes,
+    "memory for large requests in flight and documents not learned yet; beyond it clients get 503",
+  ),
+  seconds: real("SECONDS", "time limit for sending a request, for taking its answer, and for shutting down", {
     above: 0,
     to: 3600,
-    value: "SECONDS",
-    help: "time a client has to send its request, and to take its answer, and the server to end",
+    flag: { name: "timeout" },
     default: String(seconds),
-  },
-  quiet: { kind: "switch", help: "say nothing unless something is wrong" },
-};
+  }),
+} as const;
 
-function limitsOf(parsed: Parsed): Limits {
-  const bytes = (name: string, standard: number): number => {
-    const megabytes = parsed.number(name);
-    return megabytes === undefined ? standard : Math.min(2 ** 31 - 1, Math.ceil(megabytes * MEGABYTE));
-  };
-  return {
-    bodyBytes: bytes("max-body", bodyBytes),
-    batch: parsed.number("max-batch") ?? batch,
-    labels: parsed.number("max-labels") ?? labels,
-    requests: parsed.number("max-requests") ?? requests,
-    heldBytes: bytes("max-held", heldBytes),
-    seconds: parsed.number("timeout") ?? seconds,
-  };
+const options = {
+  port: { kind: "whole", to: 65535, meaning: "port to listen on; 0 takes a free one", default: "8080" },
+  host: text("NAME", "address to listen on", { default: "127.0.0.1, this machine only" }),
+  id: names("NAME", "name of each model in URLs, in order", { default: "its file's" }),
+  language: names("CODE", "language of each model's texts", { default: "en" }),
+  labelsFile: names(
+    "FILE",
+    "URIs, names and notations of the labels (TSV or CSV: uri, label, notation); one for all models or for each",
+  ),
+  learn: names(
+    "[ID=]STATE",
+    "accept training documents at /v1/projects/{id}/learn; the state of each model in order, or of the one named ID",
+  ),
+  weight: count("each training document counts as N", { to: MOST_WEIGHT, default: "1" }),
+  maxLabels: count("maximum labels of a model that learns", { to: 1e8, default: "as many as 2 GB hold" }),
+  token: text("TOKEN", "bearer token required to send training documents", {
+    default: "MLGPF_TOKEN of the environment; without one only this machine may send them",
+  }),
+  ...listOptions,
+  allowHost: names("NAME", "host name that clients may use, beside localhost; may be repeated"),
+  cors: names("ORIGIN", "origin whose pages may send requests (https://example.org), or *; may be repeated"),
+  quiet,
+} as const;
+
+type ServeOptions = Given<typeof options>;
+
+/** Limits in whole bytes. */
+function limitsOf(of: Call<unknown>["of"]): Limits {
+  const limits: Limits = { ...defaultLimits, ...of(limitOptions) };
+  const whole = (bytes: number): number => Math.min(2 ** 31 - 1, Math.ceil(bytes));
+  return { ...limits, bodyBytes: whole(limits.bodyBytes), heldBytes: whole(limits.heldBytes) };
 }
 
-/** The value of a flag for each model: given once for all of them, or once for each. */
-function forEach<T>(values: readonly T[], models: number, flag: string, fallback: T): T[] {
-  if (values.length > 1 && values.length !== models)
-    throw new UsageError(`--${flag}: found ${values.length}, expected one for all models or one for each`);
-  return Array.from({ length: models }, (_, i) => values[values.length > 1 ? i : 0] ?? fallback);
+/** The values of a flag for each model: one for each or, where that is enough, one for all; none where it was not given. */
+function perModel<T>(flag: string, values: readonly T[] = [], models: number, forAll = true): (T | undefined)[] {
+  if (values.length > 0 && values.length !== models && !(forAll && values.length === 1))
+    throw new UsageError(
+      `--${flag}: found ${values.length} for ${models} models, expected one for each${forAll ? " or one for all" : ""}`,
+    );
+  return Array.from({ length: models }, (_, i) => values[values.length === 1 ? 0 : i]);
 }
 
-/** Names of the models in addresses. */
-function idsOf(paths: readonly string[], given: readonly string[]): string[] {
-  if (given.length > 0 && given.length !== paths.length)
-    throw new UsageError(`--id: found ${given.length} for ${paths.length} models, expected one for each`);
-  const ids = paths.map((path, i) => given[i] ?? basename(path).replace(/(?<=.)\.[^.]*$/, ""));
+/** Names of the models in URLs. */
+function idsOf(paths: readonly string[], given: ServeOptions): string[] {
+  const named = perModel("id", given.id, paths.length, false);
+  const ids = paths.map((path, i) => named[i] ?? basename(path).replace(/(?<=.)\.[^.]*$/, ""));
   const twice = ids.find((id, i) => ids.indexOf(id) !== i);
   if (twice !== undefined)
     throw new UsageError(`--id: found two models called ${twice}, expected a name of its own for each`);
@@ -167,89 +108,74 @@ type ServedProject = FileProject | LearningProject;
 
 const isLearning = (project: ServedProject): project is LearningProject => project instanceof LearningProject;
 
-/** The state of each model, where they learn. */
-function statesOf(models: number, states: readonly string[]): readonly (string | undefined)[] {
-  if (states.length > 0 && states.length !== models)
-    throw new UsageError(
-      `--learn: found ${states.length} states for ${models} models, expected one for each`,
-    );
+/** The state of each model that learns: in order where there is one for each, else by the names of the models. */
+function statesOf(ids: readonly string[], given: readonly string[]): (string | undefined)[] {
+  const named = given.map((typed) => ({ typed, at: ids.findIndex((id) => typed.startsWith(`${id}=`)) }));
+  if (named.every(({ at }) => at < 0) && given.length === ids.length) return [...given];
+  const states = new Array<string | undefined>(ids.length).fill(undefined);
+  for (const { typed, at } of named) {
+    if (at < 0 || states[at] !== undefined)
+      throw new UsageError(
+        `--learn: found ${typed} for ${ids.length} models, expected a state for each, or ID=STATE once with one of ${ids.join(", ")}`,
+      );
+    states[at] = typed.slice(ids[at].length + 1);
+  }
   return states;
 }
 
-async function openProjects(parsed: Parsed, screen: Terminal): Promise<ServedProject[]> {
-  const paths = parsed.positional;
-  if (paths.length === 0) throw new UsageError("mlgpf serve takes a model, or several");
-  const ids = idsOf(paths, parsed.all("id"));
-  const languages = forEach(parsed.all("language"), paths.length, "language", "en");
-  const tables = await Promise.all(
-    parsed.all("labels-file").map(async (file): Promise<Subjects | undefined> => {
-      return readSubjects(new TextDecoder().decode(await readWhole(file)), file);
-    }),
-  );
-  const subjects = forEach(tables, paths.length, "labels-file", undefined);
-  const states = statesOf(paths.length, parsed.all("learn"));
-  const taught = { ...given({ weight: parsed.number("weight") }), onProblem: screen.say };
+async function openProjects(
+  paths: readonly string[],
+  given: ServeOptions,
+  held: HeldBytes,
+  screen: Terminal,
+): Promise<ServedProject[]> {
+  const ids = idsOf(paths, given);
+  const languages = perModel("language", given.language, paths.length);
+  const states = statesOf(ids, given.learn ?? []);
+  const tables: Subjects[] = [];
+  for (const file of given.labelsFile ?? [])
+    tables.push(readSubjects(new TextDecoder().decode(await readWhole(file)), file));
+  const subjects = perModel("labels-file", tables, paths.length);
+  const taught = { weight: given.weight, maxLabels: given.maxLabels, held, say: screen.say };
   const projects: ServedProject[] = [];
   for (const [i, path] of paths.entries()) {
-    screen.show(`opening ${path}`);
-    const [id, language, table] = [ids[i] as string, languages[i] as string, subjects[i]];
-    const about = { id, language, ...(table ? { subjects: table } : {}) };
-    const state = states[i];
+    screen.show(`Opening ${path}`);
+    const [state, table] = [states[i], subjects[i]];
+    const about = { id: ids[i], language: languages[i] ?? "en", subjects: table };
     projects.push(
       state === undefined
-        ? await FileProject.open(path, about)
+        ? await openProject(path, about)
         : await LearningProject.open({ ...about, ...taught, paths: { model: path, state } }),
     );
-    const { labels: names } = (projects[i] as ServedProject).model.tagger;
+    const { labels: names } = projects[i].model.tagger;
     if (table && !Array.from(names).some((name) => table.get(name)))
       screen.say(`${path}: none of its labels is in the --labels-file (the first is ${names[0]})`);
   }
   return projects;
 }
 
-async function run(parsed: Parsed): Promise<void> {
-  const port = parsed.number("port") ?? 8080;
-  const host = parsed.text("host") ?? "127.0.0.1";
-  const limits = limitsOf(parsed);
-  const hosts = parsed.all("allow-host");
-  const screen = terminal(parsed.on("quiet"));
-  const lists = await readLists(parsed);
-  const token = tokenOf(parsed, host);
-  const projects = await openProjects(parsed, screen);
-  const other = new OtherThread(projects, limits, lists);
-  const service = createService(projects, {
-    limits,
-    ...lists,
-    large: other.answer,
-    freed: garbageCollector(),
-    token,
-    origins: parsed.all("cors"),
-    ...(isLoopback(host) || hosts.length > 0 ? { hosts } : {}),
-  });
-  const server = await start(() => listen(service, { host, port }), host, port);
-  for (const { path, model } of projects)
-    screen.say(`${path} (${model.labels} labels) is served at ${server.url}, Ctrl-C ends`);
-  const forget = reloadOnHangup(projects.filter((project) => !isLearning(project)) as FileProject[], screen);
-  const dropped = await stopped(server, screen);
-  forget();
-  other.stop();
-  for (const project of projects.filter(isLearning)) await project.stop();
-  if (dropped.requests + dropped.connections > 0)
-    screen.say(
-      `stopped after ${limits.seconds} s: dropped ${dropped.requests} requests under way and ${dropped.connections} connections without one`,
-    );
-  // Whatever a runtime still keeps open does not keep it from ending.
-  setTimeout(() => process.exit(), 500).unref();
+/** Labels of a list that are shown where no model has them. */
+const SHOWN = 5;
+
+/** Says which labels of the lists no model has: they may be mistyped. */
+function sayUnknown(lists: LabelLists, projects: readonly ServedProject[], screen: Terminal): void {
+  const names = projects.flatMap(({ model }) => Array.from(model.tagger.labels));
+  const known = new Set(names);
+  for (const [flag, list] of Object.entries(lists) as [string, readonly string[] | undefined][]) {
+    const unknown = (list ?? []).filter((label) => !known.has(label));
+    for (const label of unknown.slice(0, SHOWN))
+      screen.say(`--${flag}: no model has the label ${excerpt(label)}${didYouMean(label, names)}`);
+    if (unknown.length > SHOWN) screen.say(`--${flag}: and ${unknown.length - SHOWN} more`);
+  }
 }
 
-/** What those must know who teach; without it nobody else's machine may. */
-function tokenOf(parsed: Parsed, host: string): string | undefined {
-  const token = parsed.text("token") ?? process.env.MLGPF_TOKEN;
+/** The token that training documents must come with; without one no other machine may send some. */
+function tokenOf(given: ServeOptions, host: string): string | undefined {
+  const token = given.token ?? process.env.MLGPF_TOKEN;
   if (token === "") throw new UsageError("--token: found nothing, expected a token");
-  if (token === undefined && parsed.all("learn").length > 0 && !isLoopback(host))
-    throw new UsageError(
-      `--learn: found no token with --host ${host}, expected --token TOKEN or MLGPF_TOKEN`,
-    );
+  const open = !isLoopback(host) ? `--host ${host}` : given.cors?.includes("*") ? "--cors *" : undefined;
+  if (token === undefined && given.learn !== undefined && open !== undefined)
+    throw new UsageError(`--learn: found no token with ${open}, expected --token TOKEN or MLGPF_TOKEN`);
   return token;
 }
 
@@ -278,9 +204,9 @@ function reloadOnHangup(projects: readonly FileProject[], screen: Terminal): () 
     for (const project of projects) {
       try {
         await project.reload();
-        screen.say(`${project.path} (${project.model.labels} labels) is served from now on`);
+        screen.say(`Reloaded ${project.path} (${project.model.labels} labels)`);
       } catch (error) {
-        console.error(`mlgpf: ${(error as Error).message}; the model stays as it was`);
+        console.error(`mlgpf: ${(error as Error).message}; still serving the model as it was`);
       }
     }
   };
@@ -291,35 +217,72 @@ function reloadOnHangup(projects: readonly FileProject[], screen: Terminal): () 
   return () => process.removeListener("SIGHUP", heard);
 }
 
-/** Serves until a signal comes and what is under way is done; a second signal ends at once. */
-function stopped(server: Running, screen: Terminal): Promise<Dropped> {
+/** The part of the time to stop in which a model that learns has to finish: the rest is for ending its threads. */
+const LEARNING_SHARE = 0.8;
+const GRACE_MILLISECONDS = 500;
+
+/** Waits for a signal; a second one ends at once. */
+function signalled(screen: Terminal): Promise<void> {
   return new Promise((done) => {
     let asked = false;
     const stop = (): void => {
       if (asked) process.exit(130);
       asked = true;
-      screen.say("stopping: finishing what is under way (Ctrl-C again ends at once)");
-      void server.stop().then((dropped) => {
-        process.removeListener("SIGINT", stop);
-        process.removeListener("SIGTERM", stop);
-        done(dropped);
-      });
+      screen.say("Stopping: finishing requests in flight (Ctrl-C again stops at once)");
+      done();
     };
     process.on("SIGINT", stop);
     process.on("SIGTERM", stop);
   });
 }
 
-export const serveCommand: Command = {
+export const serveCommand: Command = command({
   name: "serve",
-  usage: "mlgpf serve MODEL [MODEL ...] [--port 8080] [--host 127.0.0.1]",
-  summary: "answer predictions over HTTP: POST /predict, GET /health, GET /metrics, and Annif's /v1",
+  positionals: "MODEL ...",
+  summary: "serve predictions over HTTP: POST /predict, GET /health, GET /metrics, and Annif's /v1",
   examples: [
     "mlgpf serve tagger.safetensors",
     `curl localhost:8080/predict -H 'content-type: application/json' -d '{"text": "a large wild cat"}'`,
     "mlgpf serve tagger.safetensors --learn tagger.state --token secret",
     "mlgpf serve first.bin second.bin --id first --id second --labels-file subjects.tsv",
   ],
-  flags,
-  run,
-};
+  options,
+  tables: { Limits: limitOptions },
+  async run({ args, given, of, screen }) {
+    const { port = 8080, host = "127.0.0.1", allowHost: hosts = [] } = given;
+    const limits = limitsOf(of);
+    const lists = await readLists(given);
+    const token = tokenOf(given, host);
+    const held = new HeldBytes(limits.heldBytes, garbageCollector());
+    const projects = await openProjects(args, given, held, screen);
+    const bulk = bulkThread(projects, limits, lists);
+    const service = new Service(projects, {
+      limits,
+      ...lists,
+      bulk: bulk.answer,
+      held,
+      token,
+      origins: given.cors ?? [],
+      ...(isLoopback(host) || hosts.length > 0 ? { hosts } : {}),
+    });
+    sayUnknown(lists, projects, screen);
+    const server = await start(() => listen(service, { host, port }), host, port);
+    for (const { path, model } of projects)
+      screen.say(`Serving ${path} (${model.labels} labels) at ${server.url}; Ctrl-C stops`);
+    const forget = reloadOnHangup(projects.filter((project) => !isLearning(project)) as FileProject[], screen);
+    await signalled(screen);
+    // All within the time, whatever a runtime still keeps open: what waits to be learned is in the journal.
+    const milliseconds = limits.seconds * 1000;
+    const exitAfter = (wait: number): unknown => setTimeout(() => process.exit(), wait).unref();
+    exitAfter(milliseconds + GRACE_MILLISECONDS);
+    const learning = projects.filter(isLearning).map((project) => project.stop(LEARNING_SHARE * milliseconds));
+    const [dropped] = await Promise.all([server.stop(), ...learning]);
+    forget();
+    bulk.stop();
+    if (dropped.requests + dropped.connections > 0)
+      screen.say(
+        `Stopped after ${limits.seconds} s: dropped ${dropped.requests} requests in flight and ${dropped.connections} connections without one`,
+      );
+    exitAfter(GRACE_MILLISECONDS);
+  },
+});

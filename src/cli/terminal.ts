@@ -1,7 +1,8 @@
-// What a person sees: a live line on a terminal, plain lines in a pipe, nothing with --quiet. Results go to standard
+// Messages: a live line on a terminal, plain lines in a pipe, nothing with --quiet. Results go to standard
 // output, everything else to standard error.
 
 import process from "node:process";
+import { clean } from "../base/errors.ts";
 
 export interface Terminal {
   /** A line that stays. */
@@ -12,7 +13,7 @@ export interface Terminal {
   done(): void;
 }
 
-/** Of the bar, on a wide and on a narrow terminal. */
+/** Length of the bar on a wide and on a narrow terminal. */
 const BARS = [24, 10];
 const WIDE = 110;
 const PIPE_MILLISECONDS = 5000;
@@ -20,7 +21,7 @@ const GAP = "  ";
 
 /** A bar, where there is a fraction, and as many of the parts as there is room for. */
 export function fittedLine(parts: readonly string[], fraction: number | undefined, columns: number): string {
-  const length = (columns >= WIDE ? BARS[0] : BARS[1]) as number;
+  const length = columns >= WIDE ? BARS[0] : BARS[1];
   const filled = Math.round(length * Math.min(1, Math.max(0, fraction ?? 0)));
   const bar = fraction === undefined ? "" : `${"█".repeat(filled)}${"░".repeat(length - filled)} `;
   let count = parts.length;
@@ -49,10 +50,10 @@ export function terminal(quiet: boolean): Terminal {
   return {
     say(text) {
       clear();
-      write(`${text}\n`);
+      write(`${clean(text)}\n`);
     },
     show(text, fraction) {
-      const parts = typeof text === "string" ? [text] : text;
+      const parts = (typeof text === "string" ? [text] : text).map(clean);
       if (live) {
         // A line as long as the terminal would go on to the next.
         write(`\r\u001b[K${fittedLine(parts, fraction, Math.max(20, (out.columns || 80) - 1))}`);
@@ -69,13 +70,10 @@ export function terminal(quiet: boolean): Terminal {
   };
 }
 
-/** 75 -> "1 min 15 s" */
-export function duration(seconds: number): string {
-  if (!Number.isFinite(seconds)) return "?";
-  const whole = Math.round(seconds);
-  return whole < 60 ? `${whole} s` : `${Math.floor(whole / 60)} min ${whole % 60} s`;
+/** Lines to standard output, no faster than they are read; a terminal gets none of the control characters in names. */
+export async function print(lines: Iterable<string> | AsyncIterable<string>): Promise<void> {
+  const { stdout } = process;
+  for await (const line of lines)
+    if (!stdout.write(`${stdout.isTTY ? clean(line) : line}\n`))
+      await new Promise<void>((done) => stdout.once("drain", done));
 }
-
-/** Bytes for people. */
-export const sizeText = (bytes: number): string =>
-  bytes < 1e5 ? `${(bytes / 1e3).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(2)} MB`;

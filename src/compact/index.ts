@@ -1,18 +1,20 @@
 // Makes a compact model of a trained one: what predicting needs in one small file, for mlgpf/edge.
 
-import { calibratorToPart, thresholdsToPart } from "../calibrate/file.ts";
-import { COMPACT_FORMAT, type CompactAbout } from "../edge/format.ts";
+import type { Cut, Thresholds } from "../base/prediction.ts";
+import { writeSafetensors } from "../base/safetensors.ts";
+import { calibratorToFile, thresholdsToFile } from "../calibrate/file.ts";
+import { COMPACT_FORMAT, COMPACT_VERSION, type CompactAbout } from "../edge/format.ts";
 import { readCompact } from "../edge/read.ts";
-import { writeSafetensors } from "../io/safetensors.ts";
-import type { Cut, Thresholds } from "../metrics/cut.ts";
-import { isClosed, type ModelCommon, type TrainedModel } from "../model/model.ts";
-import { addClosed } from "./closed.ts";
-import { addLatent, type LatentAbout } from "./latent.ts";
+import type { Model } from "../model/model.ts";
+import type { CompactOptions } from "../parts/compact.ts";
+import { familyOf } from "../parts/index.ts";
+import type { ModelSchema } from "../parts/part.ts";
+import { type ChosenSize, smallestSize } from "./choose.ts";
 import { countBytes, nameBytes, vocabularyBytes } from "./names.ts";
-import { type CompactOptions, completeCompactOptions } from "./options.ts";
-import { Parcel } from "./parcel.ts";
+import { completeCompactOptions } from "./options.ts";
+import { CompactWriter } from "./writer.ts";
 
-export type { CompactOptions, NumberType, VarianceForm } from "./options.ts";
+export type { CompactOptions, NumberType, VarianceForm } from "../parts/compact.ts";
 
 /**
  * The bytes of a compact model, ready for load() of mlgpf/edge or for a file.
@@ -25,128 +27,123 @@ export type { CompactOptions, NumberType, VarianceForm } from "./options.ts";
  * await writeFile("tagger.bin", await compactModel(model));
  * ```
  */
-export async function compactModel(
-  model: TrainedModel,
-  given: CompactOptions = {},
-): Promise<Uint8Array<ArrayBuffer>> {
+export async function compactModel(model: Model, given: CompactOptions = {}): Promise<Uint8Array<ArrayBuffer>> {
+  const chosen = given.size === undefined ? await chooseSize(model, given) : undefined;
+  return await writeCompact(model, chosen ? { ...given, size: chosen.size } : given);
+}
+
+/** The smallest size at which a compact model loses next to nothing; undefined where no size is to be chosen. */
+export async function chooseSize(
+  model: Model,
+  given: CompactOptions,
+  onTry: (size: number) => void = () => {},
+): Promise<ChosenSize | undefined> {
+  const { type, allLabels } = completeCompactOptions(model, given);
+  if (!type.startsWith("int") || !allLabels) return undefined;
+  return await smallestSize(model, (trial, size) => writeCompact(trial, { ...given, size }), onTry);
+}
+
+async function writeCompact(model: Model, given: CompactOptions): Promise<Uint8Array<ArrayBuffer>> {
+  const { schema } = model;
+  const { labelNames, transform } = schema;
   const options = completeCompactOptions(model, given);
-  const parcel = new Parcel();
-  const labels = keptLabels(model, options.allLabels);
-  const { labelNames, transform } = model;
-  parcel.bytes("names", nameBytes(labels.map((label) => labelNames?.[label] ?? String(label))));
-  addVocabulary(parcel, model);
-  const calibrator = addCalibrator(parcel, model, labels);
-  if (transform.columnWeights) parcel.reals("columnWeights", transform.columnWeights);
-  if (model.columnIds) parcel.integers("columnIds", model.columnIds);
-  const latent = isClosed(model) ? model.latent : model;
-  const ofLatent = latent && (await addLatent(parcel, latent, labels, options, frequentOf(model)));
-  // Last, in the room that the others leave.
-  const closed = isClosed(model) ? await addClosed(parcel, model, labels, options) : undefined;
-  const { kernel, rows, factors, groups, inducing, rank, hyper } = ofLatent ?? withoutLatent(model);
+  const labels = keptLabels(schema, options.allLabels);
+  const columns = model.parts.map((part) => familyOf(part).columns?.(part)).find((found) => found);
+  const writer = new CompactWriter({ labels, options, columns });
+  writer.bytes("names", nameBytes(labels.map((label) => labelNames?.[label] ?? String(label))));
+  writeVocabulary(writer, schema);
+  const calibration = writeCalibration(writer, model);
+  if (transform.columnWeights) writer.vector("columnWeights", transform.columnWeights);
+  if (schema.columnIds) writer.integers("columnIds", schema.columnIds);
+  const parts: CompactAbout["parts"] = [];
+  // The first part comes last, in the room that the others leave.
+  for (const part of [...model.parts].reverse()) {
+    const { family } = part;
+    parts.unshift({ family, ...(await familyOf(part).compact(part, schema, writer.section(family))) });
+  }
   const about: CompactAbout = {
-    kernel,
-    features: model.features,
-    rows,
+    features: schema.features,
     labels: labels.length,
-    factors,
-    groups,
-    inducing,
-    rank,
-    hyper,
+    points: model.calibrator && schema.points,
     normalise: transform.normalise,
-    bits: parcel.bits,
-    variance: options.variance,
-    ...textRules(model),
-    ...(closed && { closed }),
-    ...(model.calibrator && { points: model.summary.points }),
+    unit: transform.unitNorm || undefined,
+    text: textRules(schema),
+    views: transform.views,
+    embedder: schema.vectoriser?.embedder,
+    bits: writer.bits,
+    parts,
   };
-  const ofCalibration = model.thresholds ? 3 : model.calibrator ? 2 : 1;
-  const version = String(Math.max(model.vectoriser?.version ?? 1, ofCalibration));
-  const metadata = { format: COMPACT_FORMAT, version, about: JSON.stringify(about), ...calibrator };
-  const bytes = writeSafetensors({ tensors: parcel.tensors, metadata });
+  const metadata = {
+    format: COMPACT_FORMAT,
+    version: COMPACT_VERSION,
+    about: JSON.stringify(about),
+    ...calibration,
+  };
+  const bytes = writeSafetensors({ tensors: writer.tensors, metadata });
   readCompact(bytes, "the compact model"); // nothing is given out that load() would refuse
   return bytes;
 }
 
-/** Elements of the latent functions' weights beyond which there would be no room beside them. */
-const MANY_ELEMENTS = 5e6;
-
-/** Where room is short, the features of a linear posterior are enough for the latent functions beside it. */
-function frequentOf(model: TrainedModel): Int32Array | undefined {
-  if (!isClosed(model) || !model.latent || model.closed.form !== "linear") return undefined;
-  return model.features * model.latent.factors > MANY_ELEMENTS ? model.closed.columns : undefined;
-}
-
-/** What a file says of latent functions that it has not. */
-function withoutLatent({ features }: ModelCommon): LatentAbout {
-  return { kernel: "linear", rows: features, factors: 0, groups: 1, inducing: 0, rank: 0, hyper: [1, 1, 1] };
-}
-
 /** Labels that training has seen; all of them where it has seen none. */
-export function keptLabels({ labels, labelCounts }: ModelCommon, all: boolean): number[] {
+export function keptLabels({ labels, labelCounts }: ModelSchema, all: boolean): number[] {
   const every = Array.from({ length: labels }, (_, label) => label);
-  const seen = every.filter((label) => (labelCounts[label] as number) > 0);
+  const seen = every.filter((label) => labelCounts[label] > 0);
   return all || seen.length === 0 ? every : seen;
 }
 
-/** The calibrator and the thresholds for these labels; returns what the metadata says of them. */
-function addCalibrator(
-  parcel: Parcel,
-  { calibrator, thresholds, labelCounts }: ModelCommon,
-  labels: number[],
-): Record<string, string> {
+/** The calibrator and the thresholds for the labels that are kept; returns what the metadata says of them. */
+function writeCalibration(writer: CompactWriter, { calibrator, thresholds, schema }: Model): Record<string, string> {
   if (!calibrator) return {};
-  const { labelOffsets, labelSlopes } = calibrator;
-  const chosen = (of: Float64Array): Float64Array => Float64Array.from(labels, (label) => of[label] ?? 0);
-  const own = calibratorToPart({
-    ...calibrator,
-    labelOffsets: chosen(labelOffsets),
-    ...(labelSlopes && { labelSlopes: chosen(labelSlopes) }),
-  });
-  const cuts = thresholds && thresholdsToPart(cutAt(thresholds, labels));
-  for (const [name, tensor] of [...own.tensors, ...(cuts?.tensors ?? [])]) parcel.tensors.set(name, tensor);
-  parcel.integers(
+  const { labels } = writer;
+  const labelOffsets = Float64Array.from(labels, (label) => calibrator.labelOffsets[label] ?? 0);
+  const files = [
+    calibratorToFile({ ...calibrator, labelOffsets }),
+    ...(thresholds ? [thresholdsToFile(thresholdsOf(thresholds, labels))] : []),
+  ];
+  for (const { tensors } of files) for (const [name, tensor] of tensors) writer.tensor(name, tensor);
+  writer.integers(
     "labelCounts",
-    Int32Array.from(labels, (label) => labelCounts[label] as number),
+    Int32Array.from(labels, (label) => schema.labelCounts[label]),
   );
-  return { ...own.metadata, ...cuts?.metadata };
+  return Object.assign({}, ...files.map(({ metadata }) => metadata));
 }
 
 /** The thresholds of these labels. */
-function cutAt({ f1, expected, precisions }: Thresholds, labels: number[]): Thresholds {
-  const of = ({ overall, labels: all }: Cut): Cut => ({
-    overall,
-    labels: Float32Array.from(labels, (label) => all[label] as number),
-  });
+function thresholdsOf({ f1, macroF1, precisions, ...rest }: Thresholds, labels: readonly number[]): Thresholds {
+  const kept = (all: Float32Array): Float32Array => Float32Array.from(labels, (label) => all[label]);
+  const of = ({ overall, labels: all }: Cut): Cut => ({ overall, labels: kept(all) });
   return {
+    ...rest,
     f1: of(f1),
-    expected,
+    macroF1: kept(macroF1),
     precisions: precisions.map(({ precision, cut }) => ({ precision, cut: of(cut) })),
   };
 }
 
-function addVocabulary(parcel: Parcel, { vectoriser, featureNames }: ModelCommon): void {
+function writeVocabulary(writer: CompactWriter, { vectoriser, featureNames }: ModelSchema): void {
   const names = vectoriser?.terms ?? featureNames;
   if (names === undefined) return;
   const { bytes, order } = vocabularyBytes(names);
-  parcel.bytes("vocabulary", bytes);
-  if (order) parcel.integers("order", order);
-  if (vectoriser) parcel.bytes("frequency", countBytes(vectoriser.documentFrequency));
+  writer.bytes("vocabulary", bytes);
+  if (order) writer.integers("order", order);
+  if (vectoriser) writer.bytes("frequency", countBytes(vectoriser.documentFrequency));
 }
 
-/** What the vectoriser does to a text. */
-function textRules({ vectoriser }: ModelCommon): Pick<CompactAbout, "text"> {
-  if (!vectoriser) return {};
+/** Rules of the vectoriser for a text. */
+function textRules({ vectoriser }: ModelSchema): CompactAbout["text"] {
+  if (!vectoriser) return undefined;
   const { options, documents } = vectoriser;
-  const { wordNgrams = 1, charNgrams, sublinear = true, idf = true, normalise = true } = options;
-  const { opening, charWeight, countUnknown, stem } = options;
+  const { wordNgrams = 1, sublinear = true, idf = true, normalise = true, stem } = options;
   return {
-    text: {
-      ...{ wordNgrams, ...(charNgrams && { charNgrams }), sublinear, idf, normalise, documents },
-      ...(opening && { opening }),
-      ...(charWeight && { charWeight }),
-      ...(countUnknown && { countUnknown }),
-      ...(stem !== undefined && { stem }),
-    },
+    wordNgrams,
+    charNgrams: options.charNgrams || undefined,
+    sublinear,
+    idf,
+    normalise,
+    leadWords: options.leadWords || undefined,
+    charWeight: options.charWeight || undefined,
+    oovInNorm: options.oovInNorm || undefined,
+    stem,
+    documents,
   };
 }

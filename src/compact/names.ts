@@ -1,7 +1,6 @@
 // Names and counts as bytes: front-coded vocabularies, lists of names, variable-length integers (src/edge reads them).
 
-import { ArgumentError } from "../core/errors.ts";
-import { ByteReader } from "../edge/bytes.ts";
+import { ArgumentError } from "../base/errors.ts";
 import { BLOCK } from "../edge/vocabulary.ts";
 
 class ByteWriter {
@@ -56,7 +55,7 @@ export function nameBytes(names: readonly string[]): Uint8Array {
 /** Each count as a variable-length integer. */
 export function countBytes(counts: ArrayLike<number>): Uint8Array {
   const writer = new ByteWriter();
-  for (let i = 0; i < counts.length; i++) writer.integer(counts[i] as number);
+  for (let i = 0; i < counts.length; i++) writer.integer(counts[i]);
   return writer.finish();
 }
 
@@ -75,16 +74,13 @@ function commonStart(a: Uint8Array, b: Uint8Array): number {
 export function vocabularyBytes(names: readonly string[]): { bytes: Uint8Array; order?: Int32Array } {
   const encoded = names.map((name) => encode(name, "featureNames"));
   const order = Int32Array.from(names, (_, i) => i);
-  order.sort((a, b) => compareBytes(encoded[a] as Uint8Array, encoded[b] as Uint8Array));
+  order.sort((a, b) => compareBytes(encoded[a], encoded[b]));
   const writer = new ByteWriter();
   let previous: Uint8Array | undefined;
   order.forEach((feature, i) => {
-    const name = encoded[feature] as Uint8Array;
+    const name = encoded[feature];
     if (previous !== undefined && compareBytes(previous, name) === 0)
-      throw new ArgumentError(
-        "featureNames",
-        `found ${JSON.stringify(names[feature])} twice, expected each once`,
-      );
+      throw new ArgumentError("featureNames", `found ${JSON.stringify(names[feature])} twice, expected each once`);
     const shared = i % BLOCK === 0 || previous === undefined ? 0 : commonStart(previous, name);
     writer.integer(shared);
     writer.integer(name.length - shared);
@@ -93,23 +89,4 @@ export function vocabularyBytes(names: readonly string[]): { bytes: Uint8Array; 
   });
   const bytes = writer.finish();
   return order.every((feature, i) => feature === i) ? { bytes } : { bytes, order };
-}
-
-/** The names of such a vocabulary, in the order of the features. */
-export function vocabularyNames(bytes: Uint8Array, size: number, order: Int32Array | undefined): string[] {
-  const reader = new ByteReader(bytes, "the vocabulary", "the model");
-  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-  const names = new Array<string>(size);
-  let name = new Uint8Array();
-  for (let i = 0; i < size; i++) {
-    const shared = reader.integer();
-    const added = reader.integer();
-    const start = reader.skip(added);
-    const next = new Uint8Array(shared + added);
-    next.set(name.subarray(0, shared));
-    next.set(bytes.subarray(start, start + added), shared);
-    name = next;
-    names[order ? (order[i] as number) : i] = decoder.decode(name);
-  }
-  return names;
 }

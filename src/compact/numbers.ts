@@ -1,14 +1,14 @@
 // Matrices in fewer bits: half precision, and whole numbers with a scale for each row, packed.
 
+import type { Tensor } from "../base/safetensors.ts";
 import { packedBytes } from "../edge/matrix.ts";
-import type { Tensor } from "../io/safetensors.ts";
-import type { NumberType } from "./options.ts";
+import type { NumberType } from "../parts/compact.ts";
 
 type Real = Float32Array | Float64Array;
 
 export interface StoredMatrix {
   tensor: Tensor;
-  /** Of each row, for whole numbers. */
+  /** One for each row, for whole numbers. */
   scale?: Float32Array;
   /** Where elements are packed. */
   bits?: number;
@@ -21,13 +21,13 @@ const MOST_HALF = 65504;
 /** Bits of the nearest number of half precision, ties to even; beyond the greatest one, that. */
 export function toHalf(value: number): number {
   floats[0] = Math.max(-MOST_HALF, Math.min(MOST_HALF, value));
-  const word = words[0] as number;
+  const word = words[0];
   const sign = (word >>> 16) & 0x8000;
   const exponent = ((word >>> 23) & 255) - 112;
   const fraction = word & 0x7fffff;
   if (exponent <= 0) {
     // Subnormal: so many units of 2^-24, rounded by the addition of 1.5 * 2^52.
-    const units = Math.abs(floats[0] as number) * 2 ** 24;
+    const units = Math.abs(floats[0]) * 2 ** 24;
     return sign | (units + 6755399441055744 - 6755399441055744);
   }
   // A carry out of the fraction is one more in the exponent, as it should be.
@@ -75,8 +75,7 @@ export function storeMatrix(values: Real, rows: number, columns: number, type: N
     const unit = rowScale(elements, most, bits);
     scale[row] = unit;
     if (unit === 0) continue;
-    for (let i = 0; i < columns; i++)
-      whole[row * columns + i] = clampedRound((elements[i] as number) / unit, most);
+    for (let i = 0; i < columns; i++) whole[row * columns + i] = clampedRound(elements[i] / unit, most);
   }
   if (bits === 8) return { tensor: { dtype: "I8", shape, data: whole }, scale };
   const data = packRows(whole, rows, columns, bits);
@@ -93,7 +92,7 @@ function packRows(whole: Int8Array, rows: number, columns: number, bits: number)
     let held = 0;
     let count = 0;
     for (let i = 0; i < columns; i++) {
-      held |= ((whole[row * columns + i] as number) + zero) << count;
+      held |= (whole[row * columns + i] + zero) << count;
       count += bits;
       for (; count >= 8; count -= 8) {
         packed[at++] = held & 255;

@@ -1,90 +1,99 @@
 // A compact model where a full one would stand: its names and vocabulary taken out of the file, and a predictor that asks
 // the tagger. For measuring it and for looking at it; serving needs mlgpf/edge alone.
 
-import type { SparseRows } from "../data/dataset.ts";
+import type { Reason, Thresholds } from "../base/prediction.ts";
+import type { SparseRows } from "../base/sparse.ts";
+import { insertBest, type RankedValue, topLabels } from "../base/top.ts";
 import { loadStemmer } from "../data/stemmers.ts";
 import { TfidfVectoriser } from "../data/tfidf.ts";
-import { load, type Tagger, type TaggerInfo } from "../edge/index.ts";
-import { type CompactModel, readCompact } from "../edge/read.ts";
-import { readSafetensors } from "../io/safetensors.ts";
-import { topLabels } from "../metrics/top.ts";
-import type { ModelCommon, ModelFrame } from "../model/model.ts";
-import type { BestLabels, BestOptions, Predictor, ScoreOptions, Scores } from "../model/predictor.ts";
+import type { Tagger, TaggerInfo } from "../edge/index.ts";
+import type { CompactModel } from "../edge/read.ts";
+import { openTagger } from "../edge/tagger.ts";
+import { atLabels, chooseRows, type LabelChoice } from "../parts/choose.ts";
+import type { ModelSchema } from "../parts/part.ts";
+import type { BestLabels, ChosenLabels, Predictor, RankName, ScoreOptions, Scores } from "../parts/predictor.ts";
 import { edgeModule } from "./module.ts";
-import { vocabularyNames } from "./names.ts";
 
 /** A compact model that is ready. */
-export interface OpenCompact extends Omit<ModelCommon, "summary" | "calibrator"> {
-  readonly labelNames: readonly string[];
+export interface OpenCompact {
+  readonly schema: ModelSchema & { readonly labelNames: readonly string[] };
+  readonly thresholds?: Thresholds | undefined;
   readonly info: TaggerInfo;
   readonly predictor: Predictor;
 }
 
 /** Opens the bytes of a compact model; `file` is its name for errors. */
 export async function openCompact(bytes: Uint8Array, file = "the compact model"): Promise<OpenCompact> {
-  const tagger = await load(bytes, { stem: loadStemmer, wasm: await edgeModule(), name: file });
-  const model = readCompact(bytes, file);
-  const { tensors } = readSafetensors(bytes, file);
-  const { about, columnIds, columnWeights } = model;
-  const { points = 0, features, labels, normalise } = about;
-  const frame: ModelFrame = {
+  const options = { stem: loadStemmer, wasm: await edgeModule(), name: file };
+  const { model, tagger } = await openTagger(bytes, options);
+  const { features, labels, points = 0, normalise, columnIds, columnWeights, thresholds } = model;
+  const schema = {
     features,
     labels,
     points,
-    transform: { normalise, ...(columnWeights && { columnWeights }) },
-    labelCounts: (tensors.get("labelCounts")?.data as Int32Array | undefined) ?? new Int32Array(labels),
+    transform: { normalise, columnWeights, ...(model.views && { views: model.views }) },
+    labelCounts: model.labelCounts ?? new Int32Array(labels),
     labelNames: tagger.labels,
-    ...(columnIds && { columnIds }),
+    ...(tagger.unseen.length > 0 && { unseenLabels: tagger.unseen }),
+    columnIds,
+    ...featureNamesOf(model),
   };
-  return {
-    ...frame,
-    ...(model.thresholds && { thresholds: model.thresholds }),
-    ...featureNamesOf(model, tensors.get("vocabulary")?.data as Uint8Array | undefined),
-    labelNames: tagger.labels,
-    info: tagger.info,
-    predictor: new CompactPredictor(tagger, frame),
-  };
+  const predictor = new CompactPredictor(tagger, schema, thresholds);
+  return { schema, thresholds, info: tagger.info, predictor };
 }
 
-/** What the features are called, or how they are made from texts. */
-function featureNamesOf(
-  { about, order, frequency }: CompactModel,
-  vocabulary: Uint8Array | undefined,
-): Pick<ModelCommon, "vectoriser" | "featureNames"> {
+/** Names of the features, or how they are made from texts. */
+function featureNamesOf({
+  features,
+  views,
+  embedder,
+  vocabulary,
+  order,
+  text,
+  frequency,
+}: CompactModel): Pick<ModelSchema, "vectoriser" | "featureNames"> {
   if (vocabulary === undefined) return {};
-  const names = vocabularyNames(vocabulary, about.features, order);
-  if (about.text === undefined || frequency === undefined) return { featureNames: names };
-  const { documents, ...options } = about.text;
-  const state = { options, documents, terms: names, documentFrequency: frequency };
-  return { vectoriser: new TfidfVectoriser(state).toJSON() };
+  const size = views?.[0].from ?? features;
+  const names = new Array<string>(size);
+  for (let i = 0; i < size; i++) names[order ? order[i] : i] = vocabulary.name(i);
+  if (text === undefined || frequency === undefined) return { featureNames: names };
+  const { documents, ...options } = text;
+  const vectors = views?.map(({ name, from, to }) => ({ name, length: to - from }));
+  const state = { version: 1, options, documents, terms: names, documentFrequency: [...frequency], vectors, embedder };
+  return { vectoriser: TfidfVectoriser.fromJSON(state).toJSON() };
 }
 
 /** Rows that are scored together. */
 const BLOCK = 128;
 
 class CompactPredictor implements Predictor {
-  readonly frame: ModelFrame;
+  readonly schema: ModelSchema;
+  readonly thresholds: Thresholds | undefined;
   readonly #tagger: Tagger;
 
-  constructor(tagger: Tagger, frame: ModelFrame) {
-    this.frame = frame;
+  constructor(tagger: Tagger, schema: ModelSchema, thresholds: Thresholds | undefined) {
+    this.schema = schema;
+    this.thresholds = thresholds;
     this.#tagger = tagger;
   }
 
   async *score(features: SparseRows, want: ScoreOptions = {}): AsyncGenerator<Scores> {
-    const { labels: k, columnIds } = this.frame;
+    const { labels: k, columnIds } = this.schema;
     for (let firstRow = 0; firstRow < features.rows; firstRow += BLOCK) {
       const rows = Math.min(BLOCK, features.rows - firstRow);
       const utility = new Float64Array(rows * k);
+      const beyond: RankedValue[][] = [];
       const probability = new Float64Array(want.probability ? rows * k : 0);
       const variance = new Float64Array(want.variance ? rows * k : 0);
       for (let i = 0; i < rows; i++) {
         const [from, to] = [features.rowStart[firstRow + i], features.rowStart[firstRow + i + 1]];
         const columns = features.columnIndex.subarray(from, to);
-        const scores = this.#tagger.score({
-          indices: columnIds ? columns.map((column) => columnIds[column] as number) : columns,
+        const input = {
+          indices: columnIds ? columns.map((column) => columnIds[column]) : columns,
           values: features.values.subarray(from, to),
-        });
+        };
+        const scores = this.#tagger.score(input, features.texts?.[firstRow + i]);
+        beyond.push(scores.beyond.map(({ label, probability: value }) => ({ label, value })));
         utility.set(scores.utilities, i * k);
         for (let label = 0; label < k; label++) {
           if (want.probability) probability[i * k + label] = scores.probability(label);
@@ -97,31 +106,46 @@ class CompactPredictor implements Predictor {
         utility,
         ...(want.probability && { probability }),
         ...(want.variance && { variance }),
+        ...(this.#tagger.unseen.length > 0 && { beyond }),
       };
     }
   }
 
-  async *best(
-    features: SparseRows,
-    depth: number,
-    { rank = "probability", details = false }: BestOptions = {},
-  ): AsyncGenerator<BestLabels> {
-    const { labels: k } = this.frame;
-    const hasVariance = this.#tagger.info.variance !== "none" && !this.#tagger.info.calibrated;
-    const want = { probability: true, variance: details && hasVariance };
-    for await (const { firstRow, rows, ...scores } of this.score(features, want)) {
-      const { utility, probability = utility, variance } = scores;
-      const ranked = topLabels(rank === "utility" ? utility : probability, rows, k, depth);
-      const of = (all: ArrayLike<number>): Float64Array =>
-        Float64Array.from(ranked, (label, at) => all[Math.floor(at / depth) * k + label] as number);
-      const found = {
-        utility: of(utility),
-        probability: of(probability),
-        ...(variance && { variance: of(variance) }),
-      };
-      const labels = Int32Array.from(ranked);
-      yield { firstRow, rows, labels, values: found[rank], ...(details && { details: found }) };
+  async *best(features: SparseRows, depth: number, rank: RankName = "probability"): AsyncGenerator<BestLabels> {
+    const { labels: k } = this.schema;
+    for await (const { firstRow, rows, beyond, ...scores } of this.score(features, { probability: true })) {
+      const all = scores[rank] ?? scores.utility;
+      const labels = topLabels(all, rows, k, depth);
+      const values = Float64Array.from(labels, (label, at) => all[Math.floor(at / depth) * k + label]);
+      if (rank === "probability")
+        beyond?.forEach((own, i) => {
+          insertBest(own, labels, values, i * depth, depth);
+        });
+      yield { firstRow, rows, labels, values, ...(beyond && { beyond }) };
     }
+  }
+
+  async *choose(features: SparseRows, choice: LabelChoice, deviations = true): AsyncGenerator<ChosenLabels> {
+    const { labels: k } = this.schema;
+    const { parts, calibrated } = this.#tagger.info;
+    const want = { probability: true, variance: deviations && !calibrated && parts[0].variance !== "none" };
+    for await (const { rows, utility, probability = utility, variance, beyond } of this.score(features, want)) {
+      const lists = chooseRows(probability, k, (p) => p, choice, beyond);
+      const sd = variance && atLabels(variance, k, lists, Math.sqrt);
+      const values = Float64Array.from(lists.values);
+      yield {
+        rows,
+        ...lists,
+        utility: atLabels(utility, k, lists),
+        probability: values,
+        sd,
+        ...(beyond && { beyond }),
+      };
+    }
+  }
+
+  nameReason(text: string, label: number, probability: number): Reason | undefined {
+    return this.#tagger.nameReason(text, label, probability);
   }
 
   free(): void {

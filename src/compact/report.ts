@@ -1,15 +1,15 @@
-// What a choice of types and variance costs: bytes, rankings and calibration on data with known labels, beside the
+// The cost of a choice of types and variance: bytes, rankings and calibration on data with known labels, beside the
 // original model.
 
 import type { Dataset } from "../data/dataset.ts";
 import { loadStemmer } from "../data/stemmers.ts";
 import { load, type Tagger } from "../edge/index.ts";
 import { type Evaluation, EvaluationMeter } from "../metrics/evaluation.ts";
-import { isLinear } from "../model/kernels/index.ts";
-import { isClosed, type TrainedModel } from "../model/model.ts";
+import type { Model } from "../model/model.ts";
+import { type CompactOptions, NUMBER_TYPES } from "../parts/compact.ts";
 import { compactModel, keptLabels } from "./index.ts";
 import { edgeModule } from "./module.ts";
-import { type CompactOptions, completeCompactOptions, NUMBER_TYPES, type NumberType } from "./options.ts";
+import { choicesFor, completeCompactOptions } from "./options.ts";
 
 export interface CompactFigures {
   name: string;
@@ -17,7 +17,7 @@ export interface CompactFigures {
   "P@1": number;
   "P@3": number;
   "P@5": number;
-  /** Calibration error of the best five labels of each point. */
+  /** ECE@5: calibration error of the top five labels of each point. */
   ece: number;
   /** A point. */
   logLoss: number;
@@ -25,36 +25,31 @@ export interface CompactFigures {
 
 /** The figures of an evaluation, beside a name and a size. */
 export function figuresOf(name: string, bytes: number, { ranking, calibration }: Evaluation): CompactFigures {
-  const at = (k: number): number => ranking.metrics[`P@${k}`] as number;
+  const at = (k: number): number => ranking.metrics[`P@${k}`];
   return {
     name,
     bytes,
     "P@1": at(1),
     "P@3": at(3),
     "P@5": at(5),
-    ece: calibration?.bestFive.ece ?? Number.NaN,
+    ece: calibration?.top5.ece ?? Number.NaN,
     logLoss: calibration?.logLoss ?? Number.NaN,
   };
 }
 
-/** What a choice is called: "int5, diagonal variance". */
-export function choiceName(model: TrainedModel, given: CompactOptions): string {
+/** Name of a choice: "int5, diagonal variance". */
+export function choiceName(model: Model, given: CompactOptions): string {
   const { type, variance, rank } = completeCompactOptions(model, given);
-  if (isClosed(model) && !model.latent) return type.startsWith("int") ? "int8, largest weights" : "f32";
+  if (variance === undefined) return type.startsWith("int") ? "int8, largest weights" : "f32";
   return `${type}, ${variance === "low-rank" ? `rank-${rank}` : variance === "none" ? "no" : variance} variance`;
 }
 
 /** The choices worth knowing beside one: other types with its variance, other variances with its type. */
-export function otherChoices(model: TrainedModel, given: CompactOptions): CompactOptions[] {
+export function otherChoices(model: Model, given: CompactOptions): CompactOptions[] {
   const chosen = completeCompactOptions(model, given);
-  const latent = isClosed(model) ? model.latent : model;
-  if (!latent) return [{ ...chosen, type: chosen.type.startsWith("int") ? "f32" : "int8" }];
-  const types: NumberType[] = NUMBER_TYPES.filter((type) =>
-    ["f32", "f16", "int8", "int6", "int5", "int4"].includes(type),
-  );
-  const variances = (["exact", "low-rank", "diagonal", "none"] as const).filter(
-    (form) => form !== "diagonal" || isLinear(latent.kernel),
-  );
+  const { variances } = choicesFor(model, given);
+  if (!variances) return [{ ...chosen, type: chosen.type.startsWith("int") ? "f32" : "int8" }];
+  const types = NUMBER_TYPES.filter((type) => !["int7", "int3", "int2"].includes(type));
   return [
     ...types.map((type) => ({ ...chosen, type })),
     ...variances.map((variance) => ({ ...chosen, variance })),
@@ -66,14 +61,14 @@ const BLOCK = 128;
 
 /** Measures a compact model made with these options; labels it left out have probability 0. */
 export async function evaluateCompact(
-  model: TrainedModel,
+  model: Model,
   options: CompactOptions,
   data: Dataset,
   onProgress: (fraction: number) => void = () => {},
 ): Promise<CompactFigures> {
   const bytes = await compactModel(model, options);
   const tagger = await load(bytes, { stem: loadStemmer, wasm: await edgeModule() });
-  const labels = keptLabels(model, completeCompactOptions(model, options).allLabels);
+  const labels = keptLabels(model.schema, completeCompactOptions(model, options).allLabels);
   const evaluation = evaluateTagger(tagger, labels, model, data, onProgress);
   return figuresOf(choiceName(model, options), bytes.length, evaluation);
 }
@@ -81,15 +76,12 @@ export async function evaluateCompact(
 function evaluateTagger(
   tagger: Tagger,
   labels: number[],
-  model: TrainedModel,
+  model: Model,
   { features, labels: truth, columnIds }: Dataset,
   onProgress: (fraction: number) => void,
 ): Evaluation {
-  const { labels: k, labelCounts, summary } = model;
-  const meter = new EvaluationMeter(
-    { labels: k, labelCounts, trainingPoints: summary.points, truth },
-    { calibration: true },
-  );
+  const { labels: k, labelCounts, points } = model.schema;
+  const meter = new EvaluationMeter({ labels: k, labelCounts, trainingPoints: points, truth }, { calibration: true });
   for (let first = 0; first < features.rows; first += BLOCK) {
     const rows = Math.min(BLOCK, features.rows - first);
     const probabilities = new Float64Array(rows * k);
@@ -97,7 +89,7 @@ function evaluateTagger(
       const [from, to] = [features.rowStart[first + i], features.rowStart[first + i + 1]];
       const columns = features.columnIndex.subarray(from, to);
       const scores = tagger.score({
-        indices: columnIds ? columns.map((column) => columnIds[column] as number) : columns,
+        indices: columnIds ? columns.map((column) => columnIds[column]) : columns,
         values: features.values.subarray(from, to),
       });
       labels.forEach((label, position) => {

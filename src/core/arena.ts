@@ -1,6 +1,6 @@
 // The memory of a core: one linear memory, handed out in blocks that live until they are released.
 
-import { OutOfMemoryError } from "./errors.ts";
+import { OutOfMemoryError } from "../base/errors.ts";
 
 const ALIGNMENT = 64;
 const PAGE = 65536;
@@ -39,11 +39,6 @@ export class Arena {
   /** Bytes of the whole memory now. */
   get capacity(): number {
     return this.#memory.buffer.byteLength;
-  }
-
-  /** Bytes it may grow to. */
-  get limit(): number {
-    return this.#maximumBytes;
   }
 
   /** Address of a new block; its content is whatever was there. `what` is named if there is no room. */
@@ -86,20 +81,17 @@ export class Arena {
     let high = this.#free.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if ((this.#free[middle] as Block).address < block.address) low = middle + 1;
+      if (this.#free[middle].address < block.address) low = middle + 1;
       else high = middle;
     }
-    const before = this.#free[low - 1];
-    const after = this.#free[low];
-    const joinsBefore = before !== undefined && before.address + before.bytes === block.address;
-    const joinsAfter = after !== undefined && block.address + block.bytes === after.address;
-    if (joinsBefore) {
-      before.bytes += block.bytes + (joinsAfter ? after.bytes : 0);
-      if (joinsAfter) this.#free.splice(low, 1);
-    } else if (joinsAfter) {
-      after.address = block.address;
-      after.bytes += block.bytes;
-    } else this.#free.splice(low, 0, block);
+    this.#free.splice(low, 0, block);
+    // Joined with the block after it and with the one before it, where they are adjacent.
+    for (const at of [low, low - 1]) {
+      const [left, right] = [this.#free[at], this.#free[at + 1]];
+      if (left === undefined || right === undefined || left.address + left.bytes !== right.address) continue;
+      left.bytes += right.bytes;
+      this.#free.splice(at + 1, 1);
+    }
   }
 
   #grow(size: number, what: string): void {

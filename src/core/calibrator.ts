@@ -1,14 +1,14 @@
 // Calibration in blocks: probabilities of whole matrices of scores, and the sums a fit takes over pairs of a point and a
 // label. assembly/calibrator.ts has the formulas.
 
-import { sameSize, wholeNumber } from "./check.ts";
+import { type ScoreTerm, TERM_SHAPES } from "../base/calibrator.ts";
+import { sameSize, wholeNumber } from "../base/check.ts";
+import { ArgumentError } from "../base/errors.ts";
 import type { Core, Precision } from "./core.ts";
-import { ArgumentError } from "./errors.ts";
-import { type Integers, integers, type Matrix, matrix, matrixFrom, Scope, scoped } from "./matrix.ts";
-import { type ScoreTerm, TERM_SHAPES } from "./scoreterms.ts";
-import { alike, areStarts, hasShape } from "./shapes.ts";
+import { addresses, type Integers, integers, type Matrix, matrix, matrixFrom, Scope, scoped } from "./matrix.ts";
+import { areStarts, compatible, hasShape } from "./shapes.ts";
 
-export type { ScoreTerm, TermShape } from "./scoreterms.ts";
+export type { ScoreTerm, TermShape } from "../base/calibrator.ts";
 
 /** The terms as the kernels read them. */
 function termTables(core: Core, precision: Precision, terms: readonly ScoreTerm[], scope: Scope) {
@@ -17,10 +17,7 @@ function termTables(core: Core, precision: Precision, terms: readonly ScoreTerm[
     terms.flatMap(({ score, shape }) => [score, TERM_SHAPES.indexOf(shape)]),
   );
   const places = terms.flatMap(({ centre, width }) => [centre, 4 * width * width]);
-  return {
-    kinds: scope.keep(kinds),
-    places: scope.keep(matrixFrom(core, 1, places.length, places, precision)),
-  };
+  return { kinds: scope.keep(kinds), places: scope.keep(matrixFrom(core, 1, places.length, places, precision)) };
 }
 
 /** Terms of so many scores that a kernel can read. */
@@ -36,17 +33,17 @@ function checkTerms(terms: readonly ScoreTerm[], scores: number): void {
   }
 }
 
-/** What calibrateScores() reads, and where it writes. */
+/** Inputs and output of calibrateScores(). */
 export interface CalibrationArguments {
   /** One matrix [rows,K] for each score. */
   scores: readonly Matrix[];
   terms: readonly ScoreTerm[];
-  /** Of each row and each gate of the labels: a constant and the weights of the terms. */
+  /** A constant and the weights of the terms, for each row and each gate of the labels. */
   weights: Float64Array; // [rows, gates, 1 + terms]
   gates: number;
-  /** Of each label: its place among the gates, and the logit is shift + slope z. */
+  /** A label's place among the gates, and the logit is shift + slope z; a slope of 1 if not given. */
   place: ArrayLike<number>;
-  slope: ArrayLike<number>;
+  slope?: ArrayLike<number>;
   shift: ArrayLike<number>;
   /** Write logits: they rank as the probabilities do, and never tie at 1. */
   logit?: boolean;
@@ -56,9 +53,10 @@ export interface CalibrationArguments {
 
 /** Probabilities (or logits) of a block of scores. */
 export function calibrateScores(given: CalibrationArguments): Matrix {
-  const { scores, terms, weights, gates, place, slope, shift, logit = false, out } = given;
+  const { scores, terms, weights, gates, place, shift, logit = false, out } = given;
+  const slope = given.slope ?? new Float64Array(place.length).fill(1);
   const { core, precision, rows, columns } = out;
-  alike({ out, ...Object.fromEntries(scores.map((score, i) => [`scores[${i}]`, score])) });
+  compatible({ out, ...Object.fromEntries(scores.map((score, i) => [`scores[${i}]`, score])) });
   scores.forEach((score, i) => {
     hasShape(`scores[${i}]`, score, rows, columns);
   });
@@ -72,29 +70,18 @@ export function calibrateScores(given: CalibrationArguments): Matrix {
       scope.keep(matrixFrom(core, 1, values.length, values, precision)).address;
     const sources = scores.flatMap(({ address, stride }) => [address | 0, stride]);
     const { kinds, places } = termTables(core, precision, terms, scope);
-    core.kernels[precision].calibrate(
-      rows,
-      columns,
-      scope.keep(integers(core, sources)).address,
-      terms.length,
-      kinds.address,
-      places.address,
-      gates,
-      vector(weights),
-      vector(place),
-      vector(slope),
-      vector(shift),
-      logit,
-      out.address,
-      out.stride,
-    );
+    const tables = addresses(kinds, places);
+    const ofLabels = [vector(place), vector(slope), vector(shift)] as const;
+    const blend = [gates, vector(weights), ...ofLabels, logit] as const;
+    const sourced = scope.keep(integers(core, sources)).address;
+    out.kernels.calibrate(rows, columns, sourced, terms.length, ...tables, ...blend, ...out.strided);
     return out;
   });
 }
 
 /** Pairs of a point and a label, those of a label together. */
 export interface PairArrays {
-  /** Of each score, its value at each pair. */
+  /** Values of each score at the pairs. */
   scores: readonly ArrayLike<number>[];
   /** Pairs of label k are labelStart[k] to labelStart[k + 1]. */
   labelStart: Int32Array; // [K + 1]
@@ -116,6 +103,8 @@ export interface FittedOffsets {
   offsets: Float64Array; // [K]
   variances: Float64Array; // [K]
 }
+
+const doubles = (values: Matrix): Float64Array => values.toArray() as Float64Array;
 
 /** So many columns have their sums in the memory of a thread. */
 const MOST_COLUMNS = 500;
@@ -141,48 +130,47 @@ export class ScorePairs {
     checkTerms(terms, scores.length);
     this.core = core;
     this.labels = wholeNumber("labelStart", labelStart.length - 1, 0);
-    this.pairs = labelStart[this.labels] as number;
+    this.pairs = labelStart[this.labels];
     areStarts("labelStart", labelStart, this.labels, this.pairs);
     this.width = terms.length + 1;
-    this.columns =
-      this.width * wholeNumber("labelGates", labelGates, 1) * wholeNumber("pointGates", pointGates, 1);
+    this.columns = this.width * wholeNumber("labelGates", labelGates, 1) * wholeNumber("pointGates", pointGates, 1);
     wholeNumber("parameters", this.columns, 1, MOST_COLUMNS);
     this.#count = this.pairs + (this.pairs % 2);
     const held = this.#scope.keep(matrix(core, scores.length, this.#count, "f64"));
     scores.forEach((values, i) => {
-      this.#put(held.block(i, 0, 1, this.pairs), values);
+      this.#put(held.rowRange(i, i + 1), values);
     });
-    const padded = (values: ArrayLike<number>): Matrix => {
-      const vector = this.#scope.keep(matrix(core, 1, this.#count, "f64"));
-      this.#put(vector.block(0, 0, 1, this.pairs), values);
-      return vector;
-    };
     this.#start = this.#scope.keep(integers(core, labelStart));
-    this.#signedWeight = padded(signedWeight);
-    const [labelPlace, pointPlace] = [padded(places.labelPlace), padded(places.pointPlace)];
-    const table = termTables(core, "f64", terms, this.#scope);
-    this.#design = () => [
-      this.#count,
-      held.address,
-      terms.length,
-      table.kinds.address,
-      table.places.address,
-      labelGates,
-      pointGates,
-      labelPlace.address,
-      pointPlace.address,
-    ];
+    this.#signedWeight = this.#padded(signedWeight, this.#scope);
+    const labelPlace = this.#padded(places.labelPlace, this.#scope);
+    const pointPlace = this.#padded(places.pointPlace, this.#scope);
+    const { kinds, places: centres } = termTables(core, "f64", terms, this.#scope);
+    this.#design = () => {
+      const tables = [held.address, terms.length, ...addresses(kinds, centres)] as const;
+      return [this.#count, ...tables, labelGates, pointGates, ...addresses(labelPlace, pointPlace)];
+    };
   }
 
-  #put(to: Matrix, values: ArrayLike<number>): void {
+  #put(row: Matrix, values: ArrayLike<number>): Matrix {
     sameSize("pairs", "elements", values.length, this.pairs);
-    to.set(values);
+    row.block(0, 0, 1, this.pairs).set(values);
+    return row;
+  }
+
+  /** A number for each pair, padded. */
+  #padded(values: ArrayLike<number>, scope: Scope): Matrix {
+    return this.#put(scope.keep(matrix(this.core, 1, this.#count, "f64")), values);
+  }
+
+  #parameters(values: ArrayLike<number>, scope: Scope): Matrix {
+    sameSize("parameters", "elements", values.length, this.columns);
+    return scope.keep(matrixFrom(this.core, 1, values.length, values, "f64"));
   }
 
   /** Weighted loss of the logits offset + z, and its gradient. */
   loss(parameters: ArrayLike<number>, offsets: Float64Array): { value: number; gradient: Float64Array } {
     const sums = this.#statistics(parameters, offsets, [], 1 + this.columns);
-    return { value: sums[0] as number, gradient: sums.slice(1) };
+    return { value: sums[0], gradient: sums.slice(1) };
   }
 
   /** Curvature of the loss by some of the parameters, a lower triangle row by row: estimated from one pair of `stride`. */
@@ -208,27 +196,15 @@ export class ScorePairs {
     stride = 1,
   ): Float64Array {
     const { core } = this;
-    sameSize("parameters", "elements", parameters.length, this.columns);
     return scoped((scope) => {
       const out = scope.keep(matrix(core, core.kernels.pairTasks(this.#count), size, "f64"));
-      const held = scope.keep(matrixFrom(core, 1, parameters.length, parameters, "f64"));
-      const added = scope.keep(matrix(core, 1, this.#count, "f64"));
-      this.#put(added.block(0, 0, 1, this.pairs), offsets);
+      const added = this.#padded(offsets, scope);
       const chosen = scope.keep(integers(core, columns));
-      core.kernels.pairStatistics(
-        ...this.#design(),
-        held.address,
-        out.address,
-        added.address,
-        this.#signedWeight.address,
-        chosen.address,
-        columns.length,
-        stride,
-      );
+      const held = addresses(this.#parameters(parameters, scope), out, added, this.#signedWeight, chosen);
+      core.kernels.pairStatistics(...this.#design(), ...held, columns.length, stride);
       const written = out.view();
       const total = new Float64Array(size);
-      for (let i = 0; i < written.length; i++)
-        total[i % size] = (total[i % size] as number) + (written[i] as number);
+      for (let i = 0; i < written.length; i++) total[i % size] += written[i];
       return total;
     });
   }
@@ -236,12 +212,10 @@ export class ScorePairs {
   /** z of every pair. */
   logits(parameters: ArrayLike<number>): Float64Array {
     const { core } = this;
-    sameSize("parameters", "elements", parameters.length, this.columns);
     return scoped((scope) => {
       const z = scope.keep(matrix(core, 1, this.#count, "f64"));
-      const held = scope.keep(matrixFrom(core, 1, parameters.length, parameters, "f64"));
-      core.kernels.pairLogits(...this.#design(), held.address, z.address);
-      return z.block(0, 0, 1, this.pairs).toArray() as Float64Array;
+      core.kernels.pairLogits(...this.#design(), ...addresses(this.#parameters(parameters, scope), z));
+      return doubles(z.block(0, 0, 1, this.pairs));
     });
   }
 
@@ -266,20 +240,10 @@ export class ScorePairs {
         const all = this.#signedWeight.view();
         weight.set(all.map((own, pair) => (takes(pair) ? own : 0)));
       }
-      core.kernels.labelOffsets(
-        labels,
-        this.#start.address,
-        z.address,
-        weight.address,
-        1 / variance,
-        vector(mean).address,
-        offsets.address,
-        variances.address,
-      );
-      return {
-        offsets: offsets.toArray() as Float64Array,
-        variances: variances.toArray() as Float64Array,
-      };
+      const given = addresses(this.#start, z, weight);
+      const found = addresses(vector(mean), offsets, variances);
+      core.kernels.labelOffsets(labels, ...given, 1 / variance, ...found);
+      return { offsets: doubles(offsets), variances: doubles(variances) };
     });
   }
 

@@ -1,10 +1,12 @@
 // A core: one instance of the WASM module with its memory, its threads and the kernels of both precisions.
 
+import { wholeNumber } from "../base/check.ts";
+import { OutOfMemoryError } from "../base/errors.ts";
+import { compileBase64 } from "../base/wasm.ts";
 import type { CommonKernels, PrecisionKernels } from "../generated/kernels.ts";
 import { Arena } from "./arena.ts";
-import { wholeNumber } from "./check.ts";
-import { OutOfMemoryError } from "./errors.ts";
 import { hardwareThreads, mayBlock, noThreadsReason, startWorker, type WorkerHandle } from "./threads.ts";
+import { type Wide, wideByEnvironment, wideModule } from "./wide.ts";
 
 /** Single or double. */
 export type Precision = "f32" | "f64";
@@ -15,6 +17,11 @@ export interface CoreOptions {
   threads?: number | "auto";
   /** Fused multiply-add where the runtime has it: faster, but bytes may differ between kinds of CPU. */
   relaxed?: boolean;
+  /**
+   * Vectors of 256 bits where V8 can (Node 24 and later, x64): faster, the same bytes. Sets the flag --experimental-wasm-revectorize of
+   * the whole process. Without it: as the environment's MLGPF_WIDE (1) says.
+   */
+  wide?: boolean;
   /** Most memory to use, in bytes (at most 4 GiB). */
   maximumMemory?: number;
   /** The compiled plain module, for runtimes that may not compile from bytes. Runs on one thread. */
@@ -27,13 +34,6 @@ const PAGE = 65536;
 const FOUR_GIB = 2 ** 32;
 const MOST_AUTOMATIC_THREADS = 8;
 
-function decodeBase64(text: string): Uint8Array<ArrayBuffer> {
-  const binary = atob(text);
-  const bytes = new Uint8Array(binary.length);
-  for (let i = 0; i < bytes.length; i++) bytes[i] = binary.charCodeAt(i);
-  return bytes;
-}
-
 const variants = {
   plain: () => import("../generated/core.ts"),
   threads: () => import("../generated/core-threads.ts"),
@@ -43,11 +43,11 @@ const variants = {
 
 /** (module (func (result v128) three zeros, f32x4.relaxed_madd)): valid just where relaxed SIMD exists. */
 const RELAXED_PROBE = [
-  0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 19, 1, 17, 0, 65, 0, 253, 15, 65, 0,
-  253, 15, 65, 0, 253, 15, 253, 133, 2, 11,
+  0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 19, 1, 17, 0, 65, 0, 253, 15, 65, 0, 253, 15, 65,
+  0, 253, 15, 253, 133, 2, 11,
 ];
 
-/** Whether this runtime has relaxed SIMD. */
+/** This runtime has relaxed SIMD. */
 export function hasRelaxedSimd(): boolean {
   return WebAssembly.validate(new Uint8Array(RELAXED_PROBE));
 }
@@ -68,46 +68,32 @@ function sharedMemory(maximumBytes: number): { memory: WebAssembly.Memory; grant
 /** The exports whose names end in `_suffix`, without that ending. */
 function ofPrecision(exports: Exports, suffix: Precision): PrecisionKernels {
   const found = Object.entries(exports).filter(([name]) => name.endsWith(`_${suffix}`));
-  return Object.fromEntries(
-    found.map(([name, kernel]) => [name.slice(0, -4), kernel]),
-  ) as unknown as PrecisionKernels;
-}
-
-interface CoreParts {
-  exports: Exports;
-  memory: WebAssembly.Memory;
-  arena: Arena;
-  threads: number;
-  threadsReason: string;
-  relaxed: boolean;
+  return Object.fromEntries(found.map(([name, kernel]) => [name.slice(0, -4), kernel])) as unknown as PrecisionKernels;
 }
 
 /** Made by createCore. Matrices belong to the core they were made in. */
 export class Core {
-  readonly memory: WebAssembly.Memory;
-  readonly arena: Arena;
   readonly kernels: CommonKernels & Record<Precision, PrecisionKernels>;
-  readonly threads: number;
-  /** How the number of threads came about, in words. */
-  readonly threadsReason: string;
-  readonly relaxed: boolean;
   readonly #workers: WorkerHandle[] = [];
   #disposed = false;
 
-  constructor(parts: CoreParts) {
-    this.memory = parts.memory;
-    this.arena = parts.arena;
-    this.kernels = {
-      ...(parts.exports as unknown as CommonKernels),
-      f32: ofPrecision(parts.exports, "f32"),
-      f64: ofPrecision(parts.exports, "f64"),
-    };
-    this.threads = parts.threads;
-    this.threadsReason = parts.threadsReason;
-    this.relaxed = parts.relaxed;
+  constructor(
+    exports: Exports,
+    readonly memory: WebAssembly.Memory,
+    readonly arena: Arena,
+    readonly threads: number,
+    /** How the number of threads came about, in words. */
+    readonly threadsReason: string,
+    readonly relaxed: boolean,
+    /** Says in words if it has vectors of 256 bits, where they were asked for. */
+    readonly wideReason?: string,
+    readonly wide: boolean = false,
+  ) {
+    const common = exports as unknown as CommonKernels;
+    this.kernels = { ...common, f32: ofPrecision(exports, "f32"), f64: ofPrecision(exports, "f64") };
   }
 
-  /** Whether it was disposed of: then there is nothing in its memory any more. */
+  /** It was disposed of: there is nothing in its memory any more. */
   get disposed(): boolean {
     return this.#disposed;
   }
@@ -135,46 +121,48 @@ export async function createCore(options: CoreOptions = {}): Promise<Core> {
   const maximumMemory = wholeNumber("maximumMemory", options.maximumMemory ?? FOUR_GIB, 2 ** 24, FOUR_GIB);
   const { threads, reason } = await chooseThreads(options);
   const relaxed = options.relaxed === true && options.module === undefined && hasRelaxedSimd();
-  if (threads === 1) return await createPlain(options, reason, relaxed, maximumMemory);
+  const asked = (options.wide ?? wideByEnvironment()) && !relaxed && options.module === undefined;
+  const wide = asked ? await wideModule() : undefined;
+  const start: Start = { threads, reason, relaxed, wide, maximumMemory };
+  if (threads === 1 && !wide?.module) return await createPlain(start, options.module);
   try {
-    return await createThreaded(threads, reason, relaxed, maximumMemory);
+    return await createThreaded(start);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    return await createPlain(
-      options,
-      `one thread: workers could not be started (${why})`,
-      relaxed,
-      maximumMemory,
-    );
+    start.reason = `one thread: workers could not be started (${why})`;
+    return await createPlain(start, options.module);
   }
+}
+
+interface Start {
+  threads: number;
+  reason: string;
+  relaxed: boolean;
+  wide: Wide | undefined;
+  maximumMemory: number;
 }
 
 async function chooseThreads(options: CoreOptions): Promise<{ threads: number; reason: string }> {
   const asked = options.threads ?? "auto";
   if (asked !== "auto") wholeNumber("threads", asked, 1, 256);
   if (asked === 1) return { threads: 1, reason: "one thread, as asked" };
-  if (options.module !== undefined)
-    return { threads: 1, reason: "one thread: a compiled module was passed in" };
+  if (options.module !== undefined) return { threads: 1, reason: "one thread: a compiled module was passed in" };
   const missing = noThreadsReason();
   if (missing !== undefined) return { threads: 1, reason: `one thread: ${missing}` };
   if (asked !== "auto") return { threads: asked, reason: `${asked} threads, as asked` };
   const threads = Math.min(await hardwareThreads(), MOST_AUTOMATIC_THREADS);
-  return { threads, reason: `${threads} threads, one for each the machine can run` };
+  return { threads, reason: `Using ${threads} threads (one per core)` };
 }
 
 async function createPlain(
-  options: CoreOptions,
-  threadsReason: string,
-  relaxed: boolean,
-  maximumMemory: number,
+  { reason, relaxed, wide, maximumMemory }: Start,
+  module?: WebAssembly.Module,
 ): Promise<Core> {
-  const compiled =
-    options.module ??
-    (await WebAssembly.compile(decodeBase64((await (relaxed ? variants.relaxed : variants.plain)()).base64)));
+  const compiled = module ?? (await compileBase64((await (relaxed ? variants.relaxed : variants.plain)()).base64));
   const instance = await WebAssembly.instantiate(compiled, {}).catch(inWords);
   const exports = instance.exports as Exports;
   const { arena } = layOut(exports, exports.memory, 1, maximumMemory);
-  return new Core({ exports, memory: exports.memory, arena, threads: 1, threadsReason, relaxed });
+  return new Core(exports, exports.memory, arena, 1, reason, relaxed, wide?.reason);
 }
 
 /** An engine that gets no memory says so in words of its own. */
@@ -186,19 +174,14 @@ function inWords(error: unknown): never {
   );
 }
 
-async function createThreaded(
-  threads: number,
-  threadsReason: string,
-  relaxed: boolean,
-  maximumMemory: number,
-): Promise<Core> {
-  const { base64 } = await (relaxed ? variants.threadsRelaxed : variants.threads)();
-  const module = await WebAssembly.compile(decodeBase64(base64));
+async function createThreaded({ threads, reason, relaxed, wide, maximumMemory }: Start): Promise<Core> {
+  const narrow = relaxed ? variants.threadsRelaxed : variants.threads;
+  const module = wide?.module ?? (await compileBase64((await narrow()).base64));
   const { memory, granted } = sharedMemory(maximumMemory);
   const instance = await WebAssembly.instantiate(module, { env: { memory } });
   const exports = instance.exports as Exports;
   const { arena, control, scratch } = layOut(exports, memory, threads, granted);
-  const core = new Core({ exports, memory, arena, threads, threadsReason, relaxed });
+  const core = new Core(exports, memory, arena, threads, reason, relaxed, wide?.reason, wide?.module !== undefined);
   try {
     const ids = Array.from({ length: threads - 1 }, (_, i) => i + 1);
     const data = { module, memory, control, scratch, threads };
@@ -213,12 +196,7 @@ async function createThreaded(
 }
 
 /** Memory from the bottom: the module's tables, the control block, scratch for each thread, then the arena. */
-function layOut(
-  exports: Exports,
-  memory: WebAssembly.Memory,
-  threads: number,
-  maximumMemory: number,
-): { arena: Arena; control: number; scratch: number } {
+function layOut(exports: Exports, memory: WebAssembly.Memory, threads: number, maximumMemory: number) {
   const kernels = exports as unknown as CommonKernels;
   const arena = new Arena(memory, kernels.heapBase(), maximumMemory);
   const control = arena.allocate(kernels.controlBytes(), "the control block");

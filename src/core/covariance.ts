@@ -1,56 +1,44 @@
 // Covariances from inner products, and their gradients.
 
-import { ArgumentError } from "./errors.ts";
-import type { Matrix } from "./matrix.ts";
-import { alike, hasShape, isContiguous, isVector } from "./shapes.ts";
-import { type CovarianceTerms, stationaryNames, termsCode } from "./stationary.ts";
+import { ArgumentError } from "../base/errors.ts";
+import { type CovarianceTerms, stationaryNames, termsCode } from "../base/kernels.ts";
+import { addresses, type Matrix } from "./matrix.ts";
+import { areContiguous, compatible, hasShape, isVector } from "./shapes.ts";
 
 /** k(x, z) = a x.z + v g(|x - z|^2 / l^2), of the terms that there are. */
-export interface CovarianceInputs {
+export interface CovarianceInputs<T = Matrix> {
   terms: CovarianceTerms;
   /** x.z, and |x|^2 of the rows, |z|^2 of the columns */
-  products: Matrix;
-  rowSquares: Matrix;
-  columnSquares: Matrix;
-  /** log a, log v, log l */
-  hyper: Matrix;
+  products: T;
+  rowSquares: T;
+  columnSquares: T;
+  /** log a, log v, log l [1,3] */
+  hyper: T;
 }
 
-function check(
+/** Checks the inputs, and gives the first arguments of both kernels. */
+function checked(
   { terms, products, rowSquares, columnSquares, hyper }: CovarianceInputs,
   others: Record<string, Matrix>,
-): number {
+) {
   const kind = termsCode(terms);
+  const { rows, columns } = products;
   if (!(kind >= 1) || (terms.stationary !== undefined && !stationaryNames.includes(terms.stationary))) {
-    throw new ArgumentError(
-      "terms",
-      `found ${JSON.stringify(terms)}, expected linear, or stationary: one of ${stationaryNames.join(", ")}`,
-    );
+    const expected = `linear, or stationary: one of ${stationaryNames.join(", ")}`;
+    throw new ArgumentError("terms", `found ${JSON.stringify(terms)}, expected ${expected}`);
   }
-  alike({ products, rowSquares, columnSquares, hyper, ...others });
-  isVector("rowSquares", rowSquares, products.rows);
-  isVector("columnSquares", columnSquares, products.columns);
+  compatible({ products, rowSquares, columnSquares, hyper, ...others });
+  isVector("rowSquares", rowSquares, rows);
+  isVector("columnSquares", columnSquares, columns);
   isVector("hyper", hyper, 3);
-  return kind;
+  return [kind, rows, columns, ...products.strided, ...addresses(rowSquares, columnSquares, hyper)] as const;
 }
 
 /** out = covariances; out may not be the products. */
 export function covariance(inputs: CovarianceInputs, out: Matrix): Matrix {
-  const { products, rowSquares, columnSquares, hyper } = inputs;
-  const kind = check(inputs, { out });
-  hasShape("out", out, products.rows, products.columns);
-  out.core.kernels[out.precision].covariance(
-    kind,
-    out.rows,
-    out.columns,
-    products.address,
-    products.stride,
-    rowSquares.address,
-    columnSquares.address,
-    hyper.address,
-    out.address,
-    out.stride,
-  );
+  const given = checked(inputs, { out });
+  hasShape("out", out, inputs.products.rows, inputs.products.columns);
+  out.kernels.covariance(...given, ...out.strided);
   return out;
 }
 
@@ -59,31 +47,12 @@ export function covariance(inputs: CovarianceInputs, out: Matrix): Matrix {
  * the stationary term (by |x|^2 and |z|^2 the gradients are -1/2 of its row and column sums), sums (rows x 3) each
  * row's share of the gradient by hyper.
  */
-export function covarianceGradient(
-  inputs: CovarianceInputs,
-  d: Matrix,
-  stationaryPart: Matrix,
-  sums: Matrix,
-): void {
-  const { products, rowSquares, columnSquares, hyper } = inputs;
-  const kind = check(inputs, { d, stationaryPart, sums });
-  hasShape("d", d, products.rows, products.columns);
-  hasShape("stationaryPart", stationaryPart, products.rows, products.columns);
-  hasShape("sums", sums, products.rows, 3);
-  isContiguous("sums", sums);
-  d.core.kernels[d.precision].covarianceGradient(
-    kind,
-    d.rows,
-    d.columns,
-    products.address,
-    products.stride,
-    rowSquares.address,
-    columnSquares.address,
-    hyper.address,
-    d.address,
-    d.stride,
-    stationaryPart.address,
-    stationaryPart.stride,
-    sums.address,
-  );
+export function covarianceGradient(inputs: CovarianceInputs, d: Matrix, stationaryPart: Matrix, sums: Matrix): void {
+  const { rows, columns } = inputs.products;
+  const given = checked(inputs, { d, stationaryPart, sums });
+  hasShape("d", d, rows, columns);
+  hasShape("stationaryPart", stationaryPart, rows, columns);
+  hasShape("sums", sums, rows, 3);
+  areContiguous({ sums });
+  d.kernels.covarianceGradient(...given, ...d.strided, ...stationaryPart.strided, sums.address);
 }

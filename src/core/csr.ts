@@ -1,12 +1,13 @@
 // Sparse matrices by rows, and what is computed with them.
 
-import { sameSize, wholeNumber } from "./check.ts";
+import { sameSize, wholeNumber } from "../base/check.ts";
+import { ArgumentError, NotFiniteError } from "../base/errors.ts";
+import type { SparseRows } from "../base/sparse.ts";
+import type { PrecisionKernels } from "../generated/kernels.ts";
 import type { Core, Precision } from "./core.ts";
 import { fill } from "./dense.ts";
-import { ArgumentError, NotFiniteError } from "./errors.ts";
-import { Integers, integers, type Matrix, matrix, matrixFrom, scoped } from "./matrix.ts";
-import { type Entries, entriesTimes, entriesTransposeTimes } from "./pattern.ts";
-import { alike, apart, areStarts, hasShape, isOf, isVector } from "./shapes.ts";
+import { type Integers, integers, type Matrix, matrixFrom, type RealArray } from "./matrix.ts";
+import { areStarts, compatible, disjoint, hasShape, inCore, isVector } from "./shapes.ts";
 
 /** Entries of row i are columnIndex and values from rowStart[i] to rowStart[i + 1]. */
 export interface CsrArrays {
@@ -41,6 +42,27 @@ export class Csr {
     this.value = matrixFrom(core, 1, this.nonzeros, arrays.values, precision);
   }
 
+  /** The kernels of its precision. */
+  get kernels(): PrecisionKernels {
+    return this.value.kernels;
+  }
+
+  /** Addresses as kernels take them: starts of the rows from one on, and columns of all entries. */
+  places(from = 0): [start: number, column: number] {
+    return [this.start.address + 4 * from, this.column.address];
+  }
+
+  /** The same with the values of all entries. */
+  entries(from = 0): [start: number, column: number, value: number] {
+    return [...this.places(from), this.value.address];
+  }
+
+  /** A copy of the rows. */
+  toArrays(): SparseRows<RealArray> {
+    const [rowStart, columnIndex, values] = [this.start.toArray(), this.column.toArray(), this.value.toArray()];
+    return { rows: this.rows, columns: this.columns, rowStart, columnIndex, values };
+  }
+
   free(): void {
     this.start.free();
     this.column.free();
@@ -54,9 +76,8 @@ export class Csr {
 
 /** The values of a sparse matrix; refuses what is none, or was freed. */
 export function valuesOf(argument: string, x: Csr): Matrix {
-  if (!(x instanceof Csr))
-    throw new ArgumentError(argument, "found something else, expected a sparse matrix");
-  isOf(x.core, { [argument]: x.start, [`${argument}.column`]: x.column });
+  if (!(x instanceof Csr)) throw new ArgumentError(argument, "found something else, expected a sparse matrix");
+  inCore(x.core, { [argument]: x.start, [`${argument}.column`]: x.column });
   return x.value;
 }
 
@@ -68,11 +89,11 @@ function checkArrays({ rows, columns, rowStart, columnIndex, values }: CsrArrays
   areStarts("rowStart", rowStart, rows, columnIndex.length);
   let inOrder = true;
   for (let i = 0; i < rows; i++) {
-    const begin = rowStart[i] as number;
-    const end = rowStart[i + 1] as number;
+    const begin = rowStart[i];
+    const end = rowStart[i + 1];
     let previous = -1;
     for (let e = begin; e < end; e++) {
-      const column = columnIndex[e] as number;
+      const column = columnIndex[e];
       if (!Number.isInteger(column) || column < 0 || column >= columns) {
         throw new ArgumentError(
           "columnIndex",
@@ -95,9 +116,9 @@ function putInOrder({ rows, columns, rowStart, columnIndex, values }: CsrArrays)
   const newValues: number[] = [];
   for (let i = 0; i < rows; i++) {
     const sums = new Map<number, number>();
-    for (let e = rowStart[i] as number; e < (rowStart[i + 1] as number); e++) {
-      const column = columnIndex[e] as number;
-      sums.set(column, (sums.get(column) ?? 0) + (values[e] as number));
+    for (let e = rowStart[i]; e < rowStart[i + 1]; e++) {
+      const column = columnIndex[e];
+      sums.set(column, (sums.get(column) ?? 0) + values[e]);
     }
     for (const [column, sum] of [...sums].sort(([a], [b]) => a - b)) {
       newColumns.push(column);
@@ -113,11 +134,44 @@ export function csr(core: Core, arrays: CsrArrays, precision: Precision = "f32")
   return new Csr(core, precision, arrays);
 }
 
-function checkProduct(x: Csr, b: Matrix, out: Matrix, chosen: Integers | undefined): void {
-  alike({ x: valuesOf("x", x), b, out });
-  apart("out", out, { b });
-  isOf(x.core, { rows: chosen });
-  if (chosen) for (const row of chosen.view()) wholeNumber("rows", row, 0, x.rows - 1);
+/** The chosen rows, in the order given; yours to free. */
+export function selectRows(x: Csr, rows: Int32Array): Csr {
+  const [start, column, value] = [x.start.view(), x.column.view(), x.value.view()];
+  const rowStart = new Int32Array(rows.length + 1);
+  rows.forEach((row, i) => {
+    rowStart[i + 1] = rowStart[i] + start[row + 1] - start[row];
+  });
+  const entries = rowStart[rows.length];
+  const columnIndex = new Int32Array(entries);
+  const values = x.precision === "f32" ? new Float32Array(entries) : new Float64Array(entries);
+  rows.forEach((row, i) => {
+    columnIndex.set(column.subarray(start[row], start[row + 1]), rowStart[i]);
+    values.set(value.subarray(start[row], start[row + 1]), rowStart[i]);
+  });
+  return csr(x.core, { rows: rows.length, columns: x.columns, rowStart, columnIndex, values }, x.precision);
+}
+
+/** Entries of sparse rows by columns; within a column the rows rise. */
+export function byColumns(
+  columns: number,
+  rowStart: Int32Array,
+  columnIndex: Int32Array,
+  values: RealArray,
+): { start: Int32Array; row: Int32Array; value: Float64Array } {
+  const start = new Int32Array(columns + 1);
+  for (const column of columnIndex) start[column + 1]++;
+  for (let c = 0; c < columns; c++) start[c + 1] += start[c];
+  const next = start.slice();
+  const row = new Int32Array(columnIndex.length);
+  const value = new Float64Array(columnIndex.length);
+  for (let i = 0; i + 1 < rowStart.length; i++) {
+    for (let e = rowStart[i]; e < rowStart[i + 1]; e++) {
+      const place = next[columnIndex[e]]++;
+      row[place] = i;
+      value[place] = values[e];
+    }
+  }
+  return { start, row, value };
 }
 
 /** Which rows of a sparse matrix: from (inclusive) to (exclusive); all of them if not given. */
@@ -132,135 +186,89 @@ export function rowRange(rows: number, { from = 0, to = rows }: RowRange): { fro
   return { from: wholeNumber("from", from, 0, to), to };
 }
 
-/** Of sums over the rows of a sparse matrix. */
+/** Options of sums over the rows of a sparse matrix. */
 export interface PartOptions extends RowRange {
   /** Add to out instead of overwriting it. */
   accumulate?: boolean;
 }
 
-/** Of products with a sparse matrix. */
+/** Options of products with a sparse matrix. */
 export interface SparseOptions extends PartOptions {
   /** Rows of X to take, in this order, instead of a range. */
   rows?: Integers;
 }
 
-/** The rows asked for as entries of their own: chosen ones are numbered among all. */
-function entriesOf(x: Csr, { rows: chosen, ...range }: SparseOptions): { entries: Entries; rows: number } {
-  if (chosen) return { entries: x, rows: chosen.length };
+/** How many rows a product takes, and addresses: the entries from the first on, and the chosen rows' numbers or 0. */
+interface ProductRows {
+  count: number;
+  entries: [start: number, column: number, value: number];
+  chosen: number;
+}
+
+function productRows(x: Csr, b: Matrix, out: Matrix, { rows: chosen, ...range }: SparseOptions): ProductRows {
+  compatible({ x: valuesOf("x", x), b, out });
+  disjoint("out", out, { b });
+  inCore(x.core, { rows: chosen });
+  if (chosen) {
+    for (const row of chosen.view()) wholeNumber("rows", row, 0, x.rows - 1);
+    return { count: chosen.length, entries: x.entries(), chosen: chosen.address };
+  }
   const { from, to } = rowRange(x.rows, range);
-  const start = { address: x.start.address + 4 * from };
-  return { entries: { rows: to - from, start, column: x.column }, rows: to - from };
+  return { count: to - from, entries: x.entries(from), chosen: 0 };
 }
 
 /** out = X B, for all rows of X or for some. */
 export function sparseTimes(x: Csr, b: Matrix, out: Matrix, options: SparseOptions = {}): Matrix {
-  const { rows: chosen, accumulate = false } = options;
-  checkProduct(x, b, out, chosen);
-  const { entries, rows } = entriesOf(x, options);
+  const { count, entries, chosen } = productRows(x, b, out, options);
+  const { accumulate = false } = options;
   sameSize("b", "rows", b.rows, x.columns);
-  hasShape("out", out, rows, b.columns);
-  return entriesTimes(entries, x.value, b, out, chosen, accumulate);
+  hasShape("out", out, count, b.columns);
+  x.kernels.sparseTimes(count, ...entries, chosen, b.columns, ...b.strided, accumulate, ...out.strided);
+  return out;
 }
 
 /** out = X' B, for all rows of X or for some; B has a row for each of them. */
 export function sparseTransposeTimes(x: Csr, b: Matrix, out: Matrix, options: SparseOptions = {}): Matrix {
-  const { rows: chosen, accumulate = false } = options;
-  checkProduct(x, b, out, chosen);
-  const { entries, rows } = entriesOf(x, options);
-  sameSize("b", "rows", b.rows, rows);
+  const { count, entries, chosen } = productRows(x, b, out, options);
+  sameSize("b", "rows", b.rows, count);
   hasShape("out", out, x.columns, b.columns);
-  if (!accumulate) fill(out, 0);
-  return entriesTransposeTimes(entries, x.value, b, out, chosen);
+  if (!options.accumulate) fill(out, 0);
+  x.kernels.sparseTransposeTimes(count, ...entries, chosen, b.columns, ...b.strided, ...out.strided);
+  return out;
 }
 
 /** out = X' (X B), without the product in between, for all rows of X or for some. */
 export function gramTimes(x: Csr, b: Matrix, out: Matrix, options: PartOptions = {}): Matrix {
-  checkProduct(x, b, out, undefined);
+  const { count, entries } = productRows(x, b, out, options);
   sameSize("b", "rows", b.rows, x.columns);
   hasShape("out", out, x.columns, b.columns);
-  const { entries, rows } = entriesOf(x, options);
   if (!options.accumulate) fill(out, 0);
-  x.core.kernels[x.precision].sparseGramTimes(
-    rows,
-    entries.start.address,
-    x.column.address,
-    x.value.address,
-    b.columns,
-    b.address,
-    b.stride,
-    out.address,
-    out.stride,
-  );
+  x.kernels.sparseGramTimes(count, ...entries, b.columns, ...b.strided, ...out.strided);
   return out;
 }
 
 /** out = X' X, dense, for all rows of X or for some. */
 export function gram(x: Csr, out: Matrix, options: PartOptions = {}): Matrix {
-  alike({ x: valuesOf("x", x), out });
+  compatible({ x: valuesOf("x", x), out });
   hasShape("out", out, x.columns, x.columns);
-  const { entries, rows } = entriesOf(x, options);
+  const { from, to } = rowRange(x.rows, options);
   if (!options.accumulate) fill(out, 0);
-  x.core.kernels[x.precision].sparseGram(
-    rows,
-    x.columns,
-    entries.start.address,
-    x.column.address,
-    x.value.address,
-    out.address,
-    out.stride,
-  );
+  x.kernels.sparseGram(to - from, x.columns, ...x.entries(from), ...out.strided);
   return out;
 }
 
 /** out_i = squared length of row i. */
 export function rowSquares(x: Csr, out: Matrix): Matrix {
-  alike({ x: valuesOf("x", x), out });
+  compatible({ x: valuesOf("x", x), out });
   isVector("out", out, x.rows);
-  x.core.kernels[x.precision].sparseRowSquares(x.rows, x.start.address, x.value.address, out.address);
+  x.kernels.sparseRowSquares(x.rows, x.start.address, x.value.address, out.address);
   return out;
 }
 
 /** Row i of X times factors[i], in place. */
 export function scaleRows(x: Csr, factors: Matrix): Csr {
-  alike({ x: valuesOf("x", x), factors });
+  compatible({ x: valuesOf("x", x), factors });
   isVector("factors", factors, x.rows);
-  x.core.kernels[x.precision].sparseScaleRows(x.rows, x.start.address, x.value.address, factors.address);
+  x.kernels.sparseScaleRows(x.rows, x.start.address, x.value.address, factors.address);
   return x;
-}
-
-/** Column j of X times factors[j], in place. */
-export function scaleColumns(x: Csr, factors: Matrix): Csr {
-  alike({ x: valuesOf("x", x), factors });
-  isVector("factors", factors, x.columns);
-  x.core.kernels[x.precision].sparseScaleColumns(
-    x.nonzeros,
-    x.column.address,
-    x.value.address,
-    factors.address,
-  );
-  return x;
-}
-
-/** Of each column of a sparse matrix. */
-export interface ColumnStatistics {
-  sums: Float64Array;
-  /** In how many rows the column is not zero. */
-  documentFrequencies: Int32Array;
-}
-
-/** Sums of the columns, and in how many rows each is not zero. */
-export function columnStatistics(x: Csr): ColumnStatistics {
-  valuesOf("x", x);
-  return scoped((scope) => {
-    const sums = scope.keep(matrix(x.core, 1, x.columns, "f64"));
-    const frequencies = scope.keep(new Integers(x.core, x.columns));
-    x.core.kernels[x.precision].sparseColumnSums(
-      x.nonzeros,
-      x.column.address,
-      x.value.address,
-      sums.address,
-      frequencies.address,
-    );
-    return { sums: sums.toArray() as Float64Array, documentFrequencies: frequencies.toArray() };
-  });
 }

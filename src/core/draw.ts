@@ -1,12 +1,12 @@
 // Drawing without replacement in proportion to sizes, so that weighted sums over what was drawn are right on average.
 
-import { finiteNumber, wholeNumber } from "./check.ts";
-import { ArgumentError } from "./errors.ts";
+import { finiteNumber, wholeNumber } from "../base/check.ts";
+import { ArgumentError } from "../base/errors.ts";
 import { type Matrix, matrix } from "./matrix.ts";
 import { Pattern } from "./pattern.ts";
-import { alike, isContiguous, isVector } from "./shapes.ts";
+import { areContiguous, compatible, isVector } from "./shapes.ts";
 
-/** What was drawn, rising, and for how many each counts: 1 / (its probability to be drawn). */
+/** The places drawn, rising, and for how many each counts: 1 / (its probability to be drawn). */
 export interface Drawn {
   chosen: Int32Array;
   weight: Float64Array;
@@ -36,7 +36,7 @@ export function drawInProportion(
   let [to, reached, tooth, last] = [0, 0, start, -1];
   for (const place of open) {
     if (to === room) break;
-    const size = sizes[place] as number;
+    const size = sizes[place];
     if (size >= certain) {
       chosen[to++] = place;
       continue;
@@ -51,7 +51,7 @@ export function drawInProportion(
   // The last tooth may be missed by a rounding: it is the last place's.
   if (to < room && last >= 0 && chosen[to - 1] !== last) {
     chosen[to] = last;
-    weight[to++] = unit / (sizes[last] as number);
+    weight[to++] = unit / sizes[last];
   }
   return { chosen: chosen.subarray(0, to), weight: weight.subarray(0, to) };
 }
@@ -60,7 +60,7 @@ function openPlaces(sizes: ArrayLike<number>, taken: ArrayLike<number>): Int32Ar
   const open = new Int32Array(sizes.length);
   let count = 0;
   for (let place = 0; place < sizes.length; place++) {
-    const size = sizes[place] as number;
+    const size = sizes[place];
     if (!(size >= 0 && size < Number.POSITIVE_INFINITY))
       throw new ArgumentError("sizes", `found ${size}, expected finite numbers from 0 on`);
     if (taken[place] === 0 && size > 0) open[count++] = place;
@@ -75,13 +75,13 @@ function shares(sizes: ArrayLike<number>, open: Int32Array, room: number): { cer
   for (;;) {
     let [rest, left] = [0, room];
     for (const place of open) {
-      if ((sizes[place] as number) >= certain) left--;
-      else rest += sizes[place] as number;
+      if (sizes[place] >= certain) left--;
+      else rest += sizes[place];
     }
     const unit = left > 0 ? rest / left : Number.POSITIVE_INFINITY;
     let least = certain;
     for (const place of open) {
-      const size = sizes[place] as number;
+      const size = sizes[place];
       if (size >= unit && size < least) least = size;
     }
     if (least === certain) return { certain, unit };
@@ -90,7 +90,7 @@ function shares(sizes: ArrayLike<number>, open: Int32Array, room: number): { cer
 }
 
 /** Which columns are drawn for certain, how many in all, and a random number in [0, 1). */
-export interface ColumnDrawOptions {
+export interface ColumnDraw {
   always: Int32Array;
   count: number;
   start: number;
@@ -103,11 +103,10 @@ export interface ColumnDrawOptions {
 export function drawColumns(
   x: Matrix,
   sizes: Matrix,
-  { always, count, start }: ColumnDrawOptions,
+  { always, count, start }: ColumnDraw,
 ): { columns: Pattern; weighted: Matrix } {
-  alike({ x, sizes });
-  isContiguous("x", x);
-  isContiguous("sizes", sizes);
+  compatible({ x, sizes });
+  areContiguous({ x, sizes });
   isVector("sizes", sizes, x.columns);
   const taken = new Uint8Array(x.columns);
   for (const column of always) taken[wholeNumber("always", column, 0, x.columns - 1)] = 1;
@@ -122,8 +121,7 @@ export function drawColumns(
   const weights = Float64Array.from([...certain.map(() => 1), ...weight]);
   for (let i = 0, at = 0; i < x.rows; i++) {
     const row = i * x.columns;
-    for (let j = 0; j < labelIndex.length; j++)
-      to[at++] = (from[row + (labelIndex[j] as number)] as number) * (weights[j] as number);
+    for (let j = 0; j < labelIndex.length; j++) to[at++] = from[row + labelIndex[j]] * weights[j];
   }
   return { columns, weighted };
 }

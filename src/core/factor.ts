@@ -1,9 +1,9 @@
 // Factorisations of symmetric positive definite matrices, and solves with their factors. A stack is `count` matrices
 // of one size, one below the other.
 
-import { oneOf, sameSize, wholeNumber } from "./check.ts";
-import { integers, type Matrix, matrix, scoped } from "./matrix.ts";
-import { alike, allFinite, apart, hasShape, isSquare, isStack, isVector } from "./shapes.ts";
+import { oneOf, sameSize } from "../base/check.ts";
+import { BYTES, integers, type Matrix, matrix, scoped } from "./matrix.ts";
+import { allFinite, compatible, disjoint, hasShape, isSquare, isStack, isVector } from "./shapes.ts";
 
 /** Status of a matrix that was factored. Any other status is the index of the first pivot that was not positive. */
 export const FACTORED = -1;
@@ -13,18 +13,17 @@ export const FACTORED = -1;
  * zero. Returns a status for each matrix. A matrix that is not positive definite stays finite and must not be used.
  */
 export function cholesky(a: Matrix, count = 1): Int32Array {
-  wholeNumber("count", count, 0);
-  alike({ a });
+  compatible({ a });
   const n = isStack("a", a, count);
   for (let i = 0; i < count; i++) allFinite("a", a.rowRange(i * n, (i + 1) * n), "lower");
   return scoped((scope) => {
     const status = scope.keep(integers(a.core, count));
-    a.core.kernels[a.precision].cholesky(count, n, a.address, a.stride, n * a.stride, status.address);
+    a.kernels.cholesky(count, n, ...a.strided, n * a.stride, status.address);
     return status.toArray();
   });
 }
 
-/** Of a triangular solve: left, lower and not transposed if not given. */
+/** Options of a triangular solve: left, lower and not transposed if not given. */
 export interface SolveOptions {
   /** Which side of X the triangle stands on: T X = B ("left") or X T = B ("right"). */
   side?: "left" | "right";
@@ -37,8 +36,8 @@ export function solveTriangular(t: Matrix, b: Matrix, options: SolveOptions = {}
   const { side = "left", triangle = "lower", transpose = false } = options;
   oneOf("side", side, ["left", "right"]);
   oneOf("triangle", triangle, ["lower", "upper"]);
-  alike({ t, b });
-  apart("b", b, { t });
+  compatible({ t, b });
+  disjoint("b", b, { t });
   const n = isSquare("t", t);
   sameSize("b", side === "left" ? "rows" : "columns", side === "left" ? b.rows : b.columns, n);
   // From the right it is the transposed problem, T' X' = B'.
@@ -49,55 +48,36 @@ export function solveTriangular(t: Matrix, b: Matrix, options: SolveOptions = {}
   const lower = (triangle === "lower") !== transposed;
   if (!lower && n > 0) {
     // An upper triangle read from its last element backwards is a lower one.
-    const size = t.precision === "f32" ? 4 : 8;
+    const size = BYTES[t.precision];
     tAddress += (n - 1) * (t.stride + 1) * size;
     bAddress += (n - 1) * xRow * size;
     [tRow, tColumn, xRow] = [-tRow, -tColumn, -xRow];
   }
   const columns = side === "left" ? b.columns : b.rows;
-  t.core.kernels[t.precision].solveLower(n, columns, tAddress, tRow, tColumn, bAddress, xRow, xColumn);
+  t.kernels.solveLower(n, columns, tAddress, tRow, tColumn, bAddress, xRow, xColumn);
   return b;
 }
 
 /** inverse(L L'), both triangles, for each factor of the stack. out may be the factors themselves. */
 export function inverseFromFactor(factor: Matrix, out: Matrix, count = 1): Matrix {
-  wholeNumber("count", count, 0);
-  alike({ factor, out });
+  compatible({ factor, out });
   const n = isStack("factor", factor, count);
   hasShape("out", out, factor.rows, factor.columns);
   const { core, precision } = factor;
   const used = Math.max(1, Math.min(core.threads, count));
   return scoped((scope) => {
     const work = scope.keep(matrix(core, used === 1 ? n : core.threads * n, n, precision));
-    const step = n * factor.stride;
-    core.kernels[precision].inverseFromFactor(
-      count,
-      n,
-      factor.address,
-      factor.stride,
-      step,
-      out.address,
-      out.stride,
-      n * out.stride,
-      work.address,
-    );
+    const [from, to] = [factor, out].map((x) => [...x.strided, n * x.stride] as const);
+    factor.kernels.inverseFromFactor(count, n, ...from, ...to, work.address);
     return out;
   });
 }
 
 /** log|L L'| of each factor of the stack. */
 export function logDeterminant(factor: Matrix, out: Matrix, count = 1): Matrix {
-  wholeNumber("count", count, 0);
-  alike({ factor, out });
+  compatible({ factor, out });
   const n = isStack("factor", factor, count);
   isVector("out", out, count);
-  factor.core.kernels[factor.precision].logDeterminant(
-    count,
-    n,
-    factor.address,
-    factor.stride,
-    n * factor.stride,
-    out.address,
-  );
+  factor.kernels.logDeterminant(count, n, ...factor.strided, n * factor.stride, out.address);
   return out;
 }

@@ -6,12 +6,13 @@
 // After all k, S = -inverse(A). n^3 multiplications and additions, nearly all in H H' of the lower triangle; the
 // second triangle is only written at the end, and beside A there is one column of blocks.
 
+import { ArgumentError } from "../base/errors.ts";
+import { type WorkOptions, yieldToHost } from "../base/progress.ts";
+import type { Precision } from "./core.ts";
 import { addDiagonal, fill, gemm, scale, syrk, transpose } from "./dense.ts";
-import { ArgumentError } from "./errors.ts";
 import { cholesky, FACTORED, inverseFromFactor, solveTriangular } from "./factor.ts";
-import { type Matrix, matrix, Scope, scoped } from "./matrix.ts";
-import { pause, type WorkOptions } from "./progress.ts";
-import { alike, allFinite, isSquare } from "./shapes.ts";
+import { BYTES, type Matrix, matrix, scoped } from "./matrix.ts";
+import { allFinite, compatible, isSquare } from "./shapes.ts";
 
 /** Rows of a block: the depth that the product kernel takes at once. */
 const BLOCK = 256;
@@ -24,17 +25,17 @@ export class NotPositiveError extends ArgumentError {
 }
 
 /** Bytes that inverseInPlace needs beside the matrix. */
-export function inverseBytes(n: number, precision: "f32" | "f64"): number {
-  return (n + 3 * BLOCK) * BLOCK * (precision === "f32" ? 4 : 8);
+export function inverseBytes(n: number, precision: Precision): number {
+  return (n + 3 * BLOCK) * BLOCK * BYTES[precision];
 }
 
 /** L L' = A in place of A's lower triangle, as cholesky() does it, giving way to signals. */
 export async function factorInPlace(a: Matrix, options: WorkOptions = {}): Promise<Matrix> {
-  alike({ a });
+  compatible({ a });
   const n = isSquare("a", a);
   allFinite("a", a, "lower");
   for (let k = 0; k < n; k += BLOCK) {
-    await pause(options, "factor", k / n);
+    await yieldToHost(options, "factor", k / n);
     const size = Math.min(BLOCK, n - k);
     const rest = n - k - size;
     const pivot = a.block(k, k, size, size);
@@ -58,17 +59,16 @@ function factorPivot(pivot: Matrix, row: number): void {
 
 /** A becomes inverse(A), both triangles, from its lower triangle. */
 export async function inverseInPlace(a: Matrix, options: WorkOptions = {}): Promise<Matrix> {
-  alike({ a });
+  compatible({ a });
   const n = isSquare("a", a);
   allFinite("a", a, "lower");
   const { core, precision } = a;
-  const scope = new Scope();
-  try {
+  return await scoped(async (scope) => {
     const width = Math.min(BLOCK, n);
     const panel = scope.keep(matrix(core, n, width, precision));
     const pivot = scope.keep(matrix(core, width, width, precision));
     for (let k = 0; k < n; k += BLOCK) {
-      await pause(options, "inverse", k / n);
+      await yieldToHost(options, "inverse", k / n);
       const size = Math.min(BLOCK, n - k);
       const h = panel.block(0, 0, n, size);
       const l = pivot.block(0, 0, size, size);
@@ -81,11 +81,9 @@ export async function inverseInPlace(a: Matrix, options: WorkOptions = {}): Prom
       putPanel(a, k, h, l);
     }
     scale(-1, a, a);
-    a.core.kernels[precision].mirrorLower(n, a.address, a.stride);
+    a.kernels.mirrorLower(n, ...a.strided);
     return a;
-  } finally {
-    scope.free();
-  }
+  });
 }
 
 /** h = S_:k with zeros in place of S_kk, which goes to l. Left of k it is the mirror image of row k. */
@@ -115,17 +113,13 @@ async function subtractSquare(h: Matrix, s: Matrix, options: WorkOptions, fracti
   for (let from = 0; from < n; ) {
     const rows = Math.min(n - from, Math.max(BLOCK, Math.floor(WORK_AT_ONCE / (size * (from + BLOCK)))));
     const own = h.rowRange(from, from + rows);
-    if (from > 0)
-      gemm(own, h.rowRange(0, from), s.block(from, 0, rows, from), {
-        transposeB: true,
-        alpha: -1,
-        beta: 1,
-      });
-    syrk(own, s.block(from, from, rows, rows), { alpha: -1, beta: 1, part: "lower" });
+    const subtract = { alpha: -1, beta: 1 } as const;
+    if (from > 0) gemm(own, h.rowRange(0, from), s.block(from, 0, rows, from), { transposeB: true, ...subtract });
+    syrk(own, s.block(from, from, rows, rows), { part: "lower", ...subtract });
     spent += rows * (from + rows) * size;
     from += rows;
     if (spent > WORK_AT_ONCE && from < n) {
-      await pause(options, "inverse", fraction);
+      await yieldToHost(options, "inverse", fraction);
       spent = 0;
     }
   }
@@ -143,11 +137,11 @@ export async function lowerInverseColumns(
   work: (columns: Matrix, from: number) => void,
   options: WorkOptions = {},
 ): Promise<void> {
-  alike({ l });
+  compatible({ l });
   const n = isSquare("l", l);
   const { core, precision } = l;
   for (let from = 0; from < n; from += COLUMNS_AT_ONCE) {
-    await pause(options, "triangle", from / n);
+    await yieldToHost(options, "triangle", from / n);
     const width = Math.min(COLUMNS_AT_ONCE, n - from);
     scoped((scope) => {
       const columns = scope.keep(matrix(core, n - from, width, precision));

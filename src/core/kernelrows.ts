@@ -1,12 +1,12 @@
 // Inner products between sparse rows: X Z' through an inverted index over Z. From them and the squared lengths come
 // kernel rows (covariance.ts).
 
-import { sameSize } from "./check.ts";
+import { sameSize } from "../base/check.ts";
+import { ArgumentError } from "../base/errors.ts";
 import type { Core, Precision } from "./core.ts";
-import { type Csr, type RowRange, rowRange, valuesOf } from "./csr.ts";
-import { ArgumentError } from "./errors.ts";
-import { type Integers, integers, type Matrix, matrix, matrixFrom, Scope } from "./matrix.ts";
-import { alike, hasShape } from "./shapes.ts";
+import { byColumns, type Csr, type RowRange, rowRange, valuesOf } from "./csr.ts";
+import { addresses, type Integers, integers, type Matrix, matrix, matrixFrom, Scope } from "./matrix.ts";
+import { compatible, hasShape } from "./shapes.ts";
 
 /** Elements in one vector of the core. */
 const LANES: Record<Precision, number> = { f32: 4, f64: 2 };
@@ -35,11 +35,11 @@ export class Postings {
     this.rows = rows;
     this.columns = columns;
     try {
-      const { start, row, value } = transposed(z);
+      const { start, row, value } = byColumns(columns, z.start.view(), z.column.view(), z.value.view());
       const numbers = new Int32Array(columns).fill(-1);
       let count = 0;
       for (let c = 0; c < columns; c++) {
-        const length = (start[c + 1] as number) - (start[c] as number);
+        const length = start[c + 1] - start[c];
         if (length * LANES[precision] > rows) numbers[c] = count++;
       }
       this.start = this.#scope.keep(integers(core, start));
@@ -49,10 +49,9 @@ export class Postings {
       this.full = this.#scope.keep(matrix(core, count, rows, precision));
       const elements = this.full.view();
       for (let c = 0; c < columns; c++) {
-        const number = numbers[c] as number;
+        const number = numbers[c];
         if (number < 0) continue;
-        for (let p = start[c] as number; p < (start[c + 1] as number); p++)
-          elements[number * rows + (row[p] as number)] = value[p] as number;
+        for (let p = start[c]; p < start[c + 1]; p++) elements[number * rows + row[p]] = value[p];
       }
     } catch (error) {
       this.free();
@@ -69,62 +68,21 @@ export class Postings {
   }
 }
 
-/** The entries of a sparse matrix by columns; within a column the rows rise. */
-function transposed(z: Csr): { start: Int32Array; row: Int32Array; value: Float64Array } {
-  const { rows, columns, nonzeros } = z;
-  const rowStart = z.start.view();
-  const column = z.column.view();
-  const values = z.value.view();
-  const start = new Int32Array(columns + 1);
-  for (let e = 0; e < nonzeros; e++) (start[(column[e] as number) + 1] as number)++;
-  for (let c = 0; c < columns; c++) (start[c + 1] as number) += start[c] as number;
-  const next = start.slice(0, columns);
-  const row = new Int32Array(nonzeros);
-  const value = new Float64Array(nonzeros);
-  for (let i = 0; i < rows; i++) {
-    for (let e = rowStart[i] as number; e < (rowStart[i + 1] as number); e++) {
-      const place = (next[column[e] as number] as number)++;
-      row[place] = i;
-      value[place] = values[e] as number;
-    }
-  }
-  return { start, row, value };
-}
-
-/** Of products of sparse rows with sparse rows. */
+/** Options of products of sparse rows with sparse rows. */
 export interface SparseProductsOptions extends RowRange {
   /** Only z_0 ... z_i for row x_i: half of X X'. The rest of out is left as it was. */
   lower?: boolean;
 }
 
 /** out_ij = x_i . z_j for a range of rows of X. */
-export function sparseProducts(
-  x: Csr,
-  z: Postings,
-  out: Matrix,
-  options: SparseProductsOptions = {},
-): Matrix {
+export function sparseProducts(x: Csr, z: Postings, out: Matrix, options: SparseProductsOptions = {}): Matrix {
   const { from, to } = rowRange(x.rows, options);
   if (!(z instanceof Postings)) throw new ArgumentError("z", "found something else, expected Postings");
-  alike({ x: valuesOf("x", x), z: z.value, out });
+  compatible({ x: valuesOf("x", x), z: z.value, out });
   sameSize("z", "columns", z.columns, x.columns);
   hasShape("out", out, to - from, z.rows);
-  x.core.kernels[x.precision].sparseProducts(
-    from,
-    to - from,
-    x.start.address,
-    x.column.address,
-    x.value.address,
-    z.rows,
-    z.start.address,
-    z.row.address,
-    z.value.address,
-    z.fullNumber.address,
-    z.full.address,
-    z.full.stride,
-    options.lower === true,
-    out.address,
-    out.stride,
-  );
+  const { lower = false } = options;
+  const postings = [z.rows, ...addresses(z.start, z.row, z.value, z.fullNumber), ...z.full.strided] as const;
+  x.kernels.sparseProducts(from, to - from, ...x.entries(), ...postings, lower, ...out.strided);
   return out;
 }

@@ -1,8 +1,9 @@
 // Matrices in the memory of a core: row-major, single or double precision, freed by whoever made them.
 
-import { oneOf, sameSize, wholeNumber } from "./check.ts";
+import { oneOf, sameSize, wholeNumber } from "../base/check.ts";
+import { ArgumentError } from "../base/errors.ts";
+import type { PrecisionKernels } from "../generated/kernels.ts";
 import { Core, type Precision } from "./core.ts";
-import { ArgumentError } from "./errors.ts";
 
 /** Elements of a matrix outside the core's memory. */
 export type RealArray = Float32Array | Float64Array;
@@ -10,25 +11,36 @@ export type RealArray = Float32Array | Float64Array;
 /** Sum from the first to the last element, in double precision. */
 export function sumOf(values: ArrayLike<number>): number {
   let sum = 0;
-  for (let i = 0; i < values.length; i++) sum += values[i] as number;
+  for (let i = 0; i < values.length; i++) sum += values[i];
   return sum;
 }
 
-const BYTES: Record<Precision, number> = { f32: 4, f64: 8 };
+/** Bytes of an element. */
+export const BYTES: Record<Precision, number> = { f32: 4, f64: 8 };
+const ARRAYS = { f32: Float32Array, f64: Float64Array } as const;
 
 /** A block of the arena; views share it with the matrix they look into. */
 class Storage {
-  readonly core: Core;
   readonly address: number;
   released = false;
-  constructor(core: Core, bytes: number, what: string) {
+  constructor(
+    readonly core: Core,
+    bytes: number,
+    what: string,
+  ) {
     if (!(core instanceof Core))
       throw new ArgumentError("core", "found something else, expected a core that createCore() made");
     if (core.disposed) throw new ArgumentError("core", "found one that was disposed of, expected a live one");
-    this.core = core;
     this.address = core.arena.allocate(bytes, what);
     // Whole allocation, padding included: what is read beyond the last element is zero in every runtime.
     new Uint8Array(core.memory.buffer, this.address, bytes).fill(0);
+  }
+
+  /** Gives the memory back, once. */
+  release(): void {
+    if (this.released) return;
+    this.released = true;
+    this.core.arena.release(this.address);
   }
 
   /** Refuses memory that is not there any more. */
@@ -41,11 +53,6 @@ class Storage {
 
 /** A matrix in the memory of a core, or a view into one. */
 export class Matrix {
-  readonly precision: Precision;
-  readonly rows: number;
-  readonly columns: number;
-  /** Elements from one row to the next. */
-  readonly stride: number;
   readonly #storage: Storage;
   readonly #offset: number;
   readonly #owner: boolean;
@@ -53,18 +60,16 @@ export class Matrix {
   /** Use `matrix()` and the methods below. */
   constructor(
     storage: Storage,
-    precision: Precision,
-    rows: number,
-    columns: number,
-    stride: number,
+    readonly precision: Precision,
+    readonly rows: number,
+    readonly columns: number,
+
+    /** Elements from one row to the next. */
+    readonly stride: number,
     offset: number,
     owner: boolean,
   ) {
     this.#storage = storage;
-    this.precision = precision;
-    this.rows = rows;
-    this.columns = columns;
-    this.stride = stride;
     this.#offset = offset;
     this.#owner = owner;
   }
@@ -73,10 +78,20 @@ export class Matrix {
     return this.#storage.core;
   }
 
+  /** The kernels of its precision. */
+  get kernels(): PrecisionKernels {
+    return this.core.kernels[this.precision];
+  }
+
   /** Byte address of the first element. */
   get address(): number {
     this.#storage.checkLive("matrix");
     return this.#storage.address + this.#offset;
+  }
+
+  /** Address and stride, as kernels take a matrix. */
+  get strided(): [address: number, stride: number] {
+    return [this.address, this.stride];
   }
 
   get contiguous(): boolean {
@@ -100,8 +115,7 @@ export class Matrix {
 
   /** The same elements, row by row, in another shape. */
   reshape(rows: number, columns: number): Matrix {
-    if (!this.contiguous)
-      throw new ArgumentError("matrix", "found rows with gaps between them, expected a contiguous matrix");
+    this.#checkContiguous();
     const elements = wholeNumber("rows", rows, 0) * wholeNumber("columns", columns, 0);
     sameSize("rows x columns", "elements", elements, this.rows * this.columns);
     return new Matrix(this.#storage, this.precision, rows, columns, columns, this.#offset, false);
@@ -109,19 +123,14 @@ export class Matrix {
 
   /** The elements in place, for a contiguous matrix. Memory may move when it grows: use it before allocating again. */
   view(): RealArray {
-    if (!this.contiguous)
-      throw new ArgumentError("matrix", "found rows with gaps between them, expected a contiguous matrix");
+    this.#checkContiguous();
     return this.#window(0, this.rows * this.columns);
   }
 
   /** A copy of the elements, row by row. */
   toArray(): RealArray {
-    const out =
-      this.precision === "f32"
-        ? new Float32Array(this.rows * this.columns)
-        : new Float64Array(this.rows * this.columns);
-    for (let i = 0; i < this.rows; i++)
-      out.set(this.#window(i * this.stride, this.columns), i * this.columns);
+    const out = new ARRAYS[this.precision](this.rows * this.columns);
+    for (let i = 0; i < this.rows; i++) out.set(this.#window(i * this.stride, this.columns), i * this.columns);
     return out;
   }
 
@@ -140,22 +149,17 @@ export class Matrix {
 
   /** Gives the memory back. Views end with the matrix they look into. */
   free(): void {
-    if (!this.#owner)
-      throw new ArgumentError("matrix", "found a view, expected the matrix that it looks into");
-    const { core, address } = this.#storage;
-    if (this.#storage.released) return;
-    this.#storage.released = true;
-    core.arena.release(address);
+    if (!this.#owner) throw new ArgumentError("matrix", "found a view, expected the matrix that it looks into");
+    this.#storage.release();
   }
 
   [Symbol.dispose](): void {
     if (this.#owner) this.free();
   }
 
-  /** Whether writing to this matrix could change the other one. */
+  /** Writing to this matrix could change the other one. */
   overlaps(other: Matrix): boolean {
-    if (this.#storage !== other.#storage || this.rows * this.columns * other.rows * other.columns === 0)
-      return false;
+    if (this.#storage !== other.#storage || this.rows * this.columns * other.rows * other.columns === 0) return false;
     const size = BYTES[this.precision];
     const [first, second] = this.#offset <= other.#offset ? [this, other] : [other, this];
     const distance = (second.#offset - first.#offset) / size;
@@ -168,11 +172,16 @@ export class Matrix {
   }
 
   #window(from: number, length: number): RealArray {
-    const buffer = this.core.memory.buffer;
     const address = this.address + from * BYTES[this.precision];
-    return this.precision === "f32"
-      ? new Float32Array(buffer, address, length)
-      : new Float64Array(buffer, address, length);
+    const { buffer } = this.core.memory;
+    return this.precision === "f64"
+      ? new Float64Array(buffer, address, length)
+      : new Float32Array(buffer, address, length);
+  }
+
+  #checkContiguous(): void {
+    if (!this.contiguous)
+      throw new ArgumentError("matrix", "found rows with gaps between them, expected a contiguous matrix");
   }
 }
 
@@ -193,12 +202,8 @@ export function matrixFrom(
   values: ArrayLike<number>,
   precision: Precision = "f32",
 ): Matrix {
-  sameSize(
-    "values",
-    "elements",
-    values.length,
-    wholeNumber("rows", rows, 0) * wholeNumber("columns", columns, 0),
-  );
+  const elements = wholeNumber("rows", rows, 0) * wholeNumber("columns", columns, 0);
+  sameSize("values", "elements", values.length, elements);
   return matrix(core, rows, columns, precision).set(values);
 }
 
@@ -236,9 +241,7 @@ export class Integers {
   }
 
   free(): void {
-    if (this.#storage.released) return;
-    this.#storage.released = true;
-    this.core.arena.release(this.#storage.address);
+    this.#storage.release();
   }
 
   [Symbol.dispose](): void {
@@ -248,9 +251,14 @@ export class Integers {
 
 /** New whole numbers: that many zeros, or the given ones. */
 export function integers(core: Core, values: number | ArrayLike<number>): Integers {
-  return typeof values === "number"
-    ? new Integers(core, values)
-    : new Integers(core, values.length).set(values);
+  return typeof values === "number" ? new Integers(core, values) : new Integers(core, values.length).set(values);
+}
+
+/** Addresses as kernels take them: 0 for what is not there. */
+export function addresses<T extends readonly ({ readonly address: number } | undefined)[]>(
+  ...held: T
+): { [Index in keyof T]: number } {
+  return held.map((each) => each?.address ?? 0) as { [Index in keyof T]: number };
 }
 
 interface Freeable {

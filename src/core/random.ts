@@ -1,9 +1,9 @@
 // Random numbers that depend only on seed, stream and index.
 
-import { wholeNumber } from "./check.ts";
+import { wholeNumber } from "../base/check.ts";
 import type { Core } from "./core.ts";
 import { integers, type Matrix, matrix, scoped } from "./matrix.ts";
-import { alike, isContiguous } from "./shapes.ts";
+import { areContiguous, compatible } from "./shapes.ts";
 
 /** Which sequence of random numbers. */
 export interface RandomKey {
@@ -20,9 +20,9 @@ function words({ seed, stream }: RandomKey): [low: number, high: number, stream:
 }
 
 function fillWith(kernel: "uniform" | "normal", out: Matrix, key: RandomKey): Matrix {
-  alike({ out });
-  isContiguous("out", out);
-  out.core.kernels[out.precision][kernel](...words(key), out.rows * out.columns, out.address);
+  compatible({ out });
+  areContiguous({ out });
+  out.kernels[kernel](...words(key), out.rows * out.columns, out.address);
   return out;
 }
 
@@ -38,9 +38,7 @@ export function fillNormal(out: Matrix, key: RandomKey): Matrix {
 
 /** Uniform numbers in [0, 1), 53 bits each. */
 export function uniformNumbers(core: Core, count: number, key: RandomKey): Float64Array {
-  return scoped(
-    (scope) => fillUniform(scope.keep(matrix(core, 1, count, "f64")), key).toArray() as Float64Array,
-  );
+  return scoped((scope) => fillUniform(scope.keep(matrix(core, 1, count, "f64")), key).toArray() as Float64Array);
 }
 
 /** 0 ... n - 1 in random order. */
@@ -63,7 +61,7 @@ export function choice(
   wholeNumber("n", n, 0);
   wholeNumber("k", k, 0, n - excluded.length);
   for (let i = 0; i < excluded.length; i++) {
-    wholeNumber("excluded", excluded[i] as number, i === 0 ? 0 : (excluded[i - 1] as number) + 1, n - 1);
+    wholeNumber("excluded", excluded[i], i === 0 ? 0 : excluded[i - 1] + 1, n - 1);
   }
   return scoped((scope) => {
     const out = scope.keep(integers(core, k));

@@ -9,10 +9,7 @@ const begin = ({ module, memory, control, scratch, id, threads }, say) => {
   try {
     exports.work();
   } catch (error) {
-    const words = new Int32Array(memory.buffer, control, 16);
-    Atomics.store(words, 7, 1);
-    Atomics.add(words, 3, 1);
-    Atomics.notify(words, 3);
+    exports.abandon();
     throw error;
   }
 };
@@ -25,7 +22,7 @@ const WEB_WORKER = `${WORKER_SOURCE}
 self.onmessage = (event) => begin(event.data, () => self.postMessage("ready"));
 `;
 
-/** What a worker is given at its start. */
+/** The data of a worker at its start. */
 export interface WorkerStart {
   module: WebAssembly.Module;
   memory: WebAssembly.Memory;
@@ -46,10 +43,8 @@ interface Host {
 }
 const host = globalThis as Host;
 
-const isNode = (): boolean =>
-  host.process?.versions?.node !== undefined &&
-  host.process.versions.bun === undefined &&
-  host.Deno === undefined;
+export const isNode = (): boolean =>
+  host.process?.versions?.node !== undefined && host.process.versions.bun === undefined && host.Deno === undefined;
 
 /** How many threads the machine can run at once. */
 export async function hardwareThreads(): Promise<number> {
@@ -67,7 +62,7 @@ export function noThreadsReason(): string | undefined {
   return undefined;
 }
 
-/** Whether this thread may block; a page's main thread may not. */
+/** This thread may block; a page's main thread may not. */
 export function mayBlock(): boolean {
   try {
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 0);

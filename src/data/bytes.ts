@@ -1,7 +1,7 @@
-// Any source of data as a run of byte chunks, unpacked when it is gzip.
+// Any source of data as a run of byte chunks, unpacked when it is gzip; and bytes as text: UTF-8, Windows-1252 where a line is not
+// UTF-8, and UTF-16 where a file begins with its mark.
 
-import { fromUtf16 } from "./encoding.ts";
-import { DataError } from "./errors.ts";
+import { DataError } from "../base/errors.ts";
 
 /** A stream of bytes (a file, `response.body`), or data already in memory. */
 export type ByteSource = ReadableStream<Uint8Array> | Uint8Array | string | Blob;
@@ -16,7 +16,7 @@ export interface ByteOptions {
 
 const PIECE = 1 << 18; // of data in memory: small enough for progress and cancelling
 
-/** What a source is, by its first bytes. */
+/** Kind of a source, by its first bytes. */
 export type ByteKind = "text" | "numpy" | "zip" | "parquet";
 
 /** A source opened: unpacked, and told apart. Text is UTF-8 now, but for lines of another encoding. */
@@ -49,6 +49,30 @@ async function* memoryChunks(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += PIECE) yield bytes.subarray(at, at + PIECE);
 }
 
+/** A stream that asks for each piece when it is wanted, until there is none; then, or when nobody wants more, it ends. */
+export function pulled(
+  next: () => Promise<Uint8Array | undefined>,
+  end: () => Promise<unknown> = async () => {},
+): ReadableStream<Uint8Array> {
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        const piece = await next().catch(async (error) => {
+          await end().catch(() => {});
+          throw error;
+        });
+        if (piece) return controller.enqueue(piece);
+        await end();
+        controller.close();
+      },
+      async cancel() {
+        await end();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
 /** Unlike `for await` over the stream itself, this also runs where streams are not async iterable. */
 export async function* streamChunks(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
   const reader = stream.getReader();
@@ -70,10 +94,7 @@ function rawChunks(source: ByteSource): AsyncGenerator<Uint8Array> {
   return streamChunks(source instanceof Blob ? source.stream() : source);
 }
 
-async function* watched(
-  chunks: AsyncGenerator<Uint8Array>,
-  options: ByteOptions,
-): AsyncGenerator<Uint8Array> {
+async function* watched(chunks: AsyncGenerator<Uint8Array>, options: ByteOptions): AsyncGenerator<Uint8Array> {
   let total = 0;
   for await (const chunk of chunks) {
     options.signal?.throwIfAborted();
@@ -83,25 +104,7 @@ async function* watched(
   }
 }
 
-/** The chunks again, the first one long enough to tell what the file is. */
-async function* withLongStart(chunks: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
-  let start = new Uint8Array(0);
-  let short = true;
-  for await (const chunk of chunks) {
-    if (!short) {
-      yield chunk;
-      continue;
-    }
-    const joined = new Uint8Array(start.length + chunk.length);
-    joined.set(start);
-    joined.set(chunk, start.length);
-    start = joined;
-    short = start.length < LONGEST_MAGIC;
-    if (!short) yield start;
-  }
-  if (short && start.length > 0) yield start;
-}
-
+/** Fed by hand: with `pipeThrough` Node 20 takes gzip that is cut short for whole, and does not let the source go. */
 async function* gunzip(packed: AsyncGenerator<Uint8Array>, file: string): AsyncGenerator<Uint8Array> {
   const unpacker = new DecompressionStream("gzip");
   let sourceError: { error: unknown } | undefined;
@@ -124,40 +127,46 @@ async function* gunzip(packed: AsyncGenerator<Uint8Array>, file: string): AsyncG
     }
   };
   const fed = feed();
-  const unpacked = streamChunks(unpacker.readable);
   try {
-    yield* unpacked;
+    yield* streamChunks(unpacker.readable);
   } catch {
     if (sourceError) throw sourceError.error;
-    throw new DataError({
-      file,
-      line: 0,
-      found: "gzip data that is damaged or cut short",
-      expected: "a whole gzip file",
-    });
+    const found = "gzip data that is damaged or cut short";
+    throw new DataError({ file, line: 0, found, expected: "a whole gzip file" });
   } finally {
     await fed;
   }
 }
 
-async function* rejoined(first: Uint8Array, rest: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
-  try {
-    yield first;
-    yield* rest;
-  } finally {
-    await rest.return(undefined); // who stops at the first chunk lets the source go as well
-  }
-}
-
-/** The first chunk of several, and all of them again. */
+/** The first bytes of a source, enough to tell what it is, and all of it again. */
 async function peek(
   chunks: AsyncGenerator<Uint8Array>,
 ): Promise<{ first: Uint8Array; whole: AsyncGenerator<Uint8Array> }> {
-  const long = withLongStart(chunks);
-  const first = await long.next();
-  return first.done
-    ? { first: new Uint8Array(0), whole: long }
-    : { first: first.value, whole: rejoined(first.value, long) };
+  let first = new Uint8Array(0);
+  while (first.length < LONGEST_MAGIC) {
+    const next = await chunks.next();
+    if (next.done) break;
+    first = concatenated([first, next.value]);
+  }
+  async function* whole(): AsyncGenerator<Uint8Array> {
+    try {
+      if (first.length > 0) yield first;
+      yield* chunks;
+    } finally {
+      await chunks.return(undefined); // who stops at the first chunk lets the source go as well
+    }
+  }
+  return { first, whole: whole() };
+}
+
+function concatenated(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const whole = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    whole.set(piece, at);
+    at += piece.length;
+  }
+  return whole;
 }
 
 /** Opens a source. Gzip and other formats are recognised by their first bytes, not by the file's name. */
@@ -166,36 +175,76 @@ export async function openBytes(source: ByteSource, options: ByteOptions): Promi
   if (startsWith(first, GZIP)) ({ first, whole } = await peek(gunzip(whole, options.file)));
   const foreign = FOREIGN.find(([, magic]) => startsWith(first, magic));
   if (foreign) {
-    await whole.return(undefined);
+    for await (const _ of whole) break; // lets the source go
     const expected = "UTF-8 text, plain or gzip";
     throw new DataError({ file: options.file, line: 1, found: foreign[0], expected });
   }
   const binary = BINARY.find(([, magic]) => startsWith(first, magic));
   if (binary) return { kind: binary[0], chunks: whole };
   const bigEndian = startsWith(first, UTF_16_BIG);
-  if (bigEndian || startsWith(first, UTF_16_LITTLE))
-    return { kind: "text", chunks: fromUtf16(whole, bigEndian) };
+  if (bigEndian || startsWith(first, UTF_16_LITTLE)) return { kind: "text", chunks: fromUtf16(whole, bigEndian) };
   return { kind: "text", chunks: whole };
 }
 
-/** All the chunks as one, or undefined when they have more than `most` bytes. */
-export async function joined(
-  chunks: AsyncGenerator<Uint8Array>,
-  most: number,
-): Promise<Uint8Array | undefined> {
+/** All the chunks as one, or undefined when they have more than `most()` bytes. */
+export async function joined(chunks: AsyncGenerator<Uint8Array>, most: () => number): Promise<Uint8Array | undefined> {
   const pieces: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of chunks) {
     pieces.push(chunk);
     length += chunk.length;
-    if (length > most) return undefined;
+    if (length > most()) return undefined;
   }
-  if (pieces.length === 1) return pieces[0] as Uint8Array;
-  const whole = new Uint8Array(length);
-  let at = 0;
-  for (const piece of pieces) {
-    whole.set(piece, at);
-    at += piece.length;
+  return pieces.length === 1 ? pieces[0] : concatenated(pieces);
+}
+
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** Bytes as UTF-8, or undefined where they are not. */
+export function utf8(bytes: Uint8Array, start = 0, end: number = bytes.length): string | undefined {
+  try {
+    return decoder.decode(bytes.subarray(start, end));
+  } catch {
+    return undefined;
   }
-  return whole;
+}
+
+/** Bytes 0x80 to 0x9f; all others are the code points of their value (as the Encoding Standard has it). */
+const WINDOWS_1252_UPPER = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ";
+
+/**
+ * Bytes as Windows-1252, which any bytes are. Not by TextDecoder: some versions of Node give Latin-1 in its place.
+ */
+export function windows1252(bytes: Uint8Array, start = 0, end: number = bytes.length): string {
+  let text = "";
+  for (let i = start; i < end; i++) {
+    const byte = bytes[i];
+    text += byte >= 0x80 && byte < 0xa0 ? WINDOWS_1252_UPPER[byte - 0x80] : String.fromCharCode(byte);
+  }
+  return text;
+}
+
+/** UTF-16 in either order of bytes, its mark included, as UTF-8. */
+export async function* fromUtf16(chunks: AsyncGenerator<Uint8Array>, bigEndian: boolean): AsyncGenerator<Uint8Array> {
+  const units = new TextDecoder("utf-16le");
+  const encoder = new TextEncoder();
+  let half: number | undefined; // first byte of a unit whose second is in the next chunk
+  for await (const chunk of chunks) {
+    const whole = new Uint8Array((chunk.length + (half === undefined ? 0 : 1)) & ~1);
+    let at = 0;
+    if (half !== undefined) whole[at++] = half;
+    whole.set(chunk.subarray(0, whole.length - at), at);
+    half = whole.length - at < chunk.length ? chunk[chunk.length - 1] : undefined;
+    if (bigEndian) swapPairs(whole);
+    yield encoder.encode(units.decode(whole, { stream: true }));
+  }
+  yield encoder.encode(units.decode() + (half === undefined ? "" : "\ufffd"));
+}
+
+function swapPairs(bytes: Uint8Array): void {
+  for (let i = 0; i + 1 < bytes.length; i += 2) {
+    const first = bytes[i];
+    bytes[i] = bytes[i + 1];
+    bytes[i + 1] = first;
+  }
 }

@@ -1,25 +1,32 @@
 // Data in: readers, data sets, texts.
 
-export type { ByteSource } from "./bytes.ts";
-export { checkDataset } from "./check.ts";
-export { compactColumns, mapColumns, mapFeatures, usedColumns } from "./columns.ts";
+export { DataError } from "../base/errors.ts";
+export { hashInteger, hashText } from "../base/hash.ts";
 export {
-  type Dataset,
-  type DatasetSource,
   documentFrequencies,
   type LabelSets,
   labelFrequencies,
-  type RowSplit,
+  mapFeatures,
   rowsWithLabels,
   type SparseRows,
   selectFeatures,
   selectLabels,
+  usedColumns,
+} from "../base/sparse.ts";
+export type { Stemmer } from "../base/stem.ts";
+export { tokenise } from "../base/text.ts";
+export type { ByteSource } from "./bytes.ts";
+export {
+  checkDataset,
+  compactColumns,
+  type Dataset,
+  type DatasetSource,
+  mapColumns,
+  type RowSplit,
   selectRows,
   splitByKey,
   splitRows,
 } from "./dataset.ts";
-export { DataError } from "./errors.ts";
-export { hashInteger, hashText } from "./hash.ts";
 export type {
   Batch,
   Batches,
@@ -33,7 +40,6 @@ export type {
   TextFormat,
 } from "./options.ts";
 export { type DataSource, readBatches, readDataset } from "./reader.ts";
-export type { Stemmer } from "./stem.ts";
 export { loadStemmer, useStemmer } from "./stemmers.ts";
-export { tokenise } from "./text.ts";
-export { TfidfFitter, type TfidfOptions, type TfidfState, TfidfVectoriser } from "./tfidf.ts";
+export { TfidfFitter, type TfidfState, TfidfVectoriser } from "./tfidf.ts";
+export type { TfidfOptions } from "./tfidfoptions.ts";

@@ -1,7 +1,7 @@
 // Lines of a source, block by block: each block is a run of whole lines in one buffer that is used again for
 // the next, so that a file of any size is read in little memory and without a promise for every line.
 
-import { DataError } from "./errors.ts";
+import { DataError } from "../base/errors.ts";
 
 const NEWLINE = 10;
 const RETURN = 13;
@@ -10,7 +10,7 @@ const LONGEST_LINE = 2 ** 28;
 /** Steps through the lines of one block: `while (block.next()) use(block.bytes, block.start, block.end)`. */
 export class LineBlock {
   readonly bytes: Uint8Array;
-  /** Of the current line, from 1. */
+  /** Number of the current line, from 1. */
   number: number;
   /** The current line is bytes[start..end), without its line end. */
   start = 0;
@@ -49,10 +49,7 @@ function checkText(bytes: Uint8Array, firstLine: number, file: string): void {
 }
 
 /** Whole lines of UTF-8 text. A block is valid until the next one is asked for. */
-export async function* lineBlocks(
-  chunks: AsyncGenerator<Uint8Array>,
-  file: string,
-): AsyncGenerator<LineBlock> {
+export async function* lineBlocks(chunks: AsyncGenerator<Uint8Array>, file: string): AsyncGenerator<LineBlock> {
   let buffer = new Uint8Array(1 << 16);
   let filled = 0;
   let line = 1;

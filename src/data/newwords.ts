@@ -34,13 +34,13 @@ export class NewWords {
   }
 
   endText(): void {
-    for (const number of this.#row) this.#texts[number] = (this.#texts[number] as number) + 1;
+    for (const number of this.#row) this.#texts[number] = this.#texts[number] + 1;
     this.#rows.push(Int32Array.from(this.#row));
     this.#row = new Set();
   }
 
   counts(): NewWordCounts {
-    const isShared = (number: number): boolean => (this.#texts[number] as number) >= SHARED_BY;
+    const isShared = (number: number): boolean => this.#texts[number] >= SHARED_BY;
     return {
       words: this.#numbers.size,
       shared: this.#texts.filter((_, number) => isShared(number)).length,
@@ -50,7 +50,7 @@ export class NewWords {
   }
 }
 
-/** What a person should know of new words, in one sentence; undefined where there are none. */
+/** A note on new words, in one sentence; undefined where there are none. */
 export function aboutNewWords({ words, shared, texts, textsWithShared }: NewWordCounts): string | undefined {
   if (words === 0) return undefined;
   const said = `${words} words are new to the vocabulary and were left out`;

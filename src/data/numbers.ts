@@ -19,15 +19,6 @@ function isDigit(byte: number | undefined): boolean {
   return byte !== undefined && byte >= ZERO && byte <= ZERO + 9;
 }
 
-/**
- * mantissa 10^-fraction of so many digits, those of the fraction included, exactly as parseFloat gives it; NaN where it takes
- * more care. Up to 15 digits it is one correctly rounded division of two exact doubles (Clinger, 1990).
- */
-export function exactDecimal(mantissa: number, digits: number, fraction: number): number {
-  if (digits > MOST_EXACT_DIGITS) return NaN;
-  return mantissa / (POWERS_OF_TEN[fraction] as number);
-}
-
 /** A cursor over one line. */
 export class Scanner {
   bytes: Uint8Array = new Uint8Array(0);
@@ -62,7 +53,7 @@ export class Scanner {
     let value = 0;
     let at = this.position;
     while (at < end) {
-      const digit = (bytes[at] as number) - ZERO;
+      const digit = bytes[at] - ZERO;
       if (digit < 0 || digit > 9) break;
       value = value * 10 + digit;
       at++;
@@ -73,7 +64,8 @@ export class Scanner {
   }
 
   /**
-   * A decimal number, exactly as parseFloat gives it; NaN when it is none (or `nan`, `inf`, hexadecimal ...).
+   * A decimal number, exactly as parseFloat gives it; NaN when it is none, or more follows it. Up to 15 digits are one correctly rounded
+   * division of two exact doubles (Clinger, 1990).
    */
   decimal(): number {
     const { bytes, end } = this;
@@ -83,31 +75,26 @@ export class Scanner {
     if (negative || bytes[at] === PLUS) at++;
     let mantissa = 0;
     let digits = 0;
-    let fraction = 0;
+    let point = -1;
     for (; at < end; at++) {
-      const digit = (bytes[at] as number) - ZERO;
+      const digit = bytes[at] - ZERO;
+      if (bytes[at] === POINT && point < 0) {
+        point = at;
+        continue;
+      }
       if (digit < 0 || digit > 9) break;
       mantissa = mantissa * 10 + digit;
       digits++;
     }
-    if (at < end && bytes[at] === POINT) {
-      const point = at++;
-      for (; at < end; at++) {
-        const digit = (bytes[at] as number) - ZERO;
-        if (digit < 0 || digit > 9) break;
-        mantissa = mantissa * 10 + digit;
-        digits++;
-      }
-      fraction = at - point - 1;
-    }
     if (digits === 0) return NaN;
+    const fraction = point < 0 ? 0 : at - point - 1;
     const exponentAt = at;
-    if (at < end && ((bytes[at] as number) | 32) === 101) at = this.#exponentEnd(at);
+    if (at < end && (bytes[at] | 32) === 101) at = this.#exponentEnd(at);
     if (at < 0) return NaN;
     this.position = at;
     if (!this.atBreak()) return NaN;
-    const value = at === exponentAt ? exactDecimal(mantissa, digits, fraction) : NaN;
-    if (Number.isNaN(value)) return Number(this.slice(start, at));
+    if (at !== exponentAt || digits > MOST_EXACT_DIGITS) return Number(this.slice(start, at));
+    const value = mantissa / POWERS_OF_TEN[fraction];
     return negative ? -value : value;
   }
 
@@ -124,7 +111,7 @@ export class Scanner {
   /** ASCII bytes as text. */
   slice(start: number, end: number): string {
     let text = "";
-    for (let i = start; i < end; i++) text += String.fromCharCode(this.bytes[i] as number);
+    for (let i = start; i < end; i++) text += String.fromCharCode(this.bytes[i]);
     return text;
   }
 
@@ -134,7 +121,7 @@ export class Scanner {
    */
   token(start: number, ...stops: number[]): string {
     let at = start;
-    while (at < this.end && !isSpace(this.bytes[at]) && !stops.includes(this.bytes[at] as number)) at++;
+    while (at < this.end && !isSpace(this.bytes[at]) && !stops.includes(this.bytes[at])) at++;
     return new TextDecoder().decode(this.bytes.slice(start, Math.min(at, start + 200)));
   }
 }

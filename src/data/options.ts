@@ -1,8 +1,14 @@
-// Options of the readers and what they give back.
+// Options of the readers, and what they give back. What is where in a file is said by options of the table below: checks, defaults
+// and the flags of the command line are made from it.
 
+import type { FeatureInput } from "../base/input.ts";
+import { completeTable, none, type OptionTable, type Settled } from "../options/table.ts";
+import type { RowEntries } from "./builders.ts";
 import type { ByteSource } from "./bytes.ts";
 import type { Dataset } from "./dataset.ts";
-import type { TfidfOptions, TfidfVectoriser } from "./tfidf.ts";
+import type { TfidfVectoriser } from "./tfidf.ts";
+import type { TfidfOptions } from "./tfidfoptions.ts";
+import type { Embedder } from "./vectors.ts";
 
 /** Formats that are text: "json" is one list of records, "annif" short texts with URIs. */
 export const textFormats = ["xc", "svmlight", "jsonl", "json", "csv", "annif"] as const;
@@ -11,7 +17,6 @@ export type TextFormat = (typeof textFormats)[number];
 
 /** Formats of files: "numpy" is .npy and .npz. */
 export type FileFormat = TextFormat | "numpy" | "parquet";
-export const fileFormats: readonly FileFormat[] = [...textFormats, "numpy", "parquet"];
 
 /** Formats of data: those of files, and "rows", which are objects in memory. */
 export type DataFormat = FileFormat | "rows";
@@ -20,11 +25,11 @@ export type DataFormat = FileFormat | "rows";
 export interface DataRow {
   readonly text?: string | null;
   /** In place of a text: values by name, by column, or of all columns. */
-  readonly features?:
-    | Readonly<Record<string, number>>
-    | readonly number[]
-    | readonly (readonly [column: number, value: number])[]
-    | { readonly indices: readonly number[]; readonly values: readonly number[] };
+  readonly features?: FeatureInput;
+  /** Beside a text: a vector (embedding, measurements) or several by name; the same ones in every row. */
+  readonly vector?: ArrayLike<number>;
+  readonly vectors?: Readonly<Record<string, ArrayLike<number>>>;
+  /** An empty list is a row of which no label is true; a row without labels, or with null, is not labelled. */
   readonly labels?: string | number | readonly (string | number)[] | null;
   readonly id?: string | number;
   readonly [key: string]: unknown;
@@ -34,25 +39,162 @@ export interface DataRow {
 export interface ReadProgress {
   /** Taken from the source so far (packed bytes, when it is gzip). */
   readonly bytes: number;
-  /** Of the whole source, where it is known. */
+  /** Bytes of the whole source, where known. */
   readonly total?: number;
   readonly rows: number;
+  /** Texts that were embedded, once all are read. */
+  readonly embedded?: number;
 }
 
-/** How a file is read. */
-export interface ReadOptions {
+/** Keys and columns of a file. */
+export interface ReadChoices {
+  /** Default: told by name and content. */
+  readonly format?: FileFormat | "auto";
+  /** Skip broken rows and count them, instead of refusing the file. Default false. */
+  readonly lenient?: boolean;
+  /** JSON, CSV and Parquet: key or column that holds the text; of several the texts are joined. Default "text". */
+  readonly text?: string | readonly string[];
+  /**
+   * JSON, CSV and Parquet: key or column that holds the labels; those of several are united. Default "labels", or else "label",
+   * "subjects" or "subject_uris".
+   */
+  readonly labels?: string | readonly string[];
+  /**
+   * JSON, CSV and Parquet: keys or columns that are labels themselves, with 1 or 0 (true or false) in them; `*` stands for
+   * anything.
+   */
+  readonly oneHot?: string | readonly string[];
+  /** JSON, CSV and Parquet: key or column that holds the id of a row. Default "id" or "document_id", where there is one. */
+  readonly id?: string;
+  /**
+   * Between the labels of a CSV cell, or of a JSON text where a list is expected; with a backslash before it, it belongs to a
+   * label. Default: of "|", ";" and "," the first that the first cell with any has. "" for labels that are never split.
+   */
+  readonly labelSeparator?: string;
+  /**
+   * Rows without a key, cell or file for labels, or with null there: left out and counted, or taken as rows of which no label is
+   * true. A row whose labels are there and empty is such a row anyway. Default: "skip" where labels are required, else "empty".
+   */
+  readonly unlabelled?: "skip" | "empty";
+  /** CSV: default a tab, semicolon or comma, the one the first line has most of. */
+  readonly delimiter?: string;
+  /** CSV and Parquet: columns that are no features. Default ["id"]. */
+  readonly ignore?: string | readonly string[];
+  /** JSON: keys of a feature object are column numbers or names; auto: numbers if all keys of the first are. */
+  readonly featureKeys?: "auto" | "names" | "ids";
+  /** svmlight: smallest feature id and smallest label id. Default 0: an id of 0 that never comes is an empty column. */
+  readonly firstFeature?: 0 | 1;
+  readonly firstLabel?: 0 | 1;
+  /**
+   * Most bytes that a packed file (.npz, .parquet) may unpack to. Default: 100 times the bytes of the file, at least 64 MB and at
+   * most 4 GB.
+   */
+  readonly maxUnpacked?: number;
+  /** Path or address of a file with a vector for each text: a numpy array [rows, numbers]. */
+  readonly vectors?: string;
+  /** An ES module that exports `embed(texts)`, which makes a vector of each text. */
+  readonly embed?: string;
+}
+
+type Lists = "text" | "labels" | "oneHot";
+
+/** The same, checked. */
+export type ReadSettings = Omit<
+  Settled<ReadChoices, "id" | "labelSeparator" | "delimiter" | "maxUnpacked" | "vectors" | "embed">,
+  Lists | "ignore"
+> &
+  Readonly<Record<Lists, readonly string[] | undefined> & Record<"ignore", readonly string[]>>;
+
+export const readOptions: OptionTable<ReadChoices, ReadSettings, { requireLabels: boolean } & ReadSettings> = {
+  format: {
+    kind: "choice",
+    choices: ["auto", ...textFormats, "numpy", "parquet"],
+    default: "auto",
+    meaning: "format of the data; auto: told by name and content",
+  },
+  lenient: { kind: "switch", default: false, meaning: "skip broken rows and count them" },
+  text: {
+    kind: "names",
+    default: none("text"),
+    meaning: "key or column with the text; several are joined",
+  },
+  labels: {
+    kind: "names",
+    default: none("labels"),
+    meaning: "key or column with the labels; those of several are united",
+  },
+  oneHot: {
+    kind: "names",
+    default: none("none"),
+    meaning: "columns that are labels, with 1 or 0 in them; * stands for anything",
+  },
+  id: {
+    kind: "text",
+    default: none("id"),
+    meaning: "key or column with the id of a row",
+    flag: { value: "NAME" },
+  },
+  labelSeparator: {
+    kind: "text",
+    default: none("| ; or ,"),
+    meaning: 'between labels in one text (\\ before one that belongs to a label); "" to keep them whole',
+  },
+  unlabelled: {
+    kind: "choice",
+    choices: ["skip", "empty"],
+    default: { words: "skip", of: ({ requireLabels }) => (requireLabels ? "skip" : "empty") },
+    meaning: "rows without a key for labels are left out, or are rows of which no label is true",
+  },
+  delimiter: {
+    kind: "text",
+    default: none("told by the first line"),
+    meaning: "between cells",
+    flag: false,
+  },
+  ignore: { kind: "names", default: ["id"], meaning: "columns that are no features", flag: false },
+  featureKeys: {
+    kind: "choice",
+    choices: ["auto", "names", "ids"],
+    default: "auto",
+    flag: false,
+    meaning: "keys of features are names or column numbers",
+  },
+  firstFeature: { kind: "whole", to: 1, default: 0, meaning: "smallest feature id", flag: false },
+  firstLabel: { kind: "whole", to: 1, default: 0, meaning: "smallest label id", flag: false },
+  maxUnpacked: {
+    kind: "whole",
+    to: Number.MAX_SAFE_INTEGER,
+    default: none("100 times the file, 64 MB to 4 GB"),
+    meaning: "most that a packed file may unpack to",
+    flag: { unit: 2 ** 20, value: "MB" },
+  },
+  vectors: {
+    kind: "text",
+    default: none("none"),
+    meaning: "numpy array with a vector for each text, used beside its words",
+    flag: { value: "FILE.npy" },
+  },
+  embed: {
+    kind: "text",
+    default: none("none"),
+    meaning: "ES module whose embed(texts) gives a vector for each text, used beside its words",
+    flag: { value: "MODULE" },
+  },
+};
+
+/** How data are read. */
+export interface ReadOptions extends ReadChoices {
   /** Name for messages; its ending helps to tell the format. */
   readonly file?: string;
-  readonly format?: DataFormat | "auto";
-  /** Skip broken rows and count them, instead of refusing the file. */
-  readonly lenient?: boolean;
-  /** Refuse rows or files without a place for labels, and a file without any label. Default true. */
+  /** Refuse files without a place for labels, and files without any label. Default true. */
   readonly requireLabels?: boolean;
   /**
-   * Only these rows, counted among those that have labels, are wanted with their features: others may be left with their labels
+   * Only these rows are wanted with their features: others may be left with their labels
    * alone, which takes less time. Of no effect when read leniently, since a row may be broken behind its labels.
    */
   readonly featuresOf?: { readonly from: number; readonly to: number };
+  /** Only these rows, by their numbers among those that would be read; the words and labels of others are not looked at. */
+  readonly rows?: (row: number) => boolean;
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: ReadProgress) => void;
   /** Bytes of the source, for the progress, where the source itself does not know them. */
@@ -60,7 +202,7 @@ export interface ReadOptions {
   /** How messages call an option, e.g. `--label-separator`. Default: `option labelSeparator`. */
   readonly nameOption?: (option: string) => string;
 
-  /** Number of features D, when it is known: ids must lie below it. */
+  /** Number of features D, when it is known: ids must lie below it, and rows of all columns have so many. */
   readonly columns?: number;
   /** Ids of the columns a model has, rising: these become columns 0, 1, ...; other ids are left out and counted. */
   readonly columnIds?: Int32Array;
@@ -72,51 +214,36 @@ export interface ReadOptions {
   readonly unknownLabels?: "add" | "error";
   /** Names of the columns, when they are known: fixes their ids; other features are left out and counted. */
   readonly featureNames?: readonly string[];
+  /** Says what is wrong with a row of features beside the model it is read for; the row is then a broken one. */
+  readonly refuseRow?: (row: RowEntries) => RowFault | undefined;
 
   /** Turns texts into rows. Without it a vocabulary is learnt from this file, as `tfidf` says. */
   readonly vectoriser?: TfidfVectoriser;
   readonly tfidf?: TfidfOptions;
   /** Keeps the words of each text where the `vectoriser` makes stems or runs of characters of them: reasons show words. */
   readonly written?: boolean;
-
-  /**
-   * svmlight: smallest feature id and smallest label id. Default 0: an id of 0 that never comes is an empty
-   * column.
-   */
-  readonly firstFeature?: 0 | 1;
-  readonly firstLabel?: 0 | 1;
-  /**
-   * JSONL: keys of a feature object are column numbers or names; auto: numbers if all keys of the first are.
-   */
-  readonly featureKeys?: "auto" | "names" | "ids";
-
-  /** JSONL and CSV: key or column that holds the text; of several the texts are joined. Default "text". */
-  readonly text?: string | readonly string[];
-  /**
-   * JSONL and CSV: key or column that holds the labels; those of several are united. Default "labels", or else
-   * "label".
-   */
-  readonly labels?: string | readonly string[];
-  /**
-   * JSON and CSV: keys or columns that are labels themselves, with 1 or 0 (true or false) in them; `*` stands for
-   * anything.
-   */
-  readonly oneHot?: string | readonly string[];
-  /** JSONL and CSV: key or column that holds the id of a row. Default "id", where there is one. */
-  readonly id?: string;
   /** JSON, CSV and Parquet: keys or columns whose content is kept with each row, as it is. */
   readonly keep?: readonly string[];
   /** numpy: the file with the labels, where they are not beside the features. */
   readonly labelsFrom?: ByteSource;
-  /** CSV and Parquet: columns that are no features. Default ["id"]. */
-  readonly ignore?: readonly string[];
-  /** CSV: default a tab, semicolon or comma, the one the first line has most of. */
-  readonly delimiter?: string;
-  /**
-   * Between the labels of a CSV cell, or of a JSON text where a list is expected. Default: of "|", ";" and ","
-   * the first that the first cell with any has. "" for labels that are never split.
-   */
-  readonly labelSeparator?: string;
+  /** The file with a vector for each text (.npy), as `vectors` names it. */
+  readonly vectorsFrom?: () => Promise<ByteSource>;
+  /** Makes a vector of each text, as `embed` names it. */
+  readonly embedder?: () => Promise<Embedder>;
+}
+
+/** A fault of a row. */
+export interface RowFault {
+  readonly found: string;
+  readonly expected: string;
+}
+
+/** Options of which those in the table are checked. */
+export type CheckedOptions = Omit<ReadOptions, keyof ReadChoices> & ReadSettings;
+
+export function checkedOptions(options: ReadOptions): CheckedOptions {
+  const choices = completeTable(readOptions, options, { requireLabels: options.requireLabels ?? true });
+  return { ...options, ...choices };
 }
 
 /** A broken row, and what is wrong with it. */
@@ -124,7 +251,7 @@ export interface SkippedRow {
   readonly line: number;
   /** The kind of fault, e.g. "duplicate feature". */
   readonly reason: string;
-  /** What was found and what was expected, in one sentence. */
+  /** Found and expected, in one sentence. */
   readonly message: string;
   /** How many rows of the data set (of the batch) come before it. */
   readonly rowsBefore: number;
@@ -138,17 +265,23 @@ export interface SkippedRows {
   readonly rows: readonly SkippedRow[];
 }
 
-/** A data set, and what there is to say about its file. */
-export interface ReadResult {
-  readonly dataset: Dataset;
-  readonly format: DataFormat;
+/** Notes and faults of a source. */
+export interface ReadReport {
   readonly skipped: SkippedRows;
   /** Rows with neither text nor features. */
   readonly emptyRows: number;
+  /** Rows that were left out because nothing says which labels they have. */
+  readonly unlabelled: number;
   /** Features that neither `featureNames` nor `columnIds` has. */
   readonly unknownFeatures: number;
-  /** What a person should know but is no error, each one sentence. */
+  /** Notes that are no errors, each one sentence. */
   readonly notes: readonly string[];
+}
+
+/** A data set, and what there is to say about its file. */
+export interface ReadResult extends ReadReport {
+  readonly dataset: Dataset;
+  readonly format: DataFormat;
 }
 
 /** Rows of a source that is read piece by piece, and the broken ones among them. */
@@ -158,9 +291,4 @@ export interface Batch extends Dataset {
 }
 
 /** A source read piece by piece; what there is to say about it is complete after the last batch. */
-export interface Batches extends AsyncIterable<Batch> {
-  readonly skipped: SkippedRows;
-  readonly emptyRows: number;
-  readonly unknownFeatures: number;
-  readonly notes: readonly string[];
-}
+export interface Batches extends AsyncIterable<Batch>, ReadReport {}

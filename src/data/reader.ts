@@ -1,17 +1,16 @@
 // Reads a data set from any source and any of the formats, streaming; broken rows are refused or, leniently,
 // skipped.
 
+import { describe, isObject } from "../base/check.ts";
+import { ArgumentError } from "../base/errors.ts";
+import { DatasetBuilder } from "./builder.ts";
 import { type ByteSource, joined, type OpenBytes, openBytes } from "./bytes.ts";
-import { AnnifParser } from "./formats/annif.ts";
-import { CsvParser } from "./formats/csv.ts";
-import { detectFormat } from "./formats/detect.ts";
-import { JsonlParser } from "./formats/jsonl.ts";
-import { JsonListParser } from "./formats/jsonlist.ts";
-import { describe, isObject, Records } from "./formats/records.ts";
-import type { BlankRun, RowParser } from "./formats/rowparser.ts";
-import { SvmlightParser } from "./formats/svmlight.ts";
-import { XcParser } from "./formats/xc.ts";
-import { Intake } from "./intake.ts";
+import type { Dataset } from "./dataset.ts";
+import { AnnifParser, CsvParser } from "./formats/csv.ts";
+import { type BlankRun, detectFormat, type RowParser } from "./formats/detect.ts";
+import { JsonListParser, JsonlParser } from "./formats/json.ts";
+import { Records } from "./formats/records.ts";
+import { SvmlightParser, XcParser } from "./formats/sparse.ts";
 import { type LineBlock, lineBlocks } from "./lines.ts";
 import { isSpace } from "./numbers.ts";
 import type {
@@ -25,11 +24,12 @@ import type {
   TextFormat,
 } from "./options.ts";
 import { loadStemmer } from "./stemmers.ts";
+import { checkMark, type Embedder, embedded, markOf, VECTOR, widened } from "./vectors.ts";
 
-/** What a data set can be read from: bytes, or rows in memory. */
+/** Sources of a data set: bytes, or rows in memory. */
 export type DataSource = ByteSource | Iterable<DataRow> | AsyncIterable<DataRow>;
 
-const PARSERS: Readonly<Record<TextFormat, new (intake: Intake) => RowParser>> = {
+const PARSERS: Readonly<Record<TextFormat, new (builder: DatasetBuilder) => RowParser>> = {
   xc: XcParser,
   svmlight: SvmlightParser,
   jsonl: JsonlParser,
@@ -40,8 +40,10 @@ const PARSERS: Readonly<Record<TextFormat, new (intake: Intake) => RowParser>> =
 
 /** A few bytes of gzip can hold any number of blank lines. */
 const MOST_BLANK_LINES = 2 ** 20;
-/** Binary formats are read as a whole. */
-const MOST_BINARY_BYTES = 2 ** 32;
+/** Bytes that a packed file may unpack to: so many times its own, within these bounds. */
+const MOST_RATIO = 100;
+const LEAST_UNPACKED = 2 ** 26;
+const MOST_UNPACKED = 2 ** 32;
 /** Room is made for at most so many times what the first block has. */
 const MOST_TIMES = 2 ** 12;
 /** Rows between two moments at which reading may be stopped. */
@@ -59,9 +61,7 @@ function isBytes(source: DataSource): source is ByteSource {
 }
 
 const isIterable = (source: unknown): boolean =>
-  typeof source === "object" &&
-  source !== null &&
-  (Symbol.iterator in source || Symbol.asyncIterator in source);
+  typeof source === "object" && source !== null && (Symbol.iterator in source || Symbol.asyncIterator in source);
 
 /** Bytes of a source that is all there. */
 function sizeOf(source: ByteSource): number | undefined {
@@ -69,13 +69,18 @@ function sizeOf(source: ByteSource): number | undefined {
   return source instanceof Uint8Array ? source.length : undefined;
 }
 
+/** Bytes that a packed file may unpack to: by its own bytes, unless the caller says so. */
+function unpackedLimit(packed: number, most: number | undefined): number {
+  return most ?? Math.min(Math.max(MOST_RATIO * packed, LEAST_UNPACKED), MOST_UNPACKED);
+}
+
 /** One pass over a source. */
 class Reading {
-  readonly intake: Intake;
+  readonly builder: DatasetBuilder;
   format: DataFormat | undefined;
   #parser: RowParser | undefined;
-  #blankLine = 0; // first of the blank lines just passed
-  #blankLines = 0;
+  #blank = { first: 0, count: 0 }; // the blank lines just passed
+  #embedder: Embedder | undefined;
   #bytes = 0; // taken from the source so far
   #total: number | undefined;
   #expecting: boolean; // room is still to be made for the rest
@@ -83,113 +88,154 @@ class Reading {
   /** `whole`: all rows are kept until the end. */
   constructor(options: ReadOptions, whole: boolean) {
     this.#expecting = whole;
-    this.intake = new Intake(options.file ?? "data", options);
+    this.builder = new DatasetBuilder(options.file ?? "data", options);
   }
 
   /** Reads the source block by block, pausing after each. */
   async *blocks(source: DataSource): AsyncGenerator<void> {
-    const { vectoriser, tfidf } = this.intake.options;
+    const { vectoriser, tfidf, size } = this.builder.options;
     const language = vectoriser ? vectoriser.stem : tfidf?.stem;
     if (language !== undefined) await loadStemmer(language);
+    await this.#openVectors();
     if (!isBytes(source)) yield* this.#rows(source, "rows");
     else {
-      this.#total = this.intake.options.size ?? sizeOf(source);
+      this.#total = size ?? sizeOf(source);
       const opened = await this.#openBytes(source);
       if (opened.kind === "text") yield* this.#lines(opened.chunks);
       else yield* this.#binary(opened);
     }
-    this.#finish();
+    this.builder.finish();
+  }
+
+  /** The vectors of a file of their own; an embedder must be the one of the model. */
+  async #openVectors(): Promise<void> {
+    const { builder } = this;
+    const { vectorsFrom, embedder, vectoriser } = builder.options;
+    this.#embedder = await embedder?.();
+    if (this.#embedder && vectoriser?.embedder) await checkMark(this.#embedder, vectoriser.embedder);
+    if (vectorsFrom === undefined) return;
+    const { NumpyFile, vectorsOf } = await import("./formats/numpy.ts");
+    const bytes = await this.#whole((await this.#openBytes(await vectorsFrom())).chunks);
+    builder.vectorFile = await vectorsOf(new NumpyFile(bytes, "the vectors", this.#limit(), builder), builder);
+    this.#bytes = 0;
+  }
+
+  /** The rows since the last call, with what an embedder makes of their texts. */
+  async take(): Promise<Dataset> {
+    const { builder } = this;
+    const { vectoriser: known, onProgress } = builder.options;
+    const embedder = this.#embedder;
+    const texts = builder.takeTexts();
+    const dataset = builder.take(this.format as DataFormat);
+    const { vectoriser } = dataset;
+    if (!embedder || !vectoriser) return dataset;
+    const { rows } = builder;
+    const shape = known?.vectors?.[0];
+    if (known && !shape)
+      throw new ArgumentError("embed", `found ${embedder.name}, expected none: the model has no vectors`);
+    const { vectors, length } = await embedded(embedder, texts, shape?.length, (done) =>
+      onProgress?.({ bytes: this.#bytes, rows, embedded: done }),
+    );
+    return {
+      ...dataset,
+      features: widened(dataset.features, vectors, length),
+      vectoriser: known ?? vectoriser.withVectors([{ name: VECTOR, length }], await markOf(embedder)),
+    };
   }
 
   #openBytes(source: ByteSource): Promise<OpenBytes> {
     const onBytes = (read: number): void => {
       this.#bytes = read;
     };
-    return openBytes(source, { file: this.intake.file, signal: this.intake.options.signal, onBytes });
+    return openBytes(source, { file: this.builder.file, signal: this.builder.options.signal, onBytes });
   }
 
   /** Between two blocks: how far it is, and whether to go on. */
   #pause(): void {
-    const { onProgress, signal } = this.intake.options;
+    const { options, rows } = this.builder;
     const total = this.#total;
-    onProgress?.({ bytes: this.#bytes, ...(total !== undefined && { total }), rows: this.intake.rows });
-    signal?.throwIfAborted();
-    if (total !== undefined && this.#expecting && this.intake.rows > 0) {
+    options.onProgress?.({ bytes: this.#bytes, ...(total !== undefined && { total }), rows });
+    options.signal?.throwIfAborted();
+    if (total !== undefined && this.#expecting && rows > 0) {
       this.#expecting = false;
-      this.intake.expect(Math.min(total / this.#bytes, MOST_TIMES));
+      this.builder.expect(Math.min(total / this.#bytes, MOST_TIMES));
     }
   }
 
   async *#lines(chunks: AsyncGenerator<Uint8Array>): AsyncGenerator<void> {
-    for await (const block of lineBlocks(chunks, this.intake.file)) {
+    for await (const block of lineBlocks(chunks, this.builder.file)) {
       while (block.next()) this.#line(block);
       this.#pause();
       yield;
     }
     const parser = this.#parser;
-    if (!parser) this.intake.refuse(0, "an empty file", "rows of data");
-    this.intake.attempt(0, () => parser.finish(this.intake.skipped.total, this.#takeBlank()));
+    if (!parser) this.builder.refuse("an empty file", "rows of data", 0);
+    this.builder.attempt(0, () => parser.finish?.(this.#takeBlank()));
   }
 
   #line(block: LineBlock): void {
+    const { builder } = this;
     if (!this.#parser?.midRecord && isBlank(block)) {
-      this.#blankLine ||= block.number;
-      if (++this.#blankLines > MOST_BLANK_LINES)
-        this.intake.refuse(this.#blankLine, `more than ${MOST_BLANK_LINES} empty lines`, "rows of data");
+      this.#blank.first ||= block.number;
+      if (++this.#blank.count > MOST_BLANK_LINES)
+        builder.refuse(`more than ${MOST_BLANK_LINES} empty lines`, "rows of data", this.#blank.first);
       return;
     }
-    this.intake.attempt(block.number, () => {
+    builder.attempt(block.number, () => {
       this.#parser ??= this.#openParser(block);
-      if (this.#blankLines > 0) this.#blankRows(this.#parser);
-      this.#parser.line(block.bytes, block.start, block.end, block.number);
+      if (this.#blank.count > 0) this.#blankRows(this.#parser);
+      builder.line = block.number;
+      this.#parser.line(block.bytes, block.start, block.end);
     });
   }
 
   #openParser(block: LineBlock): RowParser {
     const start = block.bytes.slice(block.start, Math.min(block.end, block.start + 4096));
-    const format = detectFormat(this.intake, new TextDecoder().decode(start), block.number);
-    this.#setFormat(format, block.number);
-    return new PARSERS[format](this.intake);
+    const format = detectFormat(this.builder, new TextDecoder().decode(start));
+    this.#setFormat(format);
+    return new PARSERS[format](this.builder);
   }
 
-  #setFormat(format: DataFormat, line: number): void {
+  #setFormat(format: DataFormat): void {
+    const { builder } = this;
     this.format = format;
-    if (this.intake.kind() === "text" && ["xc", "svmlight", "numpy"].includes(format))
-      this.intake.refuse(line, `features (format ${format})`, "texts, as the model was trained on");
-    if (this.intake.options.labelsFrom && format !== "numpy") {
-      const option = this.intake.option("labelsFrom");
-      this.intake.refuse(line, `labels from another file (${option}) for format ${format}`, "format numpy");
+    if (builder.kind() === "text" && ["xc", "svmlight", "numpy"].includes(format))
+      builder.refuse(`features (format ${format})`, "texts, as the model was trained on");
+    if (builder.options.labelsFrom && format !== "numpy") {
+      const option = builder.option("labelsFrom");
+      builder.refuse(`labels from another file (${option}) for format ${format}`, "format numpy");
     }
   }
 
   #takeBlank(): BlankRun {
-    const run = { first: this.#blankLine, count: this.#blankLines };
-    this.#blankLine = 0;
-    this.#blankLines = 0;
+    const run = this.#blank;
+    this.#blank = { first: 0, count: 0 };
     return run;
   }
 
   /** Blank lines at the end of a file are no rows; these came before another line. */
-  #blankRows(parser: RowParser): void {
+  #blankRows({ blank }: RowParser): void {
     const { first, count } = this.#takeBlank();
-    for (let line = first; line < first + count; line++) parser.blank?.(line);
+    for (let line = first; blank !== undefined && line < first + count; line++) {
+      this.builder.line = line;
+      if (blank === "unlabelled") this.builder.noLabels();
+      this.builder.endRow();
+    }
   }
 
   /** Rows as objects. */
   async *#rows(rows: Iterable<DataRow> | AsyncIterable<DataRow>, format: DataFormat): AsyncGenerator<void> {
-    const { intake } = this;
-    intake.unit = "row";
-    if (!isIterable(rows))
-      intake.refuse(0, describe(rows), 'a path, bytes, or a list of { text: "...", labels: ["..."] }');
-    this.#setFormat(format, 0);
-    const records = new Records(intake);
+    const { builder } = this;
+    const example = '{ text: "...", labels: ["..."] }';
+    builder.unit = "row";
+    if (!isIterable(rows)) builder.refuse(describe(rows), `a path, bytes, or a list of ${example}`);
+    this.#setFormat(format);
+    const records = new Records(builder);
     let number = 0;
     for await (const row of rows) {
-      const place = ++number;
-      intake.attempt(place, () => {
-        if (!isObject(row))
-          intake.fail(place, "not an object", describe(row), '{ text: "...", labels: ["..."] }');
-        records.add(row, place);
+      builder.attempt(++number, () => {
+        if (!isObject(row)) builder.fail("not an object", describe(row), example);
+        records.add(row);
       });
       if (number % ROWS_AT_ONCE > 0) continue;
       this.#pause();
@@ -198,45 +244,42 @@ class Reading {
   }
 
   async *#binary({ kind, chunks }: OpenBytes): AsyncGenerator<void> {
-    const { intake } = this;
-    const { format = "auto", labelsFrom } = intake.options;
+    const { builder } = this;
+    const { format, labelsFrom } = builder.options;
     const found = kind === "parquet" ? "parquet" : "numpy";
+    builder.unit = "row";
     if (format !== "auto" && format !== found) {
-      await chunks.return(undefined);
-      intake.refuse(0, `a file of format ${found}`, `format ${format}`);
+      for await (const _ of chunks) break; // lets the source go
+      builder.refuse(`a file of format ${found}`, `format ${format}`);
     }
-    intake.unit = "row";
-    this.#setFormat(found, 0);
+    this.#setFormat(found);
     const bytes = await this.#whole(chunks);
     this.#pause();
     if (kind === "parquet") {
       const { parquetRows } = await import("./formats/parquet.ts");
-      yield* this.#rows(parquetRows(bytes, intake), "parquet");
+      yield* this.#rows(parquetRows(bytes, this.#limit(), builder), "parquet");
       return;
     }
-    const { numpyArrays, readNumpy } = await import("./formats/numpy.ts");
-    const labels =
-      labelsFrom === undefined
-        ? undefined
-        : await numpyArrays(await this.#whole((await this.#openBytes(labelsFrom)).chunks), "the labels");
-    readNumpy(await numpyArrays(bytes, intake.file), labels, intake);
+    const { NumpyFile, readNumpy } = await import("./formats/numpy.ts");
+    const arrays = new NumpyFile(bytes, builder.file, this.#limit(), builder);
+    const beside = labelsFrom === undefined ? undefined : await this.#whole((await this.#openBytes(labelsFrom)).chunks);
+    const labels = beside && new NumpyFile(beside, "the labels", this.#limit(), builder);
+    await readNumpy(arrays, labels, builder);
     this.#pause();
     yield;
   }
 
-  async #whole(chunks: AsyncGenerator<Uint8Array>): Promise<Uint8Array> {
-    const bytes = await joined(chunks, MOST_BINARY_BYTES);
-    return bytes ?? this.intake.refuse(0, `more than ${MOST_BINARY_BYTES} bytes`, "fewer");
+  #limit(): number {
+    return unpackedLimit(this.#bytes, this.builder.options.maxUnpacked);
   }
 
-  #finish(): void {
-    const { intake } = this;
-    if (intake.rows === 0)
-      intake.refuse(0, intake.skipped.total > 0 ? "no row that is right" : "no rows", "at least one");
-    if (intake.requireLabels && intake.labelEntries === 0) {
-      intake.refuse(0, `no label in any of its ${intake.rows} rows`, "at least one row with labels");
-    }
-    intake.closingNotes();
+  /** Binary formats are read as a whole; gzip around them unpacks to no more than its own bytes allow. */
+  async #whole(chunks: AsyncGenerator<Uint8Array>): Promise<Uint8Array> {
+    const bytes = await joined(chunks, () => this.#limit());
+    if (bytes) return bytes;
+    const builder: DatasetBuilder = this.builder;
+    const expected = `at most ${this.#limit()} (${builder.option("maxUnpacked")} allows more)`;
+    builder.refuse(`more than ${this.#limit()} unpacked bytes in ${this.#bytes}`, expected, 0);
   }
 }
 
@@ -249,11 +292,10 @@ export async function readDataset(source: DataSource, options: ReadOptions = {})
   for await (const _ of reading.blocks(source)) {
     // parsing happens in the generator
   }
-  const { intake } = reading;
   const format = reading.format as DataFormat;
-  const dataset = intake.take(format);
-  const { skipped, emptyRows, unknownFeatures, notes } = intake;
-  return { dataset, format, skipped, emptyRows, unknownFeatures, notes };
+  const dataset = await reading.take();
+  const { skipped, emptyRows, unlabelled, unknownFeatures, notes } = reading.builder;
+  return { dataset, format, skipped, emptyRows, unlabelled, unknownFeatures, notes };
 }
 
 /**
@@ -264,29 +306,32 @@ export async function readDataset(source: DataSource, options: ReadOptions = {})
 export function readBatches(source: DataSource | Promise<DataSource>, options: ReadOptions = {}): Batches {
   const pending: SkippedRow[] = [];
   const reading = new Reading({ requireLabels: false, ...options }, false);
-  const { intake } = reading;
-  intake.onSkip = (row) => pending.push(row);
+  const { builder } = reading;
+  builder.onSkip = (row) => pending.push(row);
   async function* batches(): AsyncGenerator<Batch> {
     let taken = 0;
-    const take = (): Batch => {
-      if (intake.fitting) intake.refuse(0, "texts", "features, or a vocabulary to turn texts into features");
+    const take = async (): Promise<Batch> => {
+      if (builder.fitting) builder.refuse("texts", "features, or a vocabulary to turn texts into features", 0);
       const before = taken;
-      taken = intake.rows;
+      taken = builder.rows;
       const own = pending.splice(0).map((row) => ({ ...row, rowsBefore: row.rowsBefore - before }));
-      return { ...intake.take(reading.format as DataFormat), skipped: own };
+      return { ...(await reading.take()), skipped: own };
     };
-    for await (const _ of reading.blocks(await source)) if (intake.rows > taken) yield take();
-    if (intake.rows > taken || pending.length > 0) yield take();
+    for await (const _ of reading.blocks(await source)) if (builder.rows > taken) yield await take();
+    if (builder.rows > taken || pending.length > 0) yield await take();
   }
   return {
     [Symbol.asyncIterator]: batches,
-    skipped: intake.skipped,
-    notes: intake.notes,
+    skipped: builder.skipped,
+    notes: builder.notes,
     get emptyRows() {
-      return intake.emptyRows;
+      return builder.emptyRows;
+    },
+    get unlabelled() {
+      return builder.unlabelled;
     },
     get unknownFeatures() {
-      return intake.unknownFeatures;
+      return builder.unknownFeatures;
     },
   };
 }

@@ -1,7 +1,7 @@
 // The stemmers of the package @orama/stemmers by their language, loaded when a text is to be stemmed. A vocabulary stores the
 // language alone, and reads texts without waiting for anything: whoever opens one waits for `loadStemmer` first.
 
-import type { Stemmer } from "./stem.ts";
+import type { Stemmer } from "../base/stem.ts";
 
 const PACKAGE = "@orama/stemmers";
 
@@ -11,11 +11,10 @@ export const STEM_LANGUAGES: readonly string[] = (
   "nepali norwegian portuguese romanian russian sanskrit serbian spanish swedish tamil turkish ukrainian"
 ).split(" ");
 
-/** Whether a stemmer of this language can be loaded. A file may say anything: what is no such word is never imported. */
-export const isStemLanguage = (language: unknown): language is string =>
-  STEM_LANGUAGES.includes(language as string);
+/** A stemmer of this language can be loaded. A file may say anything: what is no such word is never imported. */
+export const isStemLanguage = (language: unknown): language is string => STEM_LANGUAGES.includes(language as string);
 
-/** What is said where a language is none of these. */
+/** The sentence for a language that is none of these. */
 export const STEM_EXPECTED: string = `one of ${STEM_LANGUAGES.join(", ")}`;
 
 const loaded = new Map<string, Stemmer>();
@@ -51,8 +50,6 @@ export function useStemmer(stemmer: Stemmer): Stemmer {
 export function loadedStemmer(language: string): Stemmer {
   const known = loaded.get(language);
   if (!known)
-    throw new Error(
-      `found words stemmed by ${language}, expected its stemmer: await loadStemmer("${language}") first`,
-    );
+    throw new Error(`found words stemmed by ${language}, expected its stemmer: await loadStemmer("${language}") first`);
   return known;
 }

@@ -1,39 +1,34 @@
-// Options of a vocabulary, and their defaults.
+// Options of a vocabulary. An option is its line in the interface and its entry in the table below it: checks, defaults and the flags
+// of the command line are made from the table.
 
-import { isStemLanguage, STEM_EXPECTED } from "./stemmers.ts";
-import { isFieldWeight, LEAST_WEIGHT, MOST_WEIGHT } from "./terms.ts";
+import { LEAST_WEIGHT, MOST_WEIGHT } from "../base/terms.ts";
+import { completeTable, none, type OptionTable, type Settled } from "../options/table.ts";
+import { STEM_LANGUAGES } from "./stemmers.ts";
 
-/** What a term is, and how it is weighed. */
+/** Terms and their weights. */
 export interface TfidfOptions {
   /** Longest run of words that is a term; 0 for no words. Default 1. */
   readonly wordNgrams?: number;
   /**
-   * Shortest and longest run of characters within a word that is a term, e.g. [3, 5]; false for none. Default: [3, 4] for short
-   * texts (of 12 words or fewer, by the median of the first 1,000) while there are at most 50,000 of them, else none.
+   * Shortest and longest run of characters within a word that is a term, e.g. [3, 5]; false for none. Default: [3, 4] for up to 8,000
+   * texts, and for up to 50,000 short ones (of 12 words or fewer, by the median of the first 1,000), else none.
    */
   readonly charNgrams?: readonly [least: number, most: number] | false;
-  /**
-   * Weight of the runs of characters beside the words, as a part of the row that is scaled for itself; 0 for one part with
-   * the words. Default 0.5.
-   */
+  /** Weight of the runs of characters as a field of their own beside the words; 0 for one field with them. Default 1 for up to 8,000 texts, else 0.5. */
   readonly charWeight?: number;
-  /**
-   * Weight of the opening beside the words: the first n^(2/3) of a text's n words are terms of their own once more. 0 for
-   * none. Default 0.7, none without words.
-   */
-  readonly opening?: number;
-  /**
-   * Words that the vocabulary does not have count in the length of a text, as the rarest one it has: the less is known of
-   * a text the shorter its row. Default: true for at most 26,000 texts, unless `maxDocuments` or `maxFeatures` leaves
-   * words out.
-   */
-  readonly countUnknown?: boolean;
+  /** Weight of the lead words: the first n^(2/3) of a text's n words are added again as terms of their own. Default 0.7; 0: none. */
+  readonly leadWords?: number;
   /**
    * Language whose stems the words are cut down to ("english"), with the package @orama/stemmers; `loadStemmer` loads it where
    * texts are turned into rows without reading a data set or loading a model. Default: none.
    */
   readonly stem?: string;
-  /** A term must occur in at least so many texts. Default 2. */
+  /**
+   * Out-of-vocabulary words count in the length of a text, each as the rarest word of the vocabulary: the less is known of a text
+   * the shorter its row. Default: true for at most 26,000 texts, unless `maxDocuments` or `maxFeatures` leaves words out.
+   */
+  readonly oovInNorm?: boolean;
+  /** A term must occur in at least so many texts, a run of characters in two. Default 1 for up to 8,000 texts, else 2. */
   readonly minDocuments?: number;
   /** A term may occur in at most this fraction of the texts. Default 1. */
   readonly maxDocuments?: number;
@@ -41,106 +36,135 @@ export interface TfidfOptions {
   readonly maxFeatures?: number;
   /** 1 + ln(count) instead of the count. Default true. */
   readonly sublinear?: boolean;
-  /** Times ln((1 + N) / (1 + df)) + 1. Default true, but not where runs of characters are terms by default. */
+  /** Times ln((1 + N) / (1 + df)) + 1. Default true, but not for short texts with runs of characters by default. */
   readonly idf?: boolean;
   /** Scale each row to length 1. Default true. */
   readonly normalise?: boolean;
 }
 
-/** Options that vocabularies of version 1 do not have: without them texts are read as they were then. */
-export const NEW_IN_2 = ["opening", "charWeight", "countUnknown"] as const;
-/** The same of version 2. */
-export const NEW_IN_3 = ["stem"] as const;
-
-type Optional = "maxFeatures" | (typeof NEW_IN_2)[number] | (typeof NEW_IN_3)[number];
-
 /** The same with nothing left open. */
-export type TfidfSettings = Required<Omit<TfidfOptions, Optional | "charNgrams">> &
-  Pick<TfidfOptions, Optional> & { readonly charNgrams?: readonly [least: number, most: number] };
+export type TfidfSettings = Settled<TfidfOptions, "stem" | "maxFeatures">;
 
-// What these defaults are worth was measured: bench/DEFAULTS.md.
-const OPENING_WEIGHT = 0.7;
-const CHARACTERS_WEIGHT = 0.5;
-const SHORT_RUNS = [3, 4] as const;
+/** Inputs of the defaults: how many texts there are, whether most of them have few words, and what was given. */
+interface KnownTexts {
+  readonly texts: number;
+  readonly short: boolean;
+  readonly given: TfidfOptions;
+}
+
+// bench/DEFAULTS.md has the measurements behind these defaults.
 /** Texts are short up to this median of words. */
 export const SHORT_WORDS = 12;
-/** Up to so many texts runs of characters cost little: they make rows nine times as long. */
-export const MOST_WITH_RUNS = 50_000;
+/** Up to so many texts every word counts, and runs of characters, which make rows nine times as long, cost little. */
+const SMALL_DATA = 8000;
+/** Up to so many texts there are such runs. */
+export const mostWithRuns = (short: boolean): number => (short ? 50_000 : SMALL_DATA);
+/** A run of characters is in so many texts at least: those of one text alone are a third of all, and worth next to nothing. */
+export const LEAST_WITH_RUN = 2;
 /** Up to so many each text may be left out to calibrate, while the vocabulary still has its words. */
 const FEW_TEXTS = 26_000;
 
-function demand(right: boolean, name: string, found: unknown, expected: string): void {
-  if (!right) throw new RangeError(`found ${name} = ${JSON.stringify(found)}, expected ${expected}`);
-}
+/** Runs of characters are terms though nobody asked for them. */
+const runsByDefault = ({ given, wordNgrams, short, texts }: KnownTexts & TfidfSettings): boolean =>
+  given.charNgrams === undefined && wordNgrams > 0 && texts <= mostWithRuns(short);
 
-export function isCount(value: unknown, least: number, most: number = Number.MAX_SAFE_INTEGER): boolean {
-  return Number.isInteger(value) && (value as number) >= least && (value as number) <= most;
-}
+const refuseWeight = (weight: number): string | undefined =>
+  weight === 0 || weight >= LEAST_WEIGHT ? undefined : `0, or at least ${LEAST_WEIGHT}`;
+
+export const tfidfOptions: OptionTable<TfidfOptions, TfidfSettings, KnownTexts & TfidfSettings> = {
+  wordNgrams: {
+    kind: "whole",
+    to: 9,
+    default: 1,
+    meaning: "longest run of words that is a term",
+    flag: { name: "ngrams" },
+  },
+  charNgrams: {
+    kind: "range",
+    from: 1,
+    to: 9,
+    default: {
+      words: "3-4 up to 8,000 texts, or 50,000 short ones (12 words), else no",
+      of: (known) => (runsByDefault(known) ? [3, 4] : false),
+    },
+    refuse: (runs, { wordNgrams }) => (runs || wordNgrams > 0 ? undefined : "runs, since there are no words"),
+    meaning: "also runs of N to M characters within a word, e.g. 3-5, or no; with --ngrams 0 these alone",
+  },
+  charWeight: {
+    kind: "number",
+    from: 0,
+    to: MOST_WEIGHT,
+    refuse: refuseWeight,
+    default: {
+      words: "1 up to 8,000 texts, else 0.5",
+      of: ({ wordNgrams, charNgrams, texts }) => (wordNgrams > 0 && charNgrams ? (texts <= SMALL_DATA ? 1 : 0.5) : 0),
+    },
+    meaning: "weight of these runs beside the words; 0: scaled together with them",
+  },
+  leadWords: {
+    kind: "number",
+    from: 0,
+    to: MOST_WEIGHT,
+    refuse: refuseWeight,
+    default: { words: "0.7", of: ({ wordNgrams }) => (wordNgrams > 0 ? 0.7 : 0) },
+    meaning: "weight of a text's first words as terms of their own; 0 for none",
+  },
+  stem: {
+    kind: "choice",
+    choices: STEM_LANGUAGES,
+    default: none("no"),
+    flag: { value: "LANGUAGE" },
+    meaning: "cut words down to their stems, with the package @orama/stemmers",
+  },
+  oovInNorm: {
+    kind: "switch",
+    default: {
+      words: "yes up to 26,000 texts",
+      of: ({ texts, maxDocuments, maxFeatures }) =>
+        texts <= FEW_TEXTS && maxDocuments === 1 && maxFeatures === undefined,
+    },
+    meaning: "out-of-vocabulary words count in the length of a text",
+  },
+  minDocuments: {
+    kind: "whole",
+    from: 1,
+    default: { words: "1 up to 8,000 texts, else 2", of: ({ texts }) => (texts <= SMALL_DATA ? 1 : 2) },
+    flag: { name: "min-df" },
+    meaning: "a term occurs in at least N texts, a run of characters in two",
+  },
+  maxDocuments: {
+    kind: "number",
+    above: 0,
+    to: 1,
+    default: 1,
+    flag: { name: "max-df", value: "PART" },
+    meaning: "a term occurs in at most this part of the texts",
+  },
+  maxFeatures: {
+    kind: "whole",
+    from: 1,
+    default: none("all of them"),
+    meaning: "keep the N terms that occur in most texts",
+  },
+  sublinear: { kind: "switch", default: true, meaning: "1 + ln(count) instead of the count", flag: false },
+  idf: {
+    kind: "switch",
+    flag: false,
+    meaning: "inverse document frequencies",
+    default: {
+      words: "yes, but not for short texts with runs by default",
+      of: (known) => !(known.short && runsByDefault(known)),
+    },
+  },
+  normalise: { kind: "switch", default: true, meaning: "scale each row to length 1", flag: false },
+};
 
 /** Settings of a vocabulary that is learned now, from so many texts. */
-export function settingsFor(options: TfidfOptions, texts: number, short: boolean): TfidfSettings {
-  const { wordNgrams = 1, charNgrams, maxDocuments = 1, maxFeatures } = options;
-  const words = wordNgrams > 0;
-  const runs = words && short && texts <= MOST_WITH_RUNS && charNgrams === undefined;
-  return settle({
-    ...(words && { opening: OPENING_WEIGHT }),
-    ...(words && (runs || charNgrams) && { charWeight: CHARACTERS_WEIGHT }),
-    ...(runs && { charNgrams: SHORT_RUNS, idf: false }),
-    countUnknown: texts <= FEW_TEXTS && maxDocuments === 1 && maxFeatures === undefined,
-    ...options,
-  });
-}
+export const settingsFor = (given: TfidfOptions, texts: number, short: boolean): TfidfSettings =>
+  completeTable(tfidfOptions, given, { texts, short, given });
 
-/** The options of a vocabulary, checked; what is new in version 2 is off where it is not there. */
-export function settle(options: TfidfOptions): TfidfSettings {
-  const settings: TfidfSettings = {
-    wordNgrams: options.wordNgrams ?? 1,
-    minDocuments: options.minDocuments ?? 2,
-    maxDocuments: options.maxDocuments ?? 1,
-    sublinear: options.sublinear ?? true,
-    idf: options.idf ?? true,
-    normalise: options.normalise ?? true,
-    ...(options.charNgrams && { charNgrams: options.charNgrams }),
-    ...(options.maxFeatures !== undefined && { maxFeatures: options.maxFeatures }),
-    ...(options.opening && { opening: options.opening }),
-    ...(options.charWeight && { charWeight: options.charWeight }),
-    ...(options.countUnknown && { countUnknown: options.countUnknown }),
-    ...(options.stem !== undefined && { stem: options.stem }),
-  };
-  const { wordNgrams: words, charNgrams, minDocuments, maxDocuments, maxFeatures } = settings;
-  demand(isCount(words, 0, 9), "wordNgrams", words, "a whole number from 0 to 9");
-  if (charNgrams !== undefined) {
-    const right =
-      Array.isArray(charNgrams) &&
-      charNgrams.length === 2 &&
-      isCount(charNgrams[0], 1, 9) &&
-      isCount(charNgrams[1], charNgrams[0], 9);
-    demand(right, "charNgrams", charNgrams, "two whole numbers from 1 to 9, the smaller first");
-  }
-  demand(
-    words > 0 || charNgrams !== undefined,
-    "wordNgrams",
-    words,
-    "at least 1 when there are no charNgrams",
-  );
-  demand(isCount(minDocuments, 1), "minDocuments", minDocuments, "a whole number from 1");
-  demand(
-    maxDocuments > 0 && maxDocuments <= 1,
-    "maxDocuments",
-    maxDocuments,
-    "a fraction above 0 and up to 1",
-  );
-  if (maxFeatures !== undefined)
-    demand(isCount(maxFeatures, 1), "maxFeatures", maxFeatures, "a whole number from 1");
-  for (const name of ["opening", "charWeight"] as const) {
-    const weight = options[name] ?? 0;
-    const right = weight === 0 || isFieldWeight(weight);
-    demand(right, name, weight, `0 or a number from ${LEAST_WEIGHT} to ${MOST_WEIGHT}`);
-  }
-  if (options.stem !== undefined) demand(isStemLanguage(options.stem), "stem", options.stem, STEM_EXPECTED);
-  for (const name of ["sublinear", "idf", "normalise", "countUnknown"] as const) {
-    const value = settings[name] ?? false;
-    demand(typeof value === "boolean", name, value, "true or false");
-  }
-  return settings;
+/** Settings of a vocabulary that was learned: what is not there is off. */
+export function settingsOf(options: TfidfOptions): TfidfSettings {
+  const { charNgrams = false, charWeight = 0, leadWords = 0, oovInNorm = false } = options;
+  return settingsFor({ ...options, charNgrams, charWeight, leadWords, oovInNorm }, 0, false);
 }

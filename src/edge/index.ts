@@ -1,35 +1,15 @@
 // mlgpf/edge: predicting with a compact model, in a few kB. No training, no GPU, no eval, nothing compiled from bytes,
 // no file system, no fetch of its own.
 
-import { ArgumentError } from "../core/errors.ts";
-import { type Stemmer, Stems } from "../data/stem.ts";
-import { readCompact } from "./read.ts";
-import { Scorer } from "./scorer.ts";
 import { type ModelSource, readSource } from "./source.ts";
-import { Tagger } from "./tagger.ts";
+import { type LoadOptions, openTagger, type Tagger } from "./tagger.ts";
 
-export { ArgumentError } from "../core/errors.ts";
-export type { Stemmer } from "../data/stem.ts";
-export { FormatError } from "../io/errors.ts";
-export type { LabelLists } from "../metrics/allowed.ts";
-export type { Prediction, Predictions, PredictOptions } from "../metrics/prediction.ts";
-export type { IndexedFeatures, Input } from "./input.ts";
+export { ArgumentError, FormatError } from "../base/errors.ts";
+export type { FeatureInput, Input } from "../base/input.ts";
+export type { LabelLists, Prediction, Predictions, PredictOptions } from "../base/prediction.ts";
+export type { Stemmer } from "../base/stem.ts";
 export type { ModelSource } from "./source.ts";
-export type { RawScores, Tagger, TaggerInfo } from "./tagger.ts";
-
-/** How a compact model is loaded. */
-export interface LoadOptions {
-  /** mlgpf/edge.wasm, imported by the bundler or compiled by the caller: several times faster, the same numbers. */
-  wasm?: WebAssembly.Module;
-  /**
-   * What stems the words, for a model whose words are stemmed: `import * as english from "@orama/stemmers/english"`, or what
-   * gives the stemmer of a language.
-   */
-  stem?: Stemmer | ((language: string) => Stemmer | Promise<Stemmer>);
-  signal?: AbortSignal;
-  /** What errors call the model: its path or address. */
-  name?: string;
-}
+export type { LoadOptions, RawScores, Tagger, TaggerInfo } from "./tagger.ts";
 
 /**
  * Gets a compact model (made by `mlgpf compact`) ready to predict.
@@ -45,22 +25,6 @@ export interface LoadOptions {
  * ```
  */
 export async function load(source: ModelSource, options: LoadOptions = {}): Promise<Tagger> {
-  const { wasm, signal, name, stem } = options;
-  const model = readCompact(await readSource(source, signal, name), name);
-  return new Tagger(model, new Scorer(model, wasm), await stemsFor(model.about.text?.stem, stem));
-}
-
-/** What stems words as a model's vocabulary does. */
-async function stemsFor(
-  language: string | undefined,
-  given: LoadOptions["stem"],
-): Promise<Stems | undefined> {
-  if (language === undefined) return undefined;
-  const stemmer = typeof given === "function" ? await given(language) : given;
-  if (stemmer?.language === language && typeof stemmer.stemmer === "function") return new Stems(stemmer);
-  const found = stemmer === undefined ? "none" : `that of ${String(stemmer.language)}`;
-  throw new ArgumentError(
-    "stem",
-    `found ${found}, expected the stemmer of ${language}, which this model needs`,
-  );
+  const { signal, name } = options;
+  return (await openTagger(await readSource(source, signal, name), options)).tagger;
 }

@@ -1,133 +1,105 @@
-// What a caller gives (a text, features by name, or indices and values) as the row the model wants: terms weighed as in
-// training, columns weighted, rows scaled. Single precision where training has it, so that the numbers are the same.
+// Inputs as the rows a compact model wants: terms weighed as in training, columns weighted, rows scaled. Single precision where training
+// has it, so that the numbers are the same.
 
-import { ArgumentError } from "../core/errors.ts";
-import type { Stems } from "../data/stem.ts";
-import {
-  addCounts,
-  FIELDS,
-  forEachTerm,
-  inverseFrequency,
-  termWeights,
-  unknownWeight,
-  writtenWords,
-} from "../data/terms.ts";
-import type { Row } from "./matrix.ts";
+import { areFinite } from "../base/check.ts";
+import { ArgumentError } from "../base/errors.ts";
+import { type Input, plainInput, plainVectors, type Refuse, rowMaker, vectorRow } from "../base/input.ts";
+import { vectorName } from "../base/reasons.ts";
+import { scaleRow } from "../base/sparse.ts";
+import type { Stems } from "../base/stem.ts";
+import { forEachTerm, inverseFrequency, TextRows, unknownWeight, writtenWords } from "../base/terms.ts";
+import type { Row } from "../parts/row.ts";
 import type { CompactModel } from "./read.ts";
-
-/** Features by number, as they stood in the training data. */
-export interface IndexedFeatures {
-  indices: ArrayLike<number>;
-  values: ArrayLike<number>;
-}
-
-/** A text; features by name or number; or features by number in two lists. */
-export type Input = string | Readonly<Record<string, number>> | IndexedFeatures;
 
 /** A row as it was read, before it is weighted and scaled. */
 export interface RawRow {
   readonly columns: Int32Array;
   readonly values: Float32Array;
   /** The part of the words or features that the model knows. */
-  readonly known: number;
+  readonly coverage: number;
   /** Scaled to length 1 whatever the model does. */
   readonly toLength1?: boolean | undefined;
-  /** What it was made of, if that. */
+  /** The text it was made of, if that. */
   readonly text?: string;
 }
 
-const shareOf = (part: number, whole: number): number => (whole === 0 ? 0 : part / whole);
+const refuse: Refuse = (found, expected) => {
+  throw new ArgumentError("input", `found ${found}, expected ${expected}`);
+};
 
 export class InputReader {
   readonly #model: CompactModel;
   readonly #stems: Stems | undefined;
-  #unknownWeight: number | undefined;
+  readonly #rowOf: ReturnType<typeof rowMaker>;
+  #texts: TextRows | undefined;
   /** The place of each feature in the vocabulary, where that is not its number. */
   #places: Int32Array | undefined;
 
   constructor(model: CompactModel, stems: Stems | undefined) {
     this.#model = model;
     this.#stems = stems;
+    const find = model.vocabulary && ((name: string) => this.#column(name));
+    this.#rowOf = rowMaker({ columns: model.features, ids: model.columnIds, find });
   }
 
   read(input: Input): RawRow {
-    if (typeof input === "string") return this.#fromText(input);
-    if (typeof input !== "object" || input === null)
-      throw new ArgumentError(
-        "input",
-        `found ${input === null ? "null" : typeof input}, expected a text or features`,
-      );
-    const { indices, values } = input as Partial<IndexedFeatures>;
-    if (typeof indices !== "object" || typeof values !== "object") {
-      const names = Object.keys(input);
-      const columns = names.map((name) => this.#feature(name));
-      const given = names.map((name) => (input as Record<string, number>)[name] as number);
-      // Words by name stand for a text of which all is known, whatever they are counted in.
-      return this.#fromFeatures(columns, given, this.#model.about.text?.normalise);
-    }
-    if (indices.length !== values.length)
-      throw new ArgumentError(
-        "values",
-        `found ${values.length}, expected ${indices.length}, one for each index`,
-      );
-    return this.#fromFeatures(
-      Array.from(indices, (index) => this.#index(index)),
-      values,
+    const plain = plainInput(input, refuse, this.#model.text !== undefined);
+    if (typeof plain === "string") return this.#fromText(plain, plainVectors(input, refuse));
+    // Words by name stand for a text of which all is known, whatever they are counted in.
+    return { ...this.#rowOf(plain, refuse), toLength1: "names" in plain && this.#model.text?.normalise };
+  }
+
+  #fromText(text: string, vectors: ReturnType<typeof plainVectors>): RawRow {
+    const { text: rules, frequency } = this.#model;
+    if (!rules || !frequency) return refuse("a text", "features: this model was not trained on texts");
+    this.#texts ??= new TextRows({
+      rules,
+      unknownWeight: unknownWeight(rules, rules.documents, frequency),
+      idf: (column) => inverseFrequency(rules, rules.documents, frequency[column]),
+    });
+    const rows = this.#texts;
+    forEachTerm(text, rules, (term, field, counts) => rows.add(this.#column(term), field, counts), this.#stems);
+    return { ...this.#beside(rows.end(), vectors), text };
+  }
+
+  /** The row of a text with its vectors behind the words. */
+  #beside<R extends RawRow>(row: R, vectors: ReturnType<typeof plainVectors>): R {
+    const { views = [] } = this.#model;
+    const numbers = vectorRow(
+      views.map(({ name, from, to }) => ({ name, length: to - from })),
+      vectors,
+      refuse,
     );
-  }
-
-  /** Features by number; -1 for one that the model does not have. */
-  #fromFeatures(columns: readonly number[], values: ArrayLike<number>, toLength1?: boolean): RawRow {
-    const known = shareOf(columns.filter((column) => column >= 0).length, columns.length);
-    return { ...sortedRow(columns, values), known, toLength1 };
-  }
-
-  #fromText(text: string): RawRow {
-    const { about, vocabulary, order, frequency } = this.#model;
-    const { text: rules } = about;
-    if (!rules || !vocabulary || !frequency)
-      throw new ArgumentError(
-        "input",
-        "found a text, expected features: this model was not trained on texts",
-      );
-    const found: number[] = []; // columns, each with its field
-    const unknown = new Int32Array(FIELDS);
-    let [words, known] = [0, 0];
-    const visit = (term: string, field: number, counts: boolean): void => {
-      const position = vocabulary.find(term);
-      if (counts) words++;
-      if (counts && position >= 0) known++;
-      if (position < 0) unknown[field] = (unknown[field] as number) + 1;
-      else found.push((order ? (order[position] as number) : position) * FIELDS + field);
+    if (numbers.length === 0) return row;
+    const places = Int32Array.from(numbers.keys()).filter((i) => numbers[i] !== 0);
+    return {
+      ...row,
+      columns: Int32Array.of(...row.columns, ...places.map((i) => views[0].from + i)),
+      values: Float32Array.of(...row.values, ...Float32Array.from(places, (i) => numbers[i])),
     };
-    forEachTerm(text, rules, visit, this.#stems);
-    const columns: number[] = [];
-    const fields: number[] = [];
-    const counts: number[] = [];
-    addCounts(found, (place, count) => {
-      fields.push(place % FIELDS);
-      columns.push((place - (place % FIELDS)) / FIELDS);
-      counts.push(count);
-    });
-    this.#unknownWeight ??= unknownWeight(rules, rules.documents, frequency);
-    const weights = termWeights(rules, {
-      counts,
-      field: (i) => fields[i] as number,
-      idf: (i) => inverseFrequency(rules, rules.documents, frequency[columns[i] as number] as number),
-      unknown,
-      unknownWeight: this.#unknownWeight,
-    });
-    const values = Float32Array.from(weights);
-    return { columns: Int32Array.from(columns), values, known: shareOf(known, words), text };
   }
 
-  /** What a feature is called: its term, its name, or its id. */
+  /** The column of a term or of a feature's name, or -1. */
+  #column(name: string): number {
+    const { vocabulary, order } = this.#model;
+    const position = vocabulary?.find(name) ?? -1;
+    return position >= 0 && order ? order[position] : position;
+  }
+
+  /** It makes features from texts. */
+  get readsText(): boolean {
+    return this.#model.text !== undefined;
+  }
+
+  /** Name of a feature: its term, its name, or its id. */
   nameOf(column: number): string {
-    const { vocabulary, order, columnIds } = this.#model;
+    const { vocabulary, order, columnIds, views } = this.#model;
+    const view = views?.find(({ from, to }) => column >= from && column < to);
+    if (view) return vectorName(view.name);
     if (!vocabulary) return String(columnIds?.[column] ?? column);
     if (!order) return vocabulary.name(column);
     this.#places ??= inverse(order);
-    return vocabulary.name(this.#places[column] as number);
+    return vocabulary.name(this.#places[column]);
   }
 
   /** The words of a text by their stems, as it has them first; undefined where there is no text. */
@@ -135,46 +107,14 @@ export class InputReader {
     return text === undefined ? undefined : writtenWords(text, this.#stems);
   }
 
-  /** A feature by its name, or by its number. */
-  #feature(name: string): number {
-    const { vocabulary, order } = this.#model;
-    const position = vocabulary?.find(name) ?? -1;
-    if (position >= 0) return order ? (order[position] as number) : position;
-    if (/^(0|[1-9]\d*)$/.test(name)) return this.#index(Number(name));
-    if (vocabulary) return -1; // a word nobody knew at training time
-    throw new ArgumentError(
-      "input",
-      `found feature ${JSON.stringify(name)}, expected a number: this model has no names`,
-    );
-  }
-
-  /** The number of a feature; -1 for an id that nobody knew at training time. */
-  #index(index: unknown): number {
-    const { about, columnIds } = this.#model;
-    const most = columnIds ? 2 ** 31 : about.features;
-    if (!Number.isInteger(index) || (index as number) < 0 || (index as number) >= most)
-      throw new ArgumentError(
-        "input",
-        `found feature ${index}, expected a whole number from 0 to ${most - 1}`,
-      );
-    return columnIds ? placeOf(index as number, columnIds) : (index as number);
-  }
-
   /** The row weighted and scaled, as training did; of its entries those that are kept. */
   transformed(raw: RawRow, kept?: (entry: number) => boolean): Row & { values: Float32Array } {
-    const { about, columnWeights } = this.#model;
+    const { normalise, columnWeights, views } = this.#model;
     const columns = kept ? raw.columns.filter((_, entry) => kept(entry)) : raw.columns;
     const values = kept ? raw.values.filter((_, entry) => kept(entry)) : raw.values.slice();
-    let squares = 0;
-    for (let e = 0; e < values.length; e++) {
-      const value = (values[e] as number) * (columnWeights?.[columns[e] as number] ?? 1);
-      values[e] = value;
-      if (!Number.isFinite(values[e] as number))
-        throw new ArgumentError("input", "found values too large to compute with, expected smaller ones");
-      squares += value * value;
-    }
-    const factor = (about.normalise || raw.toLength1) && squares > 0 ? 1 / Math.sqrt(squares) : 1;
-    for (let e = 0; e < values.length; e++) values[e] = (values[e] as number) * factor;
+    const scaling = { columnWeights, normalise: normalise || raw.toLength1 === true, views };
+    scaleRow(columns, values, 0, values.length, scaling);
+    if (!areFinite(values)) refuse("values too large to compute with", "smaller ones");
     return { columns, values };
   }
 }
@@ -186,47 +126,4 @@ function inverse(order: Int32Array): Int32Array {
     places[number] = position;
   });
   return places;
-}
-
-/** Where a number is among rising ones, or -1. */
-function placeOf(wanted: number, rising: Int32Array): number {
-  let [low, high] = [0, rising.length - 1];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((rising[middle] as number) < wanted) low = middle + 1;
-    else high = middle;
-  }
-  return rising[low] === wanted ? low : -1;
-}
-
-/** Sorted by column; unknown features and zeros are left out. */
-function sortedRow(
-  columns: ArrayLike<number>,
-  values: ArrayLike<number>,
-): { columns: Int32Array; values: Float32Array } {
-  const [sorted, kept] = [new Int32Array(columns.length), new Float32Array(columns.length)];
-  let count = 0;
-  let rising = true;
-  for (let i = 0; i < columns.length; i++) {
-    const [column, value] = [columns[i] as number, values[i] as number];
-    kept[count] = value;
-    if (!Number.isFinite(kept[count] as number))
-      throw new ArgumentError("input", `found the value ${value} of a feature, expected a finite number`);
-    if (column < 0 || value === 0) continue;
-    if (count > 0 && column <= (sorted[count - 1] as number)) rising = false;
-    sorted[count++] = column;
-  }
-  const row = { columns: sorted.subarray(0, count), values: kept.subarray(0, count) };
-  return rising ? row : inOrder(row.columns, row.values);
-}
-
-function inOrder(columns: Int32Array, values: Float32Array): { columns: Int32Array; values: Float32Array } {
-  const order = Array.from(columns, (_, i) => i).sort(
-    (a, b) => (columns[a] as number) - (columns[b] as number),
-  );
-  const sorted = Int32Array.from(order, (i) => columns[i] as number);
-  for (let i = 1; i < sorted.length; i++)
-    if (sorted[i] === sorted[i - 1])
-      throw new ArgumentError("input", `found feature ${sorted[i]} twice, expected each once`);
-  return { columns: sorted, values: Float32Array.from(order, (i) => values[i] as number) };
 }

@@ -2,7 +2,7 @@
 // a series in e^f, else the logistic function as a mixture of normal distribution functions. Only + - * / and sqrt, so
 // that every runtime gives the same bits. Worst error 1e-10.
 
-import { deterministicExp } from "../data/elementary.ts";
+import { deterministicExp } from "../base/math.ts";
 
 /** tau^2 and w / sqrt(2 pi) of sigmoid(f) = sum w Phi(f / tau). */
 const MIXTURE: readonly number[] = [
@@ -51,12 +51,12 @@ function tail(away: number, variance: number): number {
 function mixture(away: number, variance: number): number {
   let sum = 0;
   for (let i = 0; i < MIXTURE.length; i += 2) {
-    const square = variance + (MIXTURE[i] as number);
+    const square = variance + MIXTURE[i];
     const deviation = Math.sqrt(square);
     const k = deviation / (deviation + MILLS_STEP * away);
     let mills = 0;
     for (const coefficient of MILLS) mills = (mills + coefficient) * k;
-    sum += (MIXTURE[i + 1] as number) * deterministicExp((-0.5 * away * away) / square) * mills;
+    sum += MIXTURE[i + 1] * deterministicExp((-0.5 * away * away) / square) * mills;
   }
   return sum;
 }

@@ -1,182 +1,198 @@
-// Reads a compact model: every tensor is checked against the sizes the metadata states, nothing is copied. The bytes are
-// anybody's: whatever is wrong is one FormatError.
+// Reads a compact model: every tensor is checked, nothing is copied. Whatever is wrong with the bytes is one FormatError.
 
-import type { PreparedCalibrator } from "../calibrate/forward.ts";
-import type { Thresholds } from "../metrics/cut.ts";
-import { isLinear } from "../model/kernels/index.ts";
-import { ByteReader } from "./bytes.ts";
-import { calibratorOf, thresholdsOf } from "./calibrated.ts";
-import { type ClosedNumbers, closedOf, scoreNames } from "./closed.ts";
-import type { CompactAbout } from "./format.ts";
-import { LARGEST_SQUARE } from "./limits.ts";
-import type { RowMatrix } from "./matrix.ts";
-import { type LabelMatrix, Parts } from "./parts.ts";
-import { Vocabulary } from "./vocabulary.ts";
+import { isObject } from "../base/check.ts";
+import type { Thresholds } from "../base/prediction.ts";
+import { readSafetensors, type TensorFile } from "../base/safetensors.ts";
+import type { View } from "../base/sparse.ts";
+import { type Fields, viewsFrom } from "../base/tensors.ts";
+import { LEAST_WEIGHT, MOST_WEIGHT } from "../base/terms.ts";
+import { calibratorFromFile, thresholdsFromFile } from "../calibrate/file.ts";
+import { type PreparedCalibrator, prepareCalibrator } from "../calibrate/forward.ts";
+import { couplingRow } from "../parts/coupling/row.ts";
+import { linearRow } from "../parts/linear/row.ts";
+import { namesRow } from "../parts/names/row.ts";
+import { kernelRow } from "../parts/regression/row.ts";
+import type { OpenMover, OpenRow, RowScorer } from "../parts/row.ts";
+import { svgpRow } from "../parts/svgp/row.ts";
+import { COMPACT_FORMAT, COMPACT_VERSION, type TextRules } from "./format.ts";
+import { CompactReader } from "./reader.ts";
+import { ByteReader, Vocabulary } from "./vocabulary.ts";
 
-/** Latent functions, and labels as mixtures of them. */
-export interface LatentNumbers {
-  readonly weights: RowMatrix | undefined;
-  readonly inducing: { z: RowMatrix; squares: Float32Array } | undefined;
-  readonly mu: RowMatrix | undefined;
-  readonly phi: LabelMatrix;
-  readonly bias: Float32Array;
-  readonly spread: Float32Array | undefined;
-  readonly own: RowMatrix | undefined;
-  readonly cover: RowMatrix | undefined;
-  readonly root: RowMatrix | undefined;
+/** Row scorers by family. */
+const rowScorers: Readonly<Record<string, OpenRow>> = {
+  gpr: kernelRow,
+  sgpr: kernelRow,
+  linear: linearRow,
+  coupling: couplingRow,
+  svgp: svgpRow,
+};
+
+/** Parts that move logits, by family. */
+const rowMovers: Readonly<Record<string, OpenMover>> = { names: namesRow };
+
+export interface CompactPart extends RowScorer {
+  readonly family: string;
 }
 
-/** At least one of the two forms is there. */
 export interface CompactModel {
-  readonly about: CompactAbout;
-  readonly bytes: number;
-  readonly latent: LatentNumbers | undefined;
-  readonly closed: ClosedNumbers | undefined;
+  /** Bytes of the file. */
+  readonly size: number;
+  readonly features: number;
+  readonly labels: number;
+  /** N, where there is a calibrator. */
+  readonly points: number | undefined;
+  readonly normalise: boolean;
+  readonly parts: readonly CompactPart[];
+  /** Moves calibrated logits, where a part does. */
+  readonly mover: (ReturnType<OpenMover> & { readonly family: string }) | undefined;
   /** Without one, probabilities are those of the utilities. */
   readonly calibrator: PreparedCalibrator | undefined;
-  /** Where it cuts, if it says so. */
+  readonly labelCounts: Int32Array | undefined;
+  /** Thresholds, if the file has them. */
   readonly thresholds: Thresholds | undefined;
-  readonly rows: Int32Array | undefined;
   readonly columnWeights: Float32Array | undefined;
   /** Ids of the features, rising, where these are not their numbers. */
   readonly columnIds: Int32Array | undefined;
+  readonly text: TextRules | undefined;
+  /** Vectors of each document, behind the words; and what made them, if known. */
+  readonly views: readonly View[] | undefined;
+  readonly embedder: unknown;
   readonly vocabulary: Vocabulary | undefined;
   readonly order: Int32Array | undefined;
   readonly frequency: Int32Array | undefined;
   readonly labelName: (label: number) => string;
+  /** The way scores are computed; both give the same numbers. */
+  readonly path: "wasm" | "plain";
 }
 
+/** A size that an array of the file can have; what the file really holds is checked by its tensors' shapes. */
+const MOST = 2 ** 31 - 1;
+const MOST_PARTS = 8;
+
 /** The model in these bytes, which must stay as they are while it is used. */
-export function readCompact(bytes: Uint8Array, file = "the model"): CompactModel {
-  const parts = new Parts(bytes, file);
-  const { about } = parts;
-  const { features: d, rows: r, labels: k } = about;
-  const latent = latentOf(parts);
-  const closed = closedOf(parts);
-  const calibrator = calibratorOf(parts, scoreNames(closed, latent !== undefined));
-  if (closed && !calibrator) parts.refuse("a Gaussian model without a calibrator", "one");
+export function readCompact(
+  bytes: Uint8Array,
+  file = "the model",
+  wasm?: WebAssembly.Module,
+  whole: TensorFile = readSafetensors(bytes, file),
+): CompactModel {
+  const context = { size: bytes.length, bits: {} as Fields, packed: new Set<string>(), wasm };
+  const reader = new CompactReader(whole, file, context);
+  reader.checkFormat(COMPACT_FORMAT, COMPACT_VERSION, "a model made by mlgpf compact");
+  const about = reader.object("about");
+  if (isObject(about.bits)) context.bits = about.bits;
+  const features = reader.integer(about, "features", 1, MOST);
+  const labels = reader.integer(about, "labels", 1, MOST);
+  const points = about.points === undefined ? undefined : reader.integer(about, "points", 1, MOST);
+  const unit = about.unit !== undefined && reader.flag(about, "unit");
+  const views = viewsFrom(reader, about, features);
+  const ranges = views && [{ from: 0, to: views[0].from }, ...views];
+  const parts: CompactPart[] = [];
+  let mover: CompactModel["mover"];
+  for (const fields of reader.objects(about, "parts", MOST_PARTS)) {
+    const family = reader.word(fields, "family", [...Object.keys(rowScorers), ...Object.keys(rowMovers)]);
+    if (parts.some((part) => part.family === family) || mover) reader.refuse(`two parts ${family}`, "each once");
+    if (family in rowMovers) {
+      mover = { ...rowMovers[family](reader.section(family), fields), family };
+      continue;
+    }
+    const sizes = { features, labels, unit, views: ranges, before: parts.length };
+    parts.push({ ...rowScorers[family](reader.section(family), fields, sizes), family });
+  }
+  if (parts.length === 0) reader.refuse("no parts", "at least one");
+  const labelCounts = points === undefined ? undefined : reader.integers("labelCounts", labels, points + 1);
+  const text = about.text === undefined ? undefined : textRules(reader, Object(about.text));
   const model: CompactModel = {
-    about,
-    bytes: bytes.length,
-    latent,
-    closed,
-    calibrator,
-    thresholds: thresholdsOf(parts),
-    rows: rowsOf(parts, d, r),
-    columnWeights: parts.has("columnWeights") ? parts.reals("columnWeights", d) : undefined,
-    columnIds: parts.has("columnIds") ? idsOf(parts, d) : undefined,
-    labelName: labelNames(parts.bytes("names"), k, parts.file),
-    ...vocabularyOf(parts, d),
+    size: bytes.length,
+    features,
+    labels,
+    points,
+    normalise: reader.flag(about, "normalise"),
+    parts,
+    mover,
+    labelCounts,
+    calibrator: calibratorOf(reader, parts, labels, labelCounts, points),
+    thresholds: reader.metadata.thresholds === undefined ? undefined : thresholdsFromFile(reader, labels),
+    columnWeights: reader.has("columnWeights") ? reader.vector("columnWeights", features) : undefined,
+    columnIds: reader.has("columnIds") ? reader.rising("columnIds", features, MOST + 1) : undefined,
+    text,
+    views,
+    embedder: about.embedder,
+    labelName: labelNames(reader.bytes("names"), labels, file),
+    ...vocabularyOf(reader, views?.[0].from ?? features, text),
+    path: wasm ? "wasm" : "plain",
   };
-  parts.finish();
+  if (mover && !model.calibrator) reader.refuse(`the part ${mover.family} without a calibrator`, "both or none");
+  if (model.thresholds && points === undefined) reader.refuse("thresholds without a calibrator", "both or none");
+  reader.checkAllTaken();
   return model;
 }
 
-function latentOf(parts: Parts): LatentNumbers | undefined {
-  const { features: d, rows: r, labels: k, factors: p, groups, inducing: m, rank } = parts.about;
-  if (p === 0) {
-    if (r !== d || groups !== 1 || m > 0 || rank > 0)
-      parts.refuse("sizes of latent functions without any", "none");
-    return undefined;
-  }
-  const { linear, own, cover, root, inducing } = formOf(parts);
-  parts.fits(rank);
+function calibratorOf(
+  reader: CompactReader,
+  parts: readonly CompactPart[],
+  labels: number,
+  labelCounts: Int32Array | undefined,
+  points: number | undefined,
+): PreparedCalibrator | undefined {
+  const scores = parts.map(({ score }) => score);
+  const calibrator = calibratorFromFile(reader, labels, scores);
+  if ((calibrator === undefined) !== (points === undefined))
+    reader.refuse(`${calibrator ? "a" : "no"} calibrator beside points ${points}`, "both or none");
+  if (calibrator && labelCounts && points !== undefined) return prepareCalibrator(calibrator, { labelCounts, points });
+  if (parts.length !== 1 || !parts[0].sigmoid)
+    reader.refuse("no calibrator", "one, as scores that are no probabilities need");
+  return undefined;
+}
+
+function textRules(reader: CompactReader, about: Fields): TextRules {
+  const given = (name: string): boolean => about[name] !== undefined;
+  const weight = (name: string): number | undefined =>
+    given(name) ? reader.number(about, name, LEAST_WEIGHT, MOST_WEIGHT) : undefined;
+  const range = given("charNgrams") ? reader.numbers(about, "charNgrams", 2, 1, 9) : undefined;
+  if (range && !(range.every(Number.isInteger) && range[0] <= range[1]))
+    reader.refuse(`charNgrams ${range}`, "two whole numbers from 1 to 9");
+  const { stem } = about;
+  if (given("stem") && !(typeof stem === "string" && /^[a-z]{1,30}$/.test(stem)))
+    reader.refuse("no right stem", "a language");
   return {
-    phi: parts.labelMatrix("phi", k, p),
-    bias: parts.reals("bias", k),
-    weights: linear ? parts.matrix("weights", r, p) : undefined,
-    mu: linear ? undefined : parts.matrix("mu", m, p),
-    inducing: inducing
-      ? { z: parts.matrix("inducing", r, m), squares: parts.reals("inducingSquares", m, LARGEST_SQUARE) }
-      : undefined,
-    own: own ? parts.matrix("own", d, 1) : undefined,
-    cover: cover ? parts.matrix("cover", r, rank) : undefined,
-    root: root ? parts.matrix("root", groups * m, rank) : undefined,
-    spread: (own || root) && groups === 1 ? spreads(parts, k) : undefined,
+    wordNgrams: reader.integer(about, "wordNgrams", 0, 9),
+    charNgrams: range as [number, number] | undefined,
+    sublinear: reader.flag(about, "sublinear"),
+    idf: reader.flag(about, "idf"),
+    normalise: reader.flag(about, "normalise"),
+    leadWords: weight("leadWords"),
+    charWeight: weight("charWeight"),
+    oovInNorm: given("oovInNorm") ? reader.flag(about, "oovInNorm") : undefined,
+    stem: stem as string | undefined,
+    documents: reader.integer(about, "documents", 0, MOST),
   };
 }
 
-/**
- * Which matrices latent functions have. Means go through the features where the kernel is linear, else through the inducing
- * inputs; so does the variance, but one for each factor always goes through inducing inputs. The sizes that the metadata
- * states are 0 just where there is no matrix that has them, so that every size is one of bytes which are there.
- */
-function formOf(parts: Parts): Record<"linear" | "own" | "cover" | "root" | "inducing", boolean> {
-  const { kernel, variance, groups, inducing: m, rank } = parts.about;
-  const linear = isLinear(kernel);
-  const none = variance === "none";
-  const own = !none && linear && groups === 1;
-  const root = !none && !own;
-  const inducing = root || !linear;
-  const cover = own && rank > 0;
-  const expected = `those of kernel ${kernel} with variance ${variance}`;
-  if (none && groups !== 1) parts.refuse(`${groups} groups without variance`, "1");
-  if (inducing !== m > 0) parts.refuse(`${m} inducing inputs`, expected);
-  if (rank > 0 ? none || variance === "diagonal" : root) parts.refuse(`rank ${rank}`, expected);
-  return { linear, own, cover, root, inducing };
-}
-
-/** The id of each feature. */
-function idsOf(parts: Parts, features: number): Int32Array {
-  const ids = parts.integers("columnIds", features);
-  if (ids.some((id, i) => id <= (i === 0 ? -1 : (ids[i - 1] as number))))
-    parts.refuse("columnIds that do not rise", "each id once, in order");
-  return ids;
-}
-
-/** The row of each feature, -1 for none; without the tensor each has its own. */
-function rowsOf(parts: Parts, features: number, count: number): Int32Array | undefined {
-  if (!parts.has("rows")) {
-    if (count !== features)
-      parts.refuse(`${count} rows for ${features} features`, "which features have rows");
-    return undefined;
-  }
-  const rows = parts.integers("rows", features);
-  if (rows.some((row) => row < -1 || row >= count))
-    parts.refuse("a number in rows beyond the rows", `numbers from -1 to ${count - 1}`);
-  return rows;
-}
-
-function spreads(parts: Parts, labels: number): Float32Array {
-  const spread = parts.reals("spread", labels);
-  if (spread.some((value) => value < 0)) parts.refuse("a spread below 0", "numbers from 0");
-  return spread;
-}
-
 function vocabularyOf(
-  parts: Parts,
+  reader: CompactReader,
   features: number,
+  text: TextRules | undefined,
 ): Pick<CompactModel, "vocabulary" | "order" | "frequency"> {
-  const { text } = parts.about;
-  if (!parts.has("vocabulary")) {
-    if (text) parts.refuse("rules for texts without a vocabulary", "both or none");
+  if (!reader.has("vocabulary")) {
+    if (text) reader.refuse("rules for texts without a vocabulary", "both or none");
     return { vocabulary: undefined, order: undefined, frequency: undefined };
   }
-  const vocabulary = new Vocabulary(parts.bytes("vocabulary"), features, parts.file);
-  const order = parts.has("order") ? orderOf(parts, features) : undefined;
-  let frequency: Int32Array | undefined;
-  if (text) {
-    const reader = new ByteReader(parts.bytes("frequency"), "the document frequencies", parts.file);
-    frequency = new Int32Array(features);
-    for (let i = 0; i < features; i++) {
-      frequency[i] = reader.integer();
-      if ((frequency[i] as number) > text.documents)
-        reader.refuse(`${frequency[i]} documents`, `at most ${text.documents}`);
-    }
-    reader.finish();
-  }
+  const vocabulary = new Vocabulary(reader.bytes("vocabulary"), features, reader.file);
+  const order = reader.has("order") ? orderOf(reader, features) : undefined;
+  if (!text) return { vocabulary, order, frequency: undefined };
+  const counts = new ByteReader(reader.bytes("frequency"), "the document frequencies", reader.file);
+  const frequency = new Int32Array(features);
+  for (let i = 0; i < features; i++) frequency[i] = counts.integer();
+  counts.finish();
+  reader.within("frequency", frequency, 0, text.documents);
   return { vocabulary, order, frequency };
 }
 
 /** The feature of each name: every feature once. */
-function orderOf(parts: Parts, features: number): Int32Array {
-  const order = parts.integers("order", features);
-  const met = new Uint8Array(features);
-  for (const feature of order) {
-    if (met[feature] !== 0)
-      parts.refuse(`feature ${feature} in order`, `each from 0 to ${features - 1} once`);
-    met[feature] = 1;
-  }
+function orderOf(reader: CompactReader, features: number): Int32Array {
+  const order = reader.integers("order", features, features);
+  if (new Set(order).size !== features) reader.refuse("a feature twice in order", "each once");
   return order;
 }
 

@@ -1,7 +1,8 @@
 // Where a model's bytes come from. Things are told by what they can do, not by their class: in some edge runtimes the
 // caller's classes are not those of this code.
 
-import { FormatError } from "../io/errors.ts";
+import { FormatError } from "../base/errors.ts";
+import { joined } from "../base/safetensors.ts";
 
 type Bytes = ArrayBuffer | ArrayBufferView;
 type Body = { arrayBuffer(): Promise<ArrayBuffer>; readonly status?: number; readonly ok?: boolean };
@@ -14,18 +15,13 @@ export type ModelSource =
   | Promise<Bytes | Body | ReadableStream<Uint8Array>>
   | (() => ModelSource);
 
-export async function readSource(
-  given: ModelSource,
-  signal?: AbortSignal,
-  name = "the model",
-): Promise<Uint8Array> {
+export async function readSource(given: ModelSource, signal?: AbortSignal, name = "the model"): Promise<Uint8Array> {
   signal?.throwIfAborted();
   const source = await (typeof given === "function" ? given() : given);
   signal?.throwIfAborted();
   if (typeof source === "function") return readSource(source, signal, name);
   if (ArrayBuffer.isView(source)) return new Uint8Array(source.buffer, source.byteOffset, source.byteLength);
-  if (Object.prototype.toString.call(source).endsWith("ArrayBuffer]"))
-    return new Uint8Array(source as ArrayBuffer);
+  if (Object.prototype.toString.call(source).endsWith("ArrayBuffer]")) return new Uint8Array(source as ArrayBuffer);
   if (typeof (source as Body)?.arrayBuffer === "function") {
     const body = source as Body;
     if (body.ok === false) throw new FormatError(name, `HTTP status ${body.status}`, "200 and a model");
@@ -35,34 +31,21 @@ export async function readSource(
   }
   if (typeof (source as ReadableStream)?.getReader === "function")
     return readStream(source as ReadableStream<Uint8Array>, signal);
-  throw new FormatError(
-    name,
-    `${typeof source}`,
-    "bytes, a Response, a stream, or a function that gives one",
-  );
+  throw new FormatError(name, `${typeof source}`, "bytes, a Response, a stream, or a function that gives one");
 }
 
 async function readStream(stream: ReadableStream<Uint8Array>, signal?: AbortSignal): Promise<Uint8Array> {
   const reader = stream.getReader();
   const chunks: Uint8Array[] = [];
-  let length = 0;
   try {
     for (;;) {
       const { done, value } = await reader.read();
       signal?.throwIfAborted();
-      if (done) break;
+      if (done) return joined(chunks);
       chunks.push(value);
-      length += value.length;
     }
   } catch (error) {
     reader.cancel(error).catch(() => {});
     throw error;
   }
-  const whole = new Uint8Array(length);
-  let at = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, at);
-    at += chunk.length;
-  }
-  return whole;
 }

@@ -1,17 +1,18 @@
-// A matrix most of whose elements are 0, as it lies in the file: the columns of each row as gaps of a byte, and a number for each
-// of them. A gap of 1 to 254 leads from one column to the next (the first counts from -1), 255 goes 254 on and has no
-// number, 0 ends the row.
+// A matrix most of whose elements are 0, as it lies in the file: the columns of each row as gaps, and a number for each of them. A
+// gap leads from one column to the next (the first counts from -1) and is a byte below 192, or two: 192 + 256 (first - 192) +
+// second. The longest one leads one column less far and has no number at its end; 0 ends the row.
 
-import type { RowMatrix } from "./matrix.ts";
+import type { RowMatrix } from "../parts/row.ts";
+import { WasmMemory } from "./wasm.ts";
 
-/** The longest step of one byte, and the byte that says that there is no number at its end. */
-export const LONGEST_GAP = 254;
-const STEP = 255;
+/** The first gap of two bytes, and the longest, which has no number. */
+export const WIDE_GAP = 192;
+export const STEP: number = WIDE_GAP + 0x3fff;
 
 export interface SparseBytes {
   gaps: Uint8Array;
   values: Int8Array | Float32Array;
-  /** Of each row, for whole numbers. */
+  /** Scale of each row, for whole numbers. */
   scale: Float32Array | undefined;
 }
 
@@ -20,12 +21,11 @@ export interface SparseMatrix extends RowMatrix {
   /** Where the numbers of each row begin, and at the end how many there are. */
   readonly starts: Int32Array; // [rows + 1]
   /** The columns of all numbers, row after row. */
-  columnsInto<A extends Uint16Array | Int32Array>(out: A): A;
-  element(row: number, column: number): number;
+  readonly places: Uint16Array | Int32Array;
 }
 
 /** Columns up to this many have numbers of 16 bits. */
-export const SHORT_COLUMNS = 65536;
+const SHORT_COLUMNS = 65536;
 
 /** The matrix; whatever is wrong with its bytes is told to `refuse`. */
 export function sparseMatrix(
@@ -38,69 +38,37 @@ export function sparseMatrix(
   // Every row has a byte for its end.
   if (rows > gaps.length) refuse(`${gaps.length} bytes for ${rows} rows`, "at least one each");
   const starts = new Int32Array(rows + 1);
+  const places = new (columns > SHORT_COLUMNS ? Int32Array : Uint16Array)(values.length);
   let at = 0;
   let count = 0;
   for (let row = 0; row < rows; row++) {
-    starts[row] = count;
     let column = -1;
     for (let gap = gaps[at++]; gap !== 0; gap = gaps[at++]) {
-      if (gap === undefined) return refuse("a row that does not end", "a 0 behind each row");
-      column += gap === STEP ? LONGEST_GAP : gap;
-      if (gap !== STEP) count++;
+      if (gap >= WIDE_GAP) gap = WIDE_GAP + ((gap - WIDE_GAP) << 8) + gaps[at++];
+      if (!(gap > 0)) return refuse("a row that does not end", "a 0 behind each row");
+      column += gap;
+      if (gap === STEP) column--;
+      else places[count++] = column;
     }
     if (column >= columns) refuse(`column ${column}`, `columns up to ${columns - 1}`);
+    starts[row + 1] = count;
   }
-  starts[rows] = count;
   if (at !== gaps.length) refuse(`${gaps.length - at} bytes behind the last row`, "the end");
   if (count !== values.length) refuse(`${values.length} numbers for ${count} columns`, "one each");
-  const columnsInto = <A extends Uint16Array | Int32Array>(out: A): A => columnsOf(gaps, out);
-  /** Made when they are first needed: adding up goes twice as fast than by gaps. */
-  let where: Uint16Array | Int32Array | undefined;
-  const columnsAt = (): Uint16Array | Int32Array => {
-    where ??= columnsInto(columns > SHORT_COLUMNS ? new Int32Array(count) : new Uint16Array(count));
-    return where;
-  };
   return {
     rows,
     columns,
     bytes,
     starts,
-    columnsInto,
-    element(row, column) {
-      const places = columnsAt();
-      let [low, high] = [starts[row] as number, (starts[row + 1] as number) - 1];
-      while (low < high) {
-        const middle = (low + high) >> 1;
-        if ((places[middle] as number) < column) low = middle + 1;
-        else high = middle;
-      }
-      if (low !== high || places[low] !== column) return 0;
-      return (values[low] as number) * (scale ? (scale[row] as number) : 1);
-    },
+    places,
     add(which, factors, wanted, into) {
-      const places = columnsAt();
       for (let e = 0; e < wanted; e++) {
-        const row = which[e] as number;
-        const factor = (factors[e] as number) * (scale ? (scale[row] as number) : 1);
-        addRow(places, values, starts[row] as number, starts[row + 1] as number, factor, into);
+        const row = which[e];
+        const factor = factors[e] * (scale ? scale[row] : 1);
+        addRow(places, values, starts[row], starts[row + 1], factor, into);
       }
     },
   };
-}
-
-function columnsOf<A extends Uint16Array | Int32Array>(gaps: Uint8Array, out: A): A {
-  let column = -1;
-  let count = 0;
-  for (let at = 0; at < gaps.length; at++) {
-    const gap = gaps[at] as number;
-    if (gap === 0) column = -1;
-    else if (gap === STEP) column += LONGEST_GAP;
-    else {
-      column += gap;
-      out[count++] = column;
-    }
-  }
-  return out;
 }
 
 /** into[columns[i]] += factor values[i]; no column is there twice, so that four can go together. */
@@ -114,15 +82,65 @@ function addRow(
 ): void {
   let i = from;
   for (; i + 4 <= to; i += 4) {
-    const [a, b] = [columns[i] as number, columns[i + 1] as number];
-    const [c, d] = [columns[i + 2] as number, columns[i + 3] as number];
-    into[a] = (into[a] as number) + factor * (values[i] as number);
-    into[b] = (into[b] as number) + factor * (values[i + 1] as number);
-    into[c] = (into[c] as number) + factor * (values[i + 2] as number);
-    into[d] = (into[d] as number) + factor * (values[i + 3] as number);
+    const [a, b] = [columns[i], columns[i + 1]];
+    const [c, d] = [columns[i + 2], columns[i + 3]];
+    into[a] = into[a] + factor * values[i];
+    into[b] = into[b] + factor * values[i + 1];
+    into[c] = into[c] + factor * values[i + 2];
+    into[d] = into[d] + factor * values[i + 3];
   }
   for (; i < to; i++) {
-    const column = columns[i] as number;
-    into[column] = (into[column] as number) + factor * (values[i] as number);
+    const column = columns[i];
+    into[column] = into[column] + factor * values[i];
   }
+}
+
+/** Exports of assembly/edge/sparse.ts: both take the addresses and sizes that they name there. */
+type SparseKernels = Record<"addSparse" | "addDense", (...numbers: number[]) => void>;
+
+/** Elements of a row that are worked on together where zeros are stored too. */
+const LANES = 8;
+/** A number takes three bytes with its column: where more than so many of the elements are there, zeros take less. */
+const DENSE = 1 / 3;
+
+/** The same matrix in the module's memory, where it has a kernel for it. */
+export function wasmSparse(matrix: SparseMatrix, module: WebAssembly.Module): RowMatrix {
+  const { rows, columns, bytes, starts, places } = matrix;
+  const { values, scale } = bytes;
+  if (!(values instanceof Int8Array) || !scale || columns > SHORT_COLUMNS) return matrix;
+  const memory = new WasmMemory<SparseKernels>(module);
+  const { kernels } = memory;
+  const width = Math.ceil(columns / LANES) * LANES;
+  const dense = values.length > DENSE * rows * width;
+  const [rowsAt, factorsAt] = [memory.reserve(4 * rows), memory.reserve(8 * rows)];
+  const [scaleAt, intoAt] = [memory.reserve(4 * rows), memory.reserve(8 * width)];
+  const valuesAt = memory.reserve(dense ? rows * width : values.length);
+  const [startsAt, columnsAt] = dense ? [0, 0] : [memory.reserve(4 * (rows + 1)), memory.reserve(2 * values.length)];
+  const buffer = memory.grown();
+  new Float32Array(buffer, scaleAt, rows).set(scale);
+  const stored = new Int8Array(buffer, valuesAt, dense ? rows * width : values.length);
+  if (dense) {
+    for (let row = 0; row < rows; row++)
+      for (let i = starts[row]; i < starts[row + 1]; i++) stored[row * width + places[i]] = values[i];
+  } else {
+    stored.set(values);
+    new Int32Array(buffer, startsAt, rows + 1).set(starts);
+    new Uint16Array(buffer, columnsAt, values.length).set(places);
+  }
+  const [held, times] = [new Int32Array(buffer, rowsAt, rows), new Float64Array(buffer, factorsAt, rows)];
+  const sums = new Float64Array(buffer, intoAt, columns);
+  return {
+    rows,
+    columns,
+    add(which, factors, count, into) {
+      for (let e = 0; e < count; e++) {
+        held[e] = which[e];
+        times[e] = factors[e];
+      }
+      sums.set(into);
+      if (dense) kernels.addDense(count, rowsAt, factorsAt, width, scaleAt, valuesAt, intoAt);
+      else kernels.addSparse(count, rowsAt, factorsAt, startsAt, scaleAt, columnsAt, valuesAt, intoAt);
+      into.set(sums);
+    },
+  };
 }

@@ -1,14 +1,15 @@
 // Data sets from whatever a person has at hand: a path, a folder of texts, an address, bytes, or rows in memory.
 
+import { ArgumentError, FileError } from "../base/errors.ts";
+import type { ByteSource } from "../data/bytes.ts";
 import type { Dataset } from "../data/dataset.ts";
-import { DataError } from "../data/errors.ts";
 import type { Batches, ReadOptions, ReadResult } from "../data/options.ts";
 import { readBatches as batchesOf, type DataSource, readDataset as datasetOf } from "../data/reader.ts";
-import { FileError } from "./errors.ts";
-import { localPath, webAddress } from "./place.ts";
+import type { Embedder } from "../data/vectors.ts";
+import { fetchStream, localPath, shownAddress, webAddress } from "./source.ts";
 
 /**
- * What a data set can be read from. A text is a path (in Node, Deno and Bun; "-" is standard input) or an address
+ * Sources of a data set. A text is a path (in Node, Deno and Bun; "-" is standard input) or an address
  * (`https://...`), unless it has a line break: then it is the data. A path of a folder means the texts in it.
  */
 export type ReadSource = DataSource | URL;
@@ -18,40 +19,59 @@ interface Opened {
   readonly options: ReadOptions;
 }
 
+const isPlace = (source: ReadSource): source is string | URL =>
+  source instanceof URL || (typeof source === "string" && !/[\n\r]/.test(source));
+
 async function open(source: ReadSource, options: ReadOptions): Promise<Opened> {
-  const isPlace = source instanceof URL || (typeof source === "string" && !/[\n\r]/.test(source));
-  if (!isPlace) return { source, options };
+  if (!isPlace(source)) return { source, options };
   const address = webAddress(source);
   return address ? openAddress(address, options) : openPath(source, options);
 }
 
-async function openAddress(address: URL, options: ReadOptions): Promise<Opened> {
-  const file = address.href;
-  const response = await fetch(address, options.signal ? { signal: options.signal } : {});
-  if (!response.ok || response.body === null)
-    throw new DataError({
-      file,
-      line: 0,
-      found: `status ${response.status}`,
-      expected: "a file at this address",
-    });
-  const size = Number(response.headers.get("content-length"));
-  return { source: response.body, options: { file, ...(size > 0 && { size }), ...options } };
+/** The vectors and the embedder that the options name, opened when they are needed. */
+function withVectors({ vectors, embed, ...rest }: ReadOptions): ReadOptions {
+  if (vectors !== undefined && embed !== undefined)
+    throw new ArgumentError("embed", "found vectors of a file too, expected one of the two");
+  const vectorsFrom = async (): Promise<ByteSource> => (await open(vectors as string, {})).source as ByteSource;
+  return {
+    ...rest,
+    ...(vectors !== undefined && { vectorsFrom }),
+    ...(embed !== undefined && { embedder: () => embedderFrom(embed) }),
+  };
 }
 
-/** What needs a file system is loaded only here. */
+async function openAddress(address: URL, options: ReadOptions): Promise<Opened> {
+  const { stream, size, file } = await fetchStream(address, options.signal);
+  return { source: stream, options: { file, size, ...options } };
+}
+
+/** The `embed` that a module exports. */
+async function embedderFrom(place: string): Promise<Embedder> {
+  const refuse = (found: string): never => {
+    throw new ArgumentError("embed", `found ${found} in ${place}, expected an ES module that exports embed(texts)`);
+  };
+  const address = webAddress(place)?.href ?? (await import("node:url")).pathToFileURL(place).href;
+  const module = await import(/* @vite-ignore */ address).catch((error) =>
+    refuse(String((error as Error).message).split("\n", 1)[0]),
+  );
+  if (typeof module.embed !== "function") refuse("no function embed");
+  return { name: place.replace(/^.*[/\\]/, ""), embed: module.embed };
+}
+
+/** Code that needs a file system is loaded only here. */
 async function openPath(place: string | URL, options: ReadOptions): Promise<Opened> {
   const path = await localPath(place, "read", "give a Blob, bytes or a stream instead of a path");
   const { openInput } = await import("./files.ts");
   try {
     const { stream, name, size } = await openInput(path);
-    return { source: stream, options: { file: name, ...(size !== undefined && { size }), ...options } };
+    return { source: stream, options: { file: name, size, ...options } };
   } catch (error) {
     if (!(error instanceof FileError && error.code === "EISDIR")) throw error;
   }
   const { folderRows } = await import("./folder.ts");
-  const { text: _text, labels: _labels, id: _id, ...rest } = options; // a folder has no keys to choose from
-  return { source: folderRows(path), options: { file: path, ...rest } };
+  const { text: _text, labels, id: _id, ...rest } = options; // of a folder only notes have keys to choose from
+  const keys = typeof labels === "string" ? [labels] : labels;
+  return { source: folderRows(path, keys), options: { file: path, ...rest } };
 }
 
 /**
@@ -68,7 +88,7 @@ async function openPath(place: string | URL, options: ReadOptions): Promise<Open
  * ```
  */
 export async function readDataset(source: ReadSource, options: ReadOptions = {}): Promise<ReadResult> {
-  const opened = await open(source, options);
+  const opened = await open(source, withVectors(options));
   return await datasetOf(opened.source, opened.options);
 }
 
@@ -80,10 +100,11 @@ export async function readDataset(source: ReadSource, options: ReadOptions = {})
 export function readBatches(source: ReadSource, options: ReadOptions = {}): Batches {
   const opened = open(source, options);
   opened.catch(() => {}); // said when the first batch is asked for
-  const file = typeof source === "string" && !/[\n\r]/.test(source) ? source : undefined;
+  const address = isPlace(source) ? webAddress(source) : undefined;
+  const file = address ? shownAddress(address) : isPlace(source) ? String(source) : undefined;
   return batchesOf(
     opened.then(({ source: bytes }) => bytes),
-    { ...(file !== undefined && { file }), ...options },
+    { ...(file !== undefined && { file }), ...withVectors(options) },
   );
 }
 

@@ -1,9 +1,10 @@
 // Files by their path, in Node, Deno and Bun. The only file of the library that needs a file system; the
 // modules of the runtime are loaded when a function is called, so that bundles for pages never meet them.
 
-import { FileError } from "./errors.ts";
-import { webAddress } from "./place.ts";
-import { headerLength, readSafetensorsHeader, type TensorFile, viewTensors } from "./safetensors.ts";
+import type { FileHandle } from "node:fs/promises";
+import { FileError, FormatError } from "../base/errors.ts";
+import { headerLength, readSafetensorsHeader, type TensorFile, viewTensors } from "../base/safetensors.ts";
+import { pulled } from "../data/bytes.ts";
 
 export interface InputFile {
   readonly stream: ReadableStream<Uint8Array>;
@@ -23,24 +24,28 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOTDIR: "a part of its path is not a folder",
   ENOSPC: "the disk is full",
   EDQUOT: "the disk quota is used up",
+  EFBIG: "the file may not grow so large",
   EROFS: "the disk is read-only",
   EMFILE: "too many files are open",
   ENAMETOOLONG: "the name is too long",
   EEXIST: "it exists already",
   ELOOP: "its links go round in a circle",
   EPIPE: "nobody reads it any more",
+  EINVAL: "it is not a plain file",
 };
 
-/** What the system says of a file, as a sentence. */
-export function fileError(action: "read" | "write", path: string, error: unknown): FileError {
-  if (error instanceof FileError) return error;
+const refusal = (action: "read" | "write", path: string, code: string): FileError =>
+  new FileError(action, path, REASONS[code], code);
+
+/** The system's error for a file, as a sentence. */
+export function fileError(action: "read" | "write", path: string, error: unknown): Error {
+  if (error instanceof FileError || error instanceof FormatError) return error;
   const { code, name, message } = error as { code?: unknown; name?: string; message?: string };
   if (name === "NotCapable" || name === "PermissionDenied") {
     return new FileError(action, path, `Deno was not given --allow-${action}`, "EACCES");
   }
-  // What an engine says when an array cannot be had is its own.
-  if (error instanceof RangeError)
-    return new FileError(action, path, "it does not fit into memory", "ENOMEM");
+  // Engines have messages of their own for an array that cannot be had.
+  if (error instanceof RangeError) return new FileError(action, path, "it does not fit into memory", "ENOMEM");
   const known = typeof code === "string" ? code : "UNKNOWN";
   const missingFolder = known === "ENOENT" && action === "write";
   const why = missingFolder
@@ -60,95 +65,110 @@ async function attempt<T>(action: "read" | "write", path: string, work: () => Pr
 async function openStandardInput(): Promise<InputFile> {
   const { stdin } = (await import("node:process")).default;
   const chunks = stdin[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
-  const stream = new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const next = await attempt("read", "standard input", () => chunks.next());
-        if (next.done) controller.close();
-        else controller.enqueue(next.value);
-      },
-      async cancel() {
-        await chunks.return?.();
-      },
-    },
-    { highWaterMark: 0 },
+  const next = async (): Promise<Uint8Array | undefined> => (await chunks.next()).value;
+  const stream = pulled(
+    () => attempt("read", "standard input", next),
+    async () => await chunks.return?.(),
   );
   return { stream, name: "standard input", size: undefined };
 }
 
-/** Opens a path, or "-" for standard input, as a stream of bytes. */
+/** A path, or "-" for standard input, as a stream of bytes. The file is opened when its first bytes are asked for: a stream that nobody reads holds none. */
 export async function openInput(path: string): Promise<InputFile> {
   if (path === "-") return openStandardInput();
-  const { open } = await import("node:fs/promises");
-  const handle = await attempt("read", path, () => open(path, "r"));
-  const stat = await attempt("read", path, () => handle.stat());
-  if (stat.isDirectory()) {
-    await handle.close();
-    throw new FileError("read", path, REASONS.EISDIR as string, "EISDIR");
-  }
-  const stream = new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        try {
-          const { bytesRead, buffer } = await handle.read(new Uint8Array(CHUNK), 0, CHUNK);
-          if (bytesRead > 0) {
-            controller.enqueue(buffer.subarray(0, bytesRead));
-            return;
-          }
-          await handle.close();
-          controller.close();
-        } catch (error) {
-          await handle.close().catch(() => {});
-          throw fileError("read", path, error);
-        }
-      },
-      async cancel() {
-        await handle.close();
-      },
-    },
-    { highWaterMark: 0 },
+  const { access, constants, open, stat } = await import("node:fs/promises");
+  const found = await attempt("read", path, async () => {
+    await access(path, constants.R_OK);
+    return await stat(path);
+  });
+  if (found.isDirectory()) throw refusal("read", path, "EISDIR");
+  let handle: FileHandle | undefined;
+  const next = async (): Promise<Uint8Array | undefined> => {
+    handle ??= await open(path, "r");
+    const { bytesRead, buffer } = await handle.read(new Uint8Array(CHUNK), 0, CHUNK);
+    return bytesRead > 0 ? buffer.subarray(0, bytesRead) : undefined;
+  };
+  const stream = pulled(
+    () => attempt("read", path, next),
+    async () => await handle?.close(),
   );
-  return { stream, name: path, size: stat.isFile() ? stat.size : undefined };
+  return { stream, name: path, size: found.isFile() ? found.size : undefined };
 }
 
-interface Readable {
-  read(buffer: Uint8Array, offset: number, length: number, position: number): Promise<{ bytesRead: number }>;
+/** Most bytes of a file that is read whole. */
+const MOST_WHOLE = 2 ** 33;
+const MOST_SMALL = 2 ** 20;
+
+/** A plain file that is open. */
+interface PlainFile {
+  readonly size: number;
+  /** Bytes [from, to) into `target` at `from`; stops early where the file ends. */
+  read(target: Uint8Array, from: number, to: number): Promise<void>;
 }
 
-/** Bytes [from, to) of a file into `target` at `from`; stops early where the file ends. */
-async function readRange(handle: Readable, target: Uint8Array, from: number, to: number): Promise<void> {
-  for (let at = from; at < to; ) {
-    const { bytesRead } = await handle.read(target, at, Math.min(to - at, 1 << 30), at);
-    if (bytesRead === 0) return;
-    at += bytesRead;
-  }
+/**
+ * Opens a file that is to be read whole and gives it to `use`. Folders, devices and pipes, which may have no end, and files of more
+ * than `most` bytes are refused; where it is to be inside of a folder, so are links that lead out of it.
+ */
+async function withPlainFile<T>(
+  path: string,
+  { most = MOST_WHOLE, folder }: { most?: number; folder?: string },
+  use: (file: PlainFile) => Promise<T>,
+): Promise<T> {
+  const [{ open, realpath, stat }, { relative, sep }] = await Promise.all([
+    import("node:fs/promises"),
+    import("node:path"),
+  ]);
+  const check = (found: Awaited<ReturnType<typeof stat>>): number => {
+    if (found.isDirectory()) throw refusal("read", path, "EISDIR");
+    if (!found.isFile()) throw refusal("read", path, "EINVAL");
+    const size = Number(found.size);
+    if (size > most) throw new FileError("read", path, `it has ${size} bytes, more than ${most}`, "EFBIG");
+    return size;
+  };
+  return await attempt("read", path, async () => {
+    check(await stat(path)); // opening a pipe waits for somebody to write
+    if (folder !== undefined) {
+      const inside = relative(await realpath(folder), await realpath(path));
+      if (inside.split(sep)[0] === "..") throw new FileError("read", path, "it is a link out of its folder", "ELOOP");
+    }
+    const handle = await open(path, "r");
+    try {
+      const read = async (target: Uint8Array, from: number, to: number): Promise<void> => {
+        for (let at = from; at < to; ) {
+          const { bytesRead } = await handle.read(target, at, Math.min(to - at, 1 << 30), at);
+          if (bytesRead === 0) return;
+          at += bytesRead;
+        }
+      };
+      return await use({ size: check(await handle.stat()), read });
+    } finally {
+      await handle.close();
+    }
+  });
 }
 
-/** All bytes of a file. */
-export async function readWhole(path: string): Promise<Uint8Array> {
-  const { open } = await import("node:fs/promises");
-  const handle = await attempt("read", path, () => open(path, "r"));
-  try {
-    return await attempt("read", path, async () => {
-      const { size } = await handle.stat();
-      // What has no size (a FIFO) is read until it ends; readFile takes 2 GiB at the most.
-      const bytes = size > 0 ? new Uint8Array(size) : await handle.readFile();
-      if (size > 0) await readRange(handle, bytes, 0, size);
-      return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    });
-  } finally {
-    await handle.close();
-  }
+/** All bytes of a plain file, of at most `most`; inside of `folder`, where one is given. */
+export async function readWhole(path: string, limits: { most?: number; folder?: string } = {}): Promise<Uint8Array> {
+  return await withPlainFile(path, limits, async ({ size, read }) => {
+    const bytes = new Uint8Array(size);
+    await read(bytes, 0, size);
+    return bytes;
+  });
+}
+
+/** The text of a small file that stands beside another, such as a lock; undefined where there is none. */
+export async function readSmall(path: string): Promise<string | undefined> {
+  const bytes = await readWhole(path, { most: MOST_SMALL }).catch((error: FileError) => {
+    if (error.code !== "ENOENT") throw error;
+    return undefined;
+  });
+  return bytes && new TextDecoder().decode(bytes);
 }
 
 /** Opens a safetensors file. Its header is checked before memory is taken for the rest. */
 export async function readSafetensorsFile(path: string): Promise<TensorFile> {
-  const { open } = await import("node:fs/promises");
-  const handle = await attempt("read", path, () => open(path, "r"));
-  const read = (target: Uint8Array, from: number, to: number): Promise<void> =>
-    attempt("read", path, () => readRange(handle, target, from, to));
-  try {
-    const { size } = await attempt("read", path, () => handle.stat());
+  return await withPlainFile(path, {}, async ({ size, read }) => {
     const prefix = new Uint8Array(Math.min(8, size));
     await read(prefix, 0, prefix.length);
     const start = new Uint8Array(8 + headerLength(prefix, size, path));
@@ -158,9 +178,7 @@ export async function readSafetensorsFile(path: string): Promise<TensorFile> {
     bytes.set(start);
     await read(bytes, start.length, size);
     return viewTensors(bytes, header);
-  } finally {
-    await handle.close();
-  }
+  });
 }
 
 /**
@@ -168,7 +186,7 @@ export async function readSafetensorsFile(path: string): Promise<TensorFile> {
  * they stay what they are, and `mode` is that of the file that is there. A pipe (FIFO) is written through, and so is
  * standard output under its names, whatever it goes to. Devices are refused.
  */
-interface Target {
+export interface Target {
   readonly kind: "file" | "pipe" | "standard output";
   readonly path: string;
   readonly mode?: number;
@@ -181,24 +199,18 @@ const MOST_LINKS = 40;
 
 /** Where a path leads to in the end, whether there is anything or not. */
 async function linksFollowed(path: string): Promise<string> {
-  const [{ readlink }, { dirname, resolve }] = await Promise.all([
-    import("node:fs/promises"),
-    import("node:path"),
-  ]);
+  const [{ readlink }, { dirname, resolve }] = await Promise.all([import("node:fs/promises"), import("node:path")]);
   let place = path;
   for (let links = 0; links < MOST_LINKS; links++) {
     const next = await readlink(place).catch(() => undefined); // not there, or no link
     if (next === undefined) return place;
     place = resolve(dirname(place), next);
   }
-  throw new FileError("write", path, REASONS.ELOOP as string, "ELOOP");
+  throw refusal("write", path, "ELOOP");
 }
 
-const notPlain = (path: string): FileError =>
-  new FileError("write", path, "it is not a plain file", "EINVAL");
-
 /** Refuses what must not be written to. */
-async function targetOf(path: string): Promise<Target> {
+export async function targetOf(path: string): Promise<Target> {
   if (STANDARD_OUTPUT.test(path)) return { kind: "standard output", path };
   const { access, constants, stat } = await import("node:fs/promises");
   const there = await stat(path).catch((error) => {
@@ -207,16 +219,15 @@ async function targetOf(path: string): Promise<Target> {
     throw fileError("write", path, error);
   });
   if (there === undefined) return { kind: "file", path: await linksFollowed(path) };
-  if (there.isDirectory()) throw new FileError("write", path, REASONS.EISDIR as string, "EISDIR");
-  if (!there.isFile() && !there.isFIFO()) throw notPlain(path);
+  if (there.isDirectory()) throw refusal("write", path, "EISDIR");
+  if (!there.isFile() && !there.isFIFO()) throw refusal("write", path, "EINVAL");
   await attempt("write", path, () => access(path, constants.W_OK));
   if (there.isFIFO()) return { kind: "pipe", path };
   return { kind: "file", path: await linksFollowed(path), mode: there.mode & 0o7777 };
 }
 
 /** A name in the folder of a file for what is not whole yet; it says whose it is. */
-const temporaryName = (path: string, pid: number): string =>
-  `${path}.${pid}.${crypto.randomUUID().slice(0, 8)}.tmp`;
+const temporaryName = (path: string, pid: number): string => `${path}.${pid}.${crypto.randomUUID().slice(0, 8)}.tmp`;
 
 /** Paths whose folder was looked through. */
 const cleaned = new Set<string>();
@@ -230,14 +241,16 @@ async function removeLeftovers(path: string): Promise<void> {
     import("node:path"),
   ]);
   const [folder, name] = [dirname(path), basename(path)];
+  // Our own number is that of a process before us: in a container it is often the same after a restart.
+  const own = await ownPid();
   for (const entry of await readdir(folder).catch(() => [])) {
-    const [, pid] =
-      (entry.startsWith(name) && /^\.(\d+)\.[0-9a-f]{8}\.tmp$/.exec(entry.slice(name.length))) || [];
-    if (pid !== undefined && (await isGone(Number(pid)))) await unlink(join(folder, entry)).catch(() => {});
+    const [, pid] = (entry.startsWith(name) && /^\.(\d+)\.[0-9a-f]{8}\.tmp$/.exec(entry.slice(name.length))) || [];
+    if (pid !== undefined && (Number(pid) === own || (await isGone(Number(pid)))))
+      await unlink(join(folder, entry)).catch(() => {});
   }
 }
 
-/** Whether there is surely no such process. */
+/** There is surely no such process. */
 export async function isGone(pid: number): Promise<boolean> {
   const { kill } = (await import("node:process")).default;
   try {
@@ -250,7 +263,7 @@ export async function isGone(pid: number): Promise<boolean> {
 
 /** Refuses a path that could not be read: before the work that needs it. Standard input and addresses are left to it. */
 export async function checkReadable(path: string): Promise<void> {
-  if (path === "-" || webAddress(path)) return;
+  if (path === "-" || /^https?:\/\//i.test(path)) return;
   const { access, constants } = await import("node:fs/promises");
   await attempt("read", path, () => access(path, constants.R_OK));
 }
@@ -269,7 +282,7 @@ export async function checkWritable(path: string): Promise<void> {
 
 /** Refuses, too, what could be written through but not be kept: for files that are to be read again. */
 export async function checkKeepable(path: string): Promise<void> {
-  if ((await targetOf(path)).kind !== "file") throw notPlain(path);
+  if ((await targetOf(path)).kind !== "file") throw refusal("write", path, "EINVAL");
 }
 
 async function ownPid(): Promise<number> {
@@ -316,8 +329,7 @@ async function standardOutput(): Promise<Writable> {
   return {
     write: (buffer, offset, length) =>
       new Promise((resolve, reject) => {
-        const done = (error?: Error | null): void =>
-          error ? reject(error) : resolve({ bytesWritten: length });
+        const done = (error?: Error | null): void => (error ? reject(error) : resolve({ bytesWritten: length }));
         stdout.write(buffer.subarray(offset, offset + length), done);
       }),
     close: async () => {},

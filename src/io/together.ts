@@ -1,10 +1,11 @@
 // Several files that are replaced together: after a crash at any moment either all of them are new, or all can be made so.
 //
 // The new contents are written beside the files as `NAME.next`. Then a record names them, and from that moment on the
-// change stands: the files take their places, and the record goes. Whoever finds a record finishes what it says.
+// change stands: the files take their places, and the record goes. Whoever finds a record finishes what it says. Anybody may have
+// written it: it moves files beside it alone, and those that its finder names.
 
-import { FormatError } from "./errors.ts";
-import { writeAtomically } from "./files.ts";
+import { FormatError } from "../base/errors.ts";
+import { readSmall, targetOf, writeAtomically } from "./files.ts";
 
 /** A file and what is to be in it. */
 export interface Replacement {
@@ -17,30 +18,46 @@ export const recordOf = (state: string): string => `${state}.replacing`;
 
 const nextOf = (path: string): string => `${path}.next`;
 
-/** Replaces files together; the record is a path of its own that the same files always have. */
-export async function writeTogether(record: string, files: readonly Replacement[]): Promise<void> {
-  const { resolve } = await import("node:path");
+/**
+ * Replaces files together; the record is a path of its own that the same files always have. Links stay what they are, and
+ * files keep their modes. `check` is called when all is written and nothing is replaced: what it throws undoes all.
+ */
+export async function writeTogether(
+  record: string,
+  files: readonly Replacement[],
+  check: () => Promise<void> = async () => {},
+): Promise<void> {
+  const [{ chmod, rm }, { dirname, relative }] = await Promise.all([import("node:fs/promises"), import("node:path")]);
+  const targets = await Promise.all(files.map(({ path }) => targetOf(path)));
+  const paths = targets.map(({ path }) => path);
   try {
-    for (const { path, content } of files) await writeAtomically(nextOf(path), content);
-    const paths = files.map(({ path }) => resolve(path));
-    await writeAtomically(record, new TextEncoder().encode(JSON.stringify({ replace: paths })));
+    for (const [i, path] of paths.entries()) {
+      await writeAtomically(nextOf(path), files[i].content);
+      const { mode } = targets[i];
+      if (mode !== undefined) await chmod(nextOf(path), mode);
+    }
+    await check();
+    const names = paths.map((path) => relative(dirname(record), path));
+    await writeAtomically(record, new TextEncoder().encode(JSON.stringify({ replace: names })));
   } catch (error) {
-    const { rm } = await import("node:fs/promises");
-    for (const { path } of files) await rm(nextOf(path), { force: true }).catch(() => {});
+    for (const path of paths) await rm(nextOf(path), { force: true }).catch(() => {});
     throw error;
   }
-  await finishTogether(record);
+  await finishTogether(record, paths);
 }
 
-/** Finishes a change that was cut off after it stood; without a record there is none. */
-export async function finishTogether(record: string): Promise<void> {
-  const { readFile, rename, rm } = await import("node:fs/promises");
-  const text = await readFile(record, "utf8").catch((error: { code?: string }) => {
-    if (error.code === "ENOENT") return undefined;
-    throw error;
-  });
+/** Finishes a change of these files, or of files beside the record, that was cut off after it stood; without a record there is none. */
+export async function finishTogether(record: string, files: readonly string[] = []): Promise<void> {
+  const [{ rename, rm }, { dirname, resolve }] = await Promise.all([import("node:fs/promises"), import("node:path")]);
+  const text = await readSmall(record);
   if (text === undefined) return;
-  for (const path of pathsIn(text, record))
+  const folder = resolve(dirname(record));
+  const paths = namesIn(text, record).map((name) => resolve(folder, name));
+  const known = new Set(files.map((file) => resolve(file)));
+  const foreign = paths.find((path) => dirname(path) !== folder && !known.has(path));
+  if (foreign !== undefined)
+    throw new FormatError(record, `a change of ${foreign}`, "files beside it, or the model that was named");
+  for (const path of paths)
     await rename(nextOf(path), path).catch((error: { code?: string }) => {
       // It took its place before the crash.
       if (error.code !== "ENOENT") throw error;
@@ -48,7 +65,7 @@ export async function finishTogether(record: string): Promise<void> {
   await rm(record, { force: true });
 }
 
-function pathsIn(text: string, record: string): string[] {
+function namesIn(text: string, record: string): string[] {
   try {
     const { replace } = JSON.parse(text) as { replace?: unknown };
     if (Array.isArray(replace) && replace.every((path) => typeof path === "string")) return replace;

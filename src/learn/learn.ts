@@ -1,14 +1,14 @@
 // Learning in one call: a model and its state with new, corrected or forgotten documents give the next model and state.
 
-import type { LearningState } from "../closed/state.ts";
 import { type DatasetInput, datasetFrom } from "../io/dataset.ts";
-import type { ClosedModel, TrainedModel } from "../model/model.ts";
-import { readingFor } from "../model/reading.ts";
+import type { Model } from "../model/model.ts";
+import type { LearningState } from "../parts/regression/state.ts";
+import { readingFor } from "../predict/reading.ts";
 import { Learner, type LearnOptions, type LearnRequest, type Lessons } from "./learner.ts";
 
 /** The next model with the state it goes on from, and what was done. */
 export interface Learned extends Lessons {
-  readonly model: ClosedModel;
+  readonly model: Model;
   readonly state: LearningState;
 }
 
@@ -27,12 +27,12 @@ export interface Learned extends Lessons {
  * ```
  */
 export async function learn(
-  model: TrainedModel,
+  model: Model,
   state: LearningState,
   input: DatasetInput,
   options: LearnOptions = {},
 ): Promise<Learned> {
-  const documents = await datasetFrom(input, readingFor(model));
+  const documents = await datasetFrom(input, readingFor(model.schema));
   return await learnOnce(model, state, { documents, weight: options.weight }, options);
 }
 
@@ -46,7 +46,7 @@ export async function learn(
  * @throws {LearningError} An id that was never learned, a state of another model: nothing has changed then.
  */
 export async function forget(
-  model: TrainedModel,
+  model: Model,
   state: LearningState,
   ids: readonly string[],
   options: LearnOptions = {},
@@ -56,12 +56,17 @@ export async function forget(
 
 /** Does what a request says. */
 export async function learnOnce(
-  model: TrainedModel,
+  model: Model,
   state: LearningState,
   request: LearnRequest,
   options: LearnOptions = {},
 ): Promise<Learned> {
-  using learner = await Learner.open(model, state, options);
-  const lessons = await learner.learn(request, options);
-  return { ...lessons, model: learner.model, state: learner.state() };
+  // Not with `using`: WebKit has no Symbol.dispose yet.
+  const learner = await Learner.open(model, state, options);
+  try {
+    const lessons = await learner.learn(request, options);
+    return { ...lessons, model: learner.model, state: learner.state() };
+  } finally {
+    learner.dispose();
+  }
 }

@@ -1,18 +1,35 @@
-// A model that learns: documents come in, are corrected (same id) and are forgotten, one request after the other.
+// A model that learns: documents come in, are corrected (same id) and are forgotten, one request after the other. The first part
+// learns; parts that follow it are fitted anew, and others make room for new labels. A part with leave-one-out scores calibrates by
+// them; else documents that are new to the model are predicted first, and the calibrator goes on from how that went.
 
-import { changeOf, countOf, type Documents, LearningError, MOST_WEIGHT } from "../closed/documents.ts";
-import type { LearningState } from "../closed/state.ts";
+import type { Calibrator } from "../base/calibrator.ts";
+import { excerpt } from "../base/errors.ts";
+import type { Cut, Thresholds } from "../base/prediction.ts";
+import type { WorkOptions } from "../base/progress.ts";
+import { checkSingle, type LabelSets, labelFrequencies } from "../base/sparse.ts";
 import { type Core, type CoreOptions, createCore } from "../core/core.ts";
-import type { WorkOptions } from "../core/progress.ts";
-import { type Dataset, selectRows } from "../data/dataset.ts";
-import type { ClosedModel, ExactPart, TrainedModel } from "../model/model.ts";
-import { documentsOf, type LinearModel, noted, withIds } from "../train/state.ts";
-import { arrivalsFor, checkState } from "./check.ts";
-import { exactForm } from "./exact.ts";
-import type { LearningForm } from "./form.ts";
-import { linearForm } from "./linear.ts";
+import { NameIndex } from "../data/builder.ts";
+import { checkDataset, type Dataset, mapColumns, selectRows } from "../data/dataset.ts";
+import { type Model, withUnseen } from "../model/model.ts";
+import { familyOf, type Part } from "../parts/index.ts";
+import type { ModelSchema, PartLearner } from "../parts/part.ts";
+import {
+  type Change,
+  changeOf,
+  countOf,
+  type Documents,
+  documentsOf,
+  MOST_WEIGHT,
+  refuse,
+  repeated,
+  withIds,
+} from "../parts/regression/documents.ts";
+import { type LearningState, stateIdentity } from "../parts/regression/state.ts";
+import { FEWEST } from "../parts/split.ts";
+import { calibrateByLoo, calibrateHeldOut } from "../train/calibrate.ts";
+import { noted, planOf, stateOf } from "../train/state.ts";
 
-/** What is to be learned, and the ids of documents to forget. */
+/** Documents to learn, and the ids of documents to forget. */
 export interface LearnRequest {
   readonly documents?: Dataset | undefined;
   readonly forget?: readonly string[] | undefined;
@@ -20,7 +37,7 @@ export interface LearnRequest {
   readonly weight?: number | readonly number[] | undefined;
 }
 
-/** What a request did. */
+/** Counts of what a request did. */
 export interface Lessons {
   /** Documents that came in; how many of them took the place of an earlier version. */
   readonly learned: number;
@@ -31,38 +48,31 @@ export interface Lessons {
 }
 
 /** Options of learning. */
-export interface LearnOptions
-  extends WorkOptions,
-    Pick<CoreOptions, "threads">,
-    Pick<LearnRequest, "weight"> {}
+export interface LearnOptions extends WorkOptions, Pick<CoreOptions, "threads">, Pick<LearnRequest, "weight"> {}
 
 export class Learner {
   readonly #core: Core;
-  readonly #form: LearningForm;
-  #model: ClosedModel;
+  readonly #learner: PartLearner<Part>;
+  #model: Model;
   #documents: Documents;
   #journal: number | undefined;
 
-  private constructor(core: Core, form: LearningForm, model: ClosedModel, state: LearningState) {
+  private constructor(core: Core, learner: PartLearner<Part>, model: Model, state: LearningState) {
     this.#core = core;
-    this.#form = form;
+    this.#learner = learner;
     this.#model = model;
     this.#journal = state.journal;
-    this.#documents =
-      state.documents ?? fail("a state without its documents", "one that was written with a model");
+    this.#documents = state.documents ?? refuse("a state without its documents", "one that was written with a model");
   }
 
   /** Refuses a state that is not that of the model. Dispose of it when done. */
-  static async open(model: TrainedModel, state: LearningState, options: LearnOptions = {}): Promise<Learner> {
-    const checked = checkState(model, state);
+  static async open(model: Model, state: LearningState, options: LearnOptions = {}): Promise<Learner> {
+    checkState(model, state);
     const core = await createCore(options.threads === undefined ? {} : { threads: options.threads });
     try {
-      const { closed } = checked;
-      const form =
-        closed.form === "exact"
-          ? exactForm(core, checked as ClosedModel & { closed: ExactPart })
-          : linearForm(core, checked as LinearModel, state);
-      return new Learner(core, form, checked, state);
+      const [part] = model.parts;
+      const learner = familyOf(part).learning?.open(part, model.schema, core, state);
+      return new Learner(core, learner as PartLearner<Part>, model, state);
     } catch (error) {
       core.dispose();
       throw error;
@@ -70,15 +80,25 @@ export class Learner {
   }
 
   /** The model as it is now. */
-  get model(): ClosedModel {
+  get model(): Model {
     return this.#model;
+  }
+
+  /** True where every document is kept. */
+  get keepsAll(): boolean {
+    return this.#learner.keepsAll;
+  }
+
+  /** The documents that are kept: all, or those that can be corrected and forgotten. */
+  get documents(): Documents {
+    return this.#documents;
   }
 
   /** The state of that model. */
   state(): LearningState {
     const journal = this.#journal;
     return {
-      ...this.#form.state(this.#model, this.#documents),
+      ...stateOf(this.#model, this.#learner, this.#documents),
       ...(journal !== undefined && { journal }),
     };
   }
@@ -94,54 +114,92 @@ export class Learner {
 
   /** Learns and forgets. What is refused changes nothing. */
   async learn({ documents, forget = [], weight }: LearnRequest, work: WorkOptions = {}): Promise<Lessons> {
-    const { labels: known } = this.#model;
-    const arrivals = documents && arrivalsFor(this.#model, documents);
+    const { schema } = this.#model;
+    const arrivals = documents && arrivalsFor(schema, documents);
+    if (arrivals && schema.exclusive) checkSingle(arrivals.labels);
     const coming = arrivals && {
-      ...documentsOf(arrivals, this.#form.rows(arrivals.features)),
+      ...documentsOf(arrivals, this.#learner.rows(arrivals.features)),
       weights: weightsOf(arrivals.ids.length, weight),
     };
-    const change = changeOf(withRoom(this.#documents, arrivals?.labels.labels ?? known), {
-      ...(coming ? { learn: coming } : {}),
-      forget,
-    });
-    if (change.in.ids.length + change.out.ids.length === 0)
-      fail("no document", "documents to learn or to forget");
-    const before = this.#model.summary.points;
-    if (before + countOf(change.in) - countOf(change.out) <= 0)
-      fail("all documents among those to forget", "one that stays");
+    const labels = arrivals?.labels.labels ?? schema.labels;
+    const known = { ...this.#documents, labels: { ...this.#documents.labels, labels } };
+    let change = changeOf(known, { ...(coming && { learn: coming }), forget });
+    if (change.in.ids.length + change.out.ids.length === 0) refuse("no document", "documents to learn or to forget");
+    if (schema.points + countOf(change.in) - countOf(change.out) <= 0)
+      refuse("all documents among those to forget", "one that stays");
     const seen = new Set(change.out.ids);
-    const unseen = [...change.in.ids.keys()].filter((i) => !seen.has(change.in.ids[i] as string));
-    const lesson = {
-      change,
-      unseen: arrivals
-        ? selectRows(arrivals, unseen)
-        : { features: change.in.features, labels: change.in.labels },
-      labelNames: arrivals?.labelNames ?? this.#model.labelNames,
-    };
-    const model = await this.#form.learn(lesson, work);
+    const unseen = [...change.in.ids.keys()].filter((i) => !seen.has(change.in.ids[i]));
+    let after = schemaAfter(schema, change, arrivals?.labelNames);
+    const newLabels = after.labelCounts.subarray(schema.labels).filter((count) => count > 0).length;
+    const { learning } = this.#model.summary;
+    const trained = learning?.trainedLabels ?? schema.labels;
+    if (this.#learner.keepsAll) [change, after] = withoutEmpty(change, after, trained);
+    const model = withUnseen(await this.#changed(change, after, arrivals && selectRows(arrivals, unseen), work));
+    this.#documents = this.#learner.keepsAll ? change.after : withIds(change.after);
     const lessons = {
       learned: change.in.ids.length,
       corrected: change.corrected,
       forgotten: change.out.ids.length - change.corrected,
-      newLabels: model.labels - known,
+      newLabels,
     };
-    this.#documents = model.closed.form === "exact" ? change.after : withIds(change.after);
-    this.#note(model, lessons);
+    this.#model = noted(model, stateOf(model, this.#learner, this.#documents, false), {
+      learned: (learning?.learned ?? 0) + lessons.learned,
+      forgotten: (learning?.forgotten ?? 0) + lessons.forgotten,
+      ...(trained < after.labels && { trainedLabels: trained }),
+    });
     return lessons;
   }
 
-  /** The model notes what it has learned and with which state it goes on. */
-  #note(model: ClosedModel, { learned, forgotten }: Lessons): void {
-    const { learning } = this.#model.summary; // a form may fit the model anew, from how it was at the start
-    const counts = {
-      learned: (learning?.learned ?? 0) + learned,
-      forgotten: (learning?.forgotten ?? 0) + forgotten,
-    };
-    this.#model = noted(model, this.#form.identity(model, this.#documents), counts);
+  /** The model after a change. */
+  async #changed(
+    change: Change,
+    schema: ModelSchema,
+    unseen: Pick<Dataset, "features" | "labels"> | undefined,
+    work: WorkOptions,
+  ): Promise<Model> {
+    const { parts, summary } = this.#model;
+    const core = this.#core;
+    const calibration = this.#learner.keepsAll ? undefined : await this.#recalibrated(unseen, work);
+    const fit = await this.#learner.learn(change, schema, work);
+    try {
+      if (fit.loo) {
+        const { figures, ...calibrated } = await calibrateByLoo({ core, schema, work }, fit);
+        const model = { schema, ...calibrated, summary: { ...summary, leftOut: figures } };
+        // A state has no texts: what moves logits by them stays as it was fitted, and so do the thresholds.
+        const movers = parts.filter((part) => familyOf(part).mover);
+        if (movers.length === 0) return model;
+        const cuts = this.#model.thresholds ?? model.thresholds;
+        return { ...model, parts: [...model.parts, ...movers], thresholds: withCuts(cuts, schema.labels) };
+      }
+      const others = parts.slice(1).map((part) => familyOf(part).grow?.(part, schema) ?? part);
+      const { calibrator, thresholds } = calibration ?? this.#model;
+      return {
+        schema,
+        parts: [fit.part, ...others],
+        calibrator: calibrator && withOffsets(calibrator, schema.labels),
+        thresholds: thresholds && withCuts(thresholds, schema.labels),
+        summary,
+      };
+    } finally {
+      fit.free?.();
+    }
+  }
+
+  /** Calibrator and thresholds that follow from documents the model has not seen; few of them leave the thresholds. */
+  async #recalibrated(
+    unseen: Pick<Dataset, "features" | "labels"> | undefined,
+    work: WorkOptions,
+  ): Promise<Pick<Model, "calibrator" | "thresholds">> {
+    const { calibrator: from, thresholds, schema } = this.#model;
+    if (!unseen || unseen.features.rows === 0) return { calibrator: from, thresholds };
+    const { features } = unseen;
+    const labels = onlyKnown(unseen.labels, schema.labels);
+    const fit = await calibrateHeldOut(this.#core, this.#model, { features, labels }, { ...work, from });
+    return features.rows < FEWEST ? { calibrator: fit.calibrator, thresholds } : fit;
   }
 
   dispose(): void {
-    this.#form.free();
+    this.#learner.free();
     this.#core.dispose();
   }
 
@@ -150,21 +208,162 @@ export class Learner {
   }
 }
 
-/** The documents where there are so many labels. */
-const withRoom = (documents: Documents, labels: number): Documents => ({
-  ...documents,
-  labels: { ...documents.labels, labels },
-});
+/** The schema after a change: counts of points and labels, and names of labels that are new. */
+function schemaAfter(schema: ModelSchema, change: Change, names: readonly string[] | undefined): ModelSchema {
+  const { labels } = change.after.labels;
+  const labelCounts = new Int32Array(labels);
+  labelCounts.set(schema.labelCounts);
+  const count = ({ labels: sets }: Documents, sign: 1 | -1): void =>
+    labelFrequencies({ ...sets, labels }).forEach((each, k) => {
+      labelCounts[k] += sign * each;
+    });
+  count(repeated(change.in), 1);
+  count(repeated(change.out), -1);
+  const points = schema.points + countOf(change.in) - countOf(change.out);
+  const labelNames = names ?? schema.labelNames;
+  return { ...schema, labels, points, labelCounts, ...(labelNames && { labelNames }) };
+}
+
+/**
+ * The change without labels that came after the training and that no document has any more. Where labels are ids, their numbers
+ * stay: only the last ones go.
+ */
+function withoutEmpty(change: Change, schema: ModelSchema, trained: number): [Change, ModelSchema] {
+  const { labelCounts, labelNames } = schema;
+  const last = labelCounts.findLastIndex((count, k) => k < trained || count > 0);
+  const kept = [...labelCounts.keys()].filter((k) => k < trained || (labelNames ? labelCounts[k] > 0 : k <= last));
+  const labels = kept.length;
+  if (labels === schema.labels) return [change, schema];
+  const places: number[] = [];
+  for (const [place, k] of kept.entries()) places[k] = place;
+  const names = labelNames && { labelNames: kept.map((k) => labelNames[k]) };
+  return [
+    { ...change, after: { ...change.after, labels: renumbered(change.after.labels, places, labels) } },
+    { ...schema, labels, labelCounts: Int32Array.from(kept, (k) => labelCounts[k]), ...names },
+  ];
+}
 
 /** As how many documents each of so many counts; undefined where each counts as one. */
 function weightsOf(documents: number, weight: LearnRequest["weight"] = 1): Int32Array | undefined {
   const all = typeof weight === "number" ? new Array<number>(documents).fill(weight) : weight;
-  if (all.length !== documents) fail(`${all.length} weights`, `${documents}, one for each document`);
+  if (all.length !== documents) refuse(`${all.length} weights`, `${documents}, one for each document`);
   const wrong = all.find((each) => !(Number.isInteger(each) && each >= 1 && each <= MOST_WEIGHT));
-  if (wrong !== undefined) fail(`weight ${wrong}`, `a whole number from 1 to ${MOST_WEIGHT}`);
+  if (wrong !== undefined) refuse(`weight ${wrong}`, `a whole number from 1 to ${MOST_WEIGHT}`);
   return all.some((each) => each !== 1) ? Int32Array.from(all) : undefined;
 }
 
-function fail(found: string, expected: string): never {
-  throw new LearningError(`found ${found}, expected ${expected}`);
+/** Labels that there are scores of. */
+function onlyKnown({ rows, rowStart, labelIndex }: LabelSets, count: number): LabelSets {
+  const starts = new Int32Array(rows + 1);
+  const kept: number[] = [];
+  for (let i = 0; i < rows; i++) {
+    for (const label of labelIndex.subarray(rowStart[i], rowStart[i + 1])) if (label < count) kept.push(label);
+    starts[i + 1] = kept.length;
+  }
+  return { rows, labels: count, rowStart: starts, labelIndex: Int32Array.from(kept) };
+}
+
+/** Labels that are new have no offset yet. */
+function withOffsets(calibrator: Calibrator, labels: number): Calibrator {
+  const labelOffsets = new Float64Array(labels);
+  labelOffsets.set(calibrator.labelOffsets);
+  return { ...calibrator, labelOffsets };
+}
+
+/** Labels that are new are cut where all are. */
+function withCuts(thresholds: Thresholds, labels: number): Thresholds {
+  const cut = ({ overall, labels: own }: Cut): Cut => {
+    const all = new Float32Array(labels).fill(overall);
+    all.set(own);
+    return { overall, labels: all };
+  };
+  return {
+    ...thresholds,
+    f1: cut(thresholds.f1),
+    macroF1: cut({ ...thresholds.f1, labels: thresholds.macroF1 }).labels,
+    precisions: thresholds.precisions.map((aim) => ({ ...aim, cut: cut(aim.cut) })),
+  };
+}
+
+/** Refuses a state that is not that of the model, and a model that cannot learn. */
+function checkState(model: Model, state: LearningState): void {
+  if (!familyOf(model.parts[0]).learning)
+    refuse(`a model of ${familyOf(model.parts[0]).title}, which cannot go on learning`, "gpr, linear or linear+svgp");
+  const { learning } = model.summary;
+  if (learning === undefined)
+    refuse("a model that was trained without a state", "one trained with --state (option onState)");
+  if (state.plan.identity !== planOf(model).identity)
+    refuse("the state of another model", "the state that was written with this one");
+  if (stateIdentity(state) !== learning.state)
+    refuse("a state of other documents than the model has learned", "the state that was written with this model");
+  checkNames(model.schema, state);
+}
+
+/** Labels are numbered alike in both. */
+function checkNames(model: ModelSchema, state: LearningState): void {
+  const [mine, theirs] = [model.labelNames ?? [], state.labelNames ?? []];
+  const other = mine.findIndex((name, k) => name !== theirs[k]);
+  if (other >= 0)
+    refuse(
+      `label ${other} called ${excerpt(theirs[other] ?? "nothing")} in the state and ${excerpt(mine[other])} in the model`,
+      "the same labels in both",
+    );
+  if (state.labels !== model.labels)
+    refuse(`${state.labels} labels in the state and ${model.labels} in the model`, "the same labels in both");
+}
+
+/** Documents to learn, with labels numbered as the model has them and new ones behind. */
+interface Arrivals extends Dataset {
+  readonly ids: readonly string[];
+}
+
+/** Checks documents against the model. An empty set of labels is a lesson; documents without any are refused. */
+function arrivalsFor(model: ModelSchema, given: Dataset): Arrivals {
+  checkDataset(given);
+  const dataset = mapColumns(given, model.columnIds);
+  const { features, vectoriser, featureNames } = dataset;
+  const { terms } = model.vectoriser ?? {};
+  const other = (mine: readonly string[] | undefined, theirs: readonly string[] | undefined): boolean =>
+    mine !== undefined && theirs !== undefined && mine !== theirs && theirs.some((name, i) => name !== mine[i]);
+  if (features.columns !== model.features)
+    refuse(`documents of ${features.columns} features`, `${model.features} as the model has`);
+  if (other(terms, vectoriser?.terms) || other(model.featureNames, featureNames))
+    refuse("documents with features of their own", "documents read with the vocabulary of the model");
+  const ids = dataset.ids ?? new Array<string>(features.rows).fill("");
+  const unlabelled = dataset.unlabelled?.indexOf(1) ?? -1;
+  if (unlabelled >= 0)
+    refuse(
+      `document ${excerpt(ids[unlabelled] || String(unlabelled))} without labels`,
+      "labels, or an empty list where none fits (forgetting takes documents out)",
+    );
+  return { ...dataset, ids, ...labelsAs(model, dataset) };
+}
+
+/** The labels by the numbers of the model, new ones behind them; where only one side has names, numbers are names too. */
+function labelsAs(
+  { labels: known, labelNames: names, unseenLabels }: ModelSchema,
+  { labels, labelNames }: Dataset,
+): Pick<Dataset, "labels" | "labelNames"> {
+  if (names === undefined && labelNames === undefined)
+    return { labels: { ...labels, labels: Math.max(known, labels.labels) } };
+  const index = new NameIndex(names ?? Array.from({ length: known }, (_, label) => String(label)));
+  const places: number[] = [];
+  // A vocabulary of labels by name comes with every reading: those that no document has are none to learn.
+  const used = new Set(labels.labelIndex);
+  const vocabulary = new Set(unseenLabels);
+  for (const label of labelNames
+    ? [...labelNames.keys()].filter((each) => used.has(each) || !vocabulary.has(labelNames[each]))
+    : used)
+    places[label] = index.findOrAdd(labelNames?.[label] ?? String(label));
+  const stayNumbers = names === undefined && index.size === known;
+  return {
+    labels: renumbered(labels, places, index.size),
+    labelNames: stayNumbers ? undefined : index.names,
+  };
+}
+
+function renumbered({ rows, rowStart, labelIndex }: LabelSets, places: number[], labels: number): LabelSets {
+  const numbers = labelIndex.map((label) => places[label]);
+  for (let i = 0; i < rows; i++) numbers.subarray(rowStart[i], rowStart[i + 1]).sort();
+  return { rows, labels, rowStart, labelIndex: numbers };
 }

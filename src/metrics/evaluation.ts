@@ -3,33 +3,42 @@
 // rows (`update`, which calibration, thresholds and single labels need); single labels need the rows a second time
 // (`recount`).
 
-import type { LabelSets } from "../data/dataset.ts";
-import { BEST, CalibrationMeter, type CalibrationReport } from "./calibration.ts";
-import { leastOf, reaches, type Threshold } from "./cut.ts";
+import { type Guarantees, leastOf, reaches, type Threshold } from "../base/prediction.ts";
+import type { LabelSets } from "../base/sparse.ts";
+import { insertBest, type RankedValue, topLabels } from "../base/top.ts";
+import { CalibrationMeter, type CalibrationReport } from "./calibration.ts";
+import { SingleLabelMeter, type SingleLabelReport } from "./confusion.ts";
 import { DecisionMeter, type DecisionReport } from "./decisions.ts";
 import { type Expectation, ExpectationMeter } from "./expectation.ts";
+import { LabelErrorMeter, type LabelErrorReport } from "./labelerror.ts";
 import { type LabelFigures, LabelMeter } from "./perlabel.ts";
 import { inversePropensities } from "./propensity.ts";
-import { RankingMeter, type RankingReport } from "./ranking.ts";
-import { rowsOfBlock } from "./rows.ts";
-import { ThresholdMeter, type ThresholdReport } from "./thresholds.ts";
-import { topLabels } from "./top.ts";
+import { CoverageMeter, type CoverageReport, RankingMeter, type RankingReport } from "./ranking.ts";
+import { rowsOfBlock, TOP } from "./rows.ts";
+import { GuaranteeMeter, type KeptGuarantee, ThresholdMeter, type ThresholdReport } from "./thresholds.ts";
+import { UnseenMeter, type UnseenReport } from "./unseen.ts";
 
-/** Which figures to make beyond the rankings and what the model expected. */
+/** Which figures to make beyond the rankings and the confidence in the top labels. */
 export interface EvaluationOptions {
-  /** How honest the probabilities are: log loss, Brier score, reliability. */
+  /** How well calibrated the probabilities are: log loss, Brier score, ECE@k. */
   readonly calibration?: boolean;
+  /** Calibration error by label (ECE_ML); it takes memory. */
+  readonly labelCalibration?: boolean;
+  /** How far down the ranking all true labels are. */
+  readonly coverage?: boolean;
   /** Labels kept for a point: at most so many (default 5, or any number where there is a threshold). */
   readonly limit?: number;
   /** Labels kept for a point: only those at least this probable; one number, or one for each label. */
   readonly threshold?: Threshold;
   /** Precision, recall and F1 by threshold: at 0.05, 0.10, ... 0.95, or at these. */
   readonly thresholds?: boolean | readonly number[];
+  /** Guarantees beside what came of them. */
+  readonly guarantees?: Guarantees | undefined;
   /** Figures of every label; the data are scored twice. */
   readonly perLabel?: boolean;
 }
 
-/** What is measured, and what the model was trained on. */
+/** The data, and the labels that the model was trained on. */
 export interface EvaluationSubject {
   /** Labels that the model knows. */
   readonly labels: number;
@@ -42,112 +51,146 @@ export interface EvaluationSubject {
 /** Figures of a model on data with known labels. */
 export interface Evaluation {
   readonly ranking: RankingReport;
-  /** What the model expected of its first labels, and what came. */
+  /** Confidence in the top labels, and their accuracy. */
   readonly expectation: Expectation;
-  /** What keeping the labels at the limit and threshold is worth. */
+  /** Figures of the labels kept at the limit and threshold. */
   readonly kept: DecisionReport;
+  /** Where every point has exactly one label. */
+  readonly singleLabel?: SingleLabelReport;
+  /** Labels that no training point has, where the model knows some by name. */
+  readonly unseen?: UnseenReport;
+  readonly coverage?: CoverageReport;
   readonly calibration?: CalibrationReport;
+  readonly labelCalibration?: LabelErrorReport;
   readonly thresholds?: ThresholdReport;
-  /** Of all labels the model knows. */
+  /** Guarantees of the model beside observed figures, where it has some. */
+  readonly guarantees?: readonly KeptGuarantee[];
+  /** All labels that the model knows. */
   readonly perLabel?: readonly LabelFigures[];
 }
 
+/** Asks for every figure. */
+export const everyFigure = {
+  calibration: true,
+  labelCalibration: true,
+  coverage: true,
+  thresholds: true,
+  perLabel: true,
+} as const;
+
 /** An evaluation that left nothing out. */
-export type FullEvaluation = Required<Evaluation>;
+export type FullEvaluation = Evaluation & Required<Pick<Evaluation, keyof typeof everyFigure>>;
 
-/** Asks for one. */
-export const everyFigure = { calibration: true, thresholds: true, perLabel: true } as const;
-
-/** Whether nothing was left out. */
-export function isFull(evaluation: Evaluation): evaluation is FullEvaluation {
-  const { calibration, thresholds, perLabel } = evaluation;
-  return calibration !== undefined && thresholds !== undefined && perLabel !== undefined;
-}
+export const isFull = (evaluation: Evaluation): evaluation is FullEvaluation =>
+  Object.keys(everyFigure).every((name) => name in evaluation);
 
 /** Takes blocks of scores and makes an evaluation. */
 export class EvaluationMeter {
   /** Best labels to give to `updateBest`. */
   readonly depth: number;
-  /** Whether the best labels are not enough: give whole rows to `update`. */
+  /** The best labels are not enough: give whole rows to `update`. */
   readonly wholeRows: boolean;
-  /** Whether all rows are to be given to `recount` after that. */
+  /** All rows are to be given to `recount` after that. */
   readonly twice: boolean;
   readonly #labels: number;
   readonly #truth: LabelSets;
   readonly #ranking: RankingMeter;
   readonly #expectation = new ExpectationMeter();
+  readonly #singleLabel = new SingleLabelMeter();
   readonly #kept: DecisionMeter;
+  readonly #unseen: UnseenMeter;
   /** The threshold, where nothing else limits what is kept. */
   readonly #thresholdAlone: Threshold | undefined;
-  readonly #calibration: CalibrationMeter | undefined;
-  readonly #thresholds: ThresholdMeter | undefined;
-  readonly #perLabel: LabelMeter | undefined;
+  /** These need whole rows. */
+  readonly #coverage?: CoverageMeter;
+  readonly #calibration?: CalibrationMeter;
+  readonly #labelCalibration?: LabelErrorMeter;
+  readonly #thresholds?: ThresholdMeter;
+  readonly #guarantees?: GuaranteeMeter;
+  readonly #perLabel?: LabelMeter;
 
   constructor(subject: EvaluationSubject, options: EvaluationOptions = {}) {
     const { labels, labelCounts, trainingPoints, truth } = subject;
-    const { calibration, threshold, thresholds, perLabel } = options;
-    const limit = options.limit ?? (threshold === undefined ? BEST : undefined);
+    const { threshold, thresholds } = options;
+    const limit = options.limit ?? (threshold === undefined ? TOP : undefined);
     // A label of its own threshold may be below others that are not kept.
     const limited = limit !== undefined && typeof threshold !== "object";
     // Labels that training never saw come after those it knows; nobody can rank them.
     const vocabulary = Math.max(labels, truth.labels);
     const counts = Array.from({ length: vocabulary }, (_, label) => labelCounts[label] ?? 0);
+    const trainingCounts = trainingPoints > 0 ? labelCounts : undefined;
     this.#labels = labels;
     this.#truth = truth;
+    this.#unseen = new UnseenMeter(labels);
     this.#ranking = new RankingMeter({
-      depth: BEST,
-      ...(trainingPoints > 0 && { inversePropensity: inversePropensities(counts, trainingPoints) }),
+      depth: TOP,
+      inversePropensity: trainingPoints > 0 ? inversePropensities(counts, trainingPoints) : undefined,
     });
-    this.#kept = new DecisionMeter(vocabulary, {
-      ...(limit !== undefined && { limit }),
-      ...(threshold !== undefined && { threshold }),
-    });
-    if (calibration)
-      this.#calibration = new CalibrationMeter(
-        labels,
-        trainingPoints > 0 ? { trainingCounts: labelCounts } : {},
-      );
-    if (thresholds) {
-      const values = thresholds === true ? undefined : thresholds;
-      this.#thresholds = new ThresholdMeter(labels, vocabulary, values);
-    }
-    if (perLabel) this.#perLabel = new LabelMeter(labels);
+    this.#kept = new DecisionMeter(vocabulary, { limit, threshold });
+    if (options.coverage) this.#coverage = new CoverageMeter();
+    if (options.calibration) this.#calibration = new CalibrationMeter(labels, { trainingCounts });
+    if (options.labelCalibration) this.#labelCalibration = new LabelErrorMeter(labels, trainingCounts);
+    if (thresholds)
+      this.#thresholds = new ThresholdMeter(labels, vocabulary, thresholds === true ? undefined : thresholds);
+    const { guarantees } = options;
+    if (guarantees && guarantees.recall.length + guarantees.precision.length > 0)
+      this.#guarantees = new GuaranteeMeter(labels, vocabulary, guarantees);
+    if (options.perLabel) this.#perLabel = new LabelMeter(labels);
     this.#thresholdAlone = limited ? undefined : threshold;
-    this.depth = Math.min(labels, Math.max(BEST, limit ?? BEST));
+    this.depth = Math.min(labels, Math.max(TOP, limit ?? TOP));
     this.twice = this.#perLabel !== undefined;
-    this.wholeRows = [this.#calibration, this.#thresholds, this.#perLabel, this.#thresholdAlone].some(
-      (part) => part !== undefined,
-    );
+    const asked = Object.keys(everyFigure).some((name) => options[name as keyof typeof everyFigure]);
+    this.wholeRows = asked || this.#guarantees !== undefined || this.#thresholdAlone !== undefined;
   }
 
-  /** The `depth` best labels of each row from `firstRow` on, best first, and their probabilities [rows, depth]. */
-  updateBest(ranked: ArrayLike<number>, probabilities: ArrayLike<number>, firstRow = 0): void {
+  /**
+   * The `depth` best labels of each row from `firstRow` on, best first, and their probabilities [rows, depth]; `beyond` has labels that
+   * training has not seen, most probable first.
+   */
+  updateBest(
+    ranked: ArrayLike<number>,
+    probabilities: ArrayLike<number>,
+    firstRow = 0,
+    beyond?: readonly (readonly RankedValue[])[],
+  ): void {
+    if (beyond) this.#unseen.update(ranked, this.depth, beyond, this.#truth, firstRow);
     this.#ranking.update(ranked, this.depth, this.#truth, firstRow);
     this.#expectation.update(ranked, probabilities, this.depth, this.#truth, firstRow);
-    if (this.#thresholdAlone === undefined)
-      this.#kept.update(ranked, probabilities, this.depth, this.#truth, firstRow);
+    this.#singleLabel.update(ranked, this.depth, this.#truth, firstRow);
+    if (this.#thresholdAlone === undefined) this.#kept.update(ranked, probabilities, this.depth, this.#truth, firstRow);
   }
 
   /**
    * The probabilities [rows, labels] of the rows from `firstRow` on. `order` [rows, labels] is what labels are ranked by,
    * where that is not the probability.
    */
-  update(probabilities: ArrayLike<number>, firstRow = 0, order: ArrayLike<number> = probabilities): void {
+  update(
+    probabilities: ArrayLike<number>,
+    firstRow = 0,
+    order: ArrayLike<number> = probabilities,
+    beyond?: readonly (readonly RankedValue[])[],
+  ): void {
     const { depth } = this;
     const labels = this.#labels;
     const rows = rowsOfBlock("probabilities", probabilities.length, labels, this.#truth, firstRow);
     const ranked = topLabels(order, rows, labels, depth);
-    const ofRanked = Float64Array.from(
-      ranked,
-      (label, at) => probabilities[Math.floor(at / depth) * labels + label] as number,
-    );
-    this.updateBest(ranked, ofRanked, firstRow);
+    const ofRanked = Float64Array.from(ranked, (label, at) => probabilities[Math.floor(at / depth) * labels + label]);
+    // Labels beyond are ranked where the probability ranks.
+    if (order === probabilities)
+      beyond?.forEach((own, row) => {
+        insertBest(own, ranked, ofRanked, row * depth, depth);
+      });
+    this.updateBest(ranked, ofRanked, firstRow, beyond);
     if (this.#thresholdAlone !== undefined) {
       const over = labelsOver(this.#thresholdAlone, probabilities, order, rows);
       this.#kept.update(over.ranked, over.probabilities, over.width, this.#truth, firstRow);
     }
-    this.#calibration?.update(probabilities, this.#truth, firstRow, ranked);
+    this.#singleLabel.addProbabilities(probabilities, labels, this.#truth, firstRow);
+    this.#coverage?.update(order, labels, this.#truth, firstRow);
+    this.#labelCalibration?.update(probabilities, this.#truth, firstRow);
+    this.#calibration?.update(probabilities, this.#truth, firstRow, { ranked, probabilities: ofRanked });
     this.#thresholds?.update(probabilities, this.#truth, firstRow);
+    this.#guarantees?.update(probabilities, this.#truth, firstRow);
     this.#perLabel?.collect(probabilities, this.#truth, firstRow, ranked);
   }
 
@@ -157,12 +200,19 @@ export class EvaluationMeter {
   }
 
   report(): Evaluation {
+    const singleLabel = this.#singleLabel.report();
+    const unseen = this.#unseen.report();
     return {
       ranking: this.#ranking.report(),
       expectation: this.#expectation.report(),
       kept: this.#kept.report(),
+      ...(singleLabel && { singleLabel }),
+      ...(unseen.top5.predictions > 0 && { unseen }),
+      ...(this.#coverage && { coverage: this.#coverage.report() }),
       ...(this.#calibration && { calibration: this.#calibration.report() }),
+      ...(this.#labelCalibration && { labelCalibration: this.#labelCalibration.report() }),
       ...(this.#thresholds && { thresholds: this.#thresholds.report() }),
+      ...(this.#guarantees && { guarantees: this.#guarantees.kept() }),
       ...(this.#perLabel && { perLabel: this.#perLabel.report(this.#kept) }),
     };
   }
@@ -180,12 +230,8 @@ function labelsOver(
   const found = Array.from({ length: rows }, (_, row) => {
     const own: number[] = [];
     for (let at = row * labels; at < (row + 1) * labels; at++)
-      if (
-        (probabilities[at] as number) >= least &&
-        reaches(threshold, at % labels, probabilities[at] as number)
-      )
-        own.push(at);
-    return own.sort((a, b) => (order[b] as number) - (order[a] as number) || a - b);
+      if (probabilities[at] >= least && reaches(threshold, at % labels, probabilities[at])) own.push(at);
+    return own.sort((a, b) => order[b] - order[a] || a - b);
   });
   const width = Math.max(1, ...found.map((own) => own.length));
   const ranked = new Int32Array(rows * width).fill(-1);
@@ -193,7 +239,7 @@ function labelsOver(
   found.forEach((own, row) => {
     own.forEach((at, j) => {
       ranked[row * width + j] = at % labels;
-      ofRanked[row * width + j] = probabilities[at] as number;
+      ofRanked[row * width + j] = probabilities[at];
     });
   });
   return { ranked, probabilities: ofRanked, width };

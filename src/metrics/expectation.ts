@@ -1,6 +1,6 @@
-// What a model expected of itself beside what came: the mean probability of its first labels, and how often they were
-// right. Where they differ by more than chance, the data are not like those the model was made from, or its
-// probabilities are off.
+// Confidence beside accuracy of the top labels: the mean probability of the first label of each point, and how often it
+// was right. Where they differ by more than chance, the data are not like those the model was made from, or its
+// probabilities are off. All points count: of one without labels no label is right.
 //
 // Were the probabilities p_i right and the points independent, the number of first labels that are right would have the
 // mean sum p_i and the variance V = sum p_i (1 - p_i), and by Bernstein's inequality it would be off by t or more with a
@@ -10,21 +10,20 @@
 //
 // for any number of points. A difference for which this is below 1 % is called more than chance.
 
-import type { LabelSets } from "../data/dataset.ts";
-import { deterministicExp } from "../data/elementary.ts";
-import { labelsOfRow, ratio, rowsOfBlock } from "./rows.ts";
+import { deterministicExp } from "../base/math.ts";
+import type { LabelSets } from "../base/sparse.ts";
+import { eachRow, ratio } from "./rows.ts";
 
-/** What the model expected of its first labels, and what came. */
+/** Predicted and observed accuracy of the top labels. */
 export interface Expectation {
-  /** Points with at least one label. */
   readonly points: number;
-  /** Mean probability of the first labels. */
-  readonly expected: number;
+  /** Mean probability of the top labels. */
+  readonly confidence: number;
   /** Part of them that was right. */
-  readonly came: number;
+  readonly accuracy: number;
   /** At most this is the chance of such a difference, were the probabilities right. */
   readonly chance: number;
-  /** Whether that is below 1 %. */
+  /** That is below 1 %. */
   readonly beyondChance: boolean;
 }
 
@@ -45,17 +44,15 @@ export class ExpectationMeter {
     truth: LabelSets,
     firstRow = 0,
   ): void {
-    const rows = rowsOfBlock("ranked labels", ranked.length, width, truth, firstRow);
-    for (let row = 0; row < rows; row++) {
-      const own = labelsOfRow(truth, firstRow + row);
-      const first = ranked[row * width] as number;
-      if (own.length === 0 || !(first >= 0)) continue;
-      const probability = probabilities[row * width] as number;
+    eachRow("ranked labels", ranked.length, width, truth, firstRow, (own, row) => {
+      const first = ranked[row * width];
+      if (!(first >= 0)) return;
+      const probability = probabilities[row * width];
       this.#points++;
       this.#expected += probability;
       this.#variance += probability * (1 - probability);
       if (own.includes(first)) this.#right++;
-    }
+    });
   }
 
   report(): Expectation {
@@ -64,8 +61,8 @@ export class ExpectationMeter {
     const chance = Math.min(1, 2 * deterministicExp(-exponent));
     return {
       points: this.#points,
-      expected: ratio(this.#expected, this.#points),
-      came: ratio(this.#right, this.#points),
+      confidence: ratio(this.#expected, this.#points),
+      accuracy: ratio(this.#right, this.#points),
       chance,
       beyondChance: chance < RARE,
     };

@@ -1,46 +1,23 @@
 // How good a model's rankings and probabilities are.
 
+export type { Cut, Guarantee, Guarantees, Threshold, ThresholdChoice, Thresholds } from "../base/prediction.ts";
+export { topLabels } from "../base/top.ts";
+export * from "./calibration.ts";
+export * from "./confusion.ts";
+export * from "./decisions.ts";
+export * from "./evaluation.ts";
+export * from "./expectation.ts";
+export * from "./labelerror.ts";
+export * from "./perlabel.ts";
+export * from "./propensity.ts";
+export * from "./ranking.ts";
 export {
-  type AllPairs,
-  type CalibrationFigures,
-  CalibrationMeter,
-  type CalibrationOptions,
-  type CalibrationReport,
-  type FrequencyGroup,
-} from "./calibration.ts";
-export type { Cut, Threshold, ThresholdChoice, Thresholds } from "./cut.ts";
-export {
-  DecisionMeter,
-  type DecisionOptions,
-  type DecisionReport,
-  type PrecisionRecall,
-} from "./decisions.ts";
-export {
-  type Evaluation,
-  EvaluationMeter,
-  type EvaluationOptions,
-  type EvaluationSubject,
-  everyFigure,
-  type FullEvaluation,
-  isFull,
-} from "./evaluation.ts";
-export { type Expectation, ExpectationMeter } from "./expectation.ts";
-export { wilsonInterval } from "./interval.ts";
-export { labelsAsCsv, labelsAsJson, type NamedLabelFigures } from "./labelfile.ts";
-export { type LabelFigures, LabelMeter } from "./perlabel.ts";
-export { inversePropensities, type PropensityOptions } from "./propensity.ts";
-export { RankingMeter, type RankingOptions, type RankingReport, rankingMetrics } from "./ranking.ts";
-export {
-  calibrationError,
+  type CalibrationError,
   type Reliability,
   type ReliabilityGroup,
   ReliabilityMeter,
+  wilsonInterval,
 } from "./reliability.ts";
-export { tailOrder, tailWeights } from "./tail.ts";
-export {
-  defaultThresholds,
-  type ThresholdFigures,
-  ThresholdMeter,
-  type ThresholdReport,
-} from "./thresholds.ts";
-export { topLabels } from "./top.ts";
+export type { FrequencyBand, LabelMeans, PrecisionRecall } from "./rows.ts";
+export * from "./thresholds.ts";
+export type { UnseenReport } from "./unseen.ts";

@@ -1,21 +1,19 @@
-// How well each single label is done: found among the best five, kept rightly or wrongly, in its right place among the
-// points, and as likely as said. Fed twice with blocks of probabilities, which are never held whole: first `collect`,
-// then `count`. Points without any label are left out.
+// Figures of each single label: found among the top five, kept rightly or wrongly, its place among the points, and its
+// calibration. Fed twice with blocks of probabilities, which are never held whole: first `collect`, then `count`.
 //
 //     AP_l = mean over points i with label l of  #{j with l : p_jl >= p_il} / #{all j : p_jl >= p_il}
 
-import type { LabelSets } from "../data/dataset.ts";
-import { BEST, LIKELY } from "./calibration.ts";
+import type { LabelSets } from "../base/sparse.ts";
+import { topLabels } from "../base/top.ts";
 import type { DecisionMeter } from "./decisions.ts";
-import { addAt, labelsOfRow, ratio, rowsOfBlock } from "./rows.ts";
-import { topLabels } from "./top.ts";
+import { addAt, eachRow, LIKELY, ratio, rowsOfBlock, TOP } from "./rows.ts";
 
-/** How well one label is done; parts of one, NaN where there is nothing to divide by. */
+/** Figures of one label; parts of one, NaN where there is nothing to divide by. */
 export interface LabelFigures {
   readonly label: number;
   /** Points that have it. */
   readonly positives: number;
-  /** Those of them that have it among their best five labels. */
+  /** Those of them that have it among their top five labels. */
   readonly found: number;
   /** Points it was kept for at the limit and threshold in force, and those of them that have it. */
   readonly kept: number;
@@ -28,8 +26,8 @@ export interface LabelFigures {
   readonly expected: number;
   /** Predictions of at least 5 %, their mean probability, and the part of them that was true. */
   readonly overFivePercent: number;
-  readonly said: number;
-  readonly came: number;
+  readonly confidence: number;
+  readonly accuracy: number;
 }
 
 /** Measures each label on its own, in two passes: `collect`, then `count`. */
@@ -38,8 +36,8 @@ export class LabelMeter {
   readonly #found: Int32Array;
   readonly #expected: Float64Array;
   readonly #likely: Int32Array; // predictions of at least 5 %
-  readonly #likelySaid: Float64Array;
-  readonly #likelyCame: Int32Array;
+  readonly #likelySum: Float64Array;
+  readonly #likelyTrue: Int32Array;
   readonly #collected: number[][]; // probabilities of the points that have the label
   #known: Float64Array[] = []; // the same, rising
   #least = new Float64Array(); // of them, Infinity where there is none
@@ -50,8 +48,8 @@ export class LabelMeter {
     this.#found = new Int32Array(labels);
     this.#expected = new Float64Array(labels);
     this.#likely = new Int32Array(labels);
-    this.#likelySaid = new Float64Array(labels);
-    this.#likelyCame = new Int32Array(labels);
+    this.#likelySum = new Float64Array(labels);
+    this.#likelyTrue = new Int32Array(labels);
     this.#collected = Array.from({ length: labels }, () => []);
   }
 
@@ -67,68 +65,62 @@ export class LabelMeter {
   ): void {
     const labels = this.#labels;
     const rows = rowsOfBlock("probabilities", probabilities.length, labels, truth, firstRow);
-    const ranked = best ?? topLabels(probabilities, rows, labels, BEST);
+    const ranked = best ?? topLabels(probabilities, rows, labels, TOP);
     const width = rows > 0 ? ranked.length / rows : 0;
-    for (let row = 0; row < rows; row++) {
-      const own = labelsOfRow(truth, firstRow + row);
-      if (own.length === 0) continue;
-      const top = ranked.subarray(row * width, row * width + Math.min(BEST, width));
+    eachRow("probabilities", probabilities.length, labels, truth, firstRow, (own, row) => {
+      const top = ranked.subarray(row * width, row * width + Math.min(TOP, width));
       for (let label = 0; label < labels; label++) {
-        const probability = probabilities[row * labels + label] as number;
+        const probability = probabilities[row * labels + label];
         addAt(this.#expected, label, probability);
         if (probability >= LIKELY) this.#addLikely(label, probability, own);
       }
       for (const label of own) {
         if (label >= labels) continue; // never seen in training
-        (this.#collected[label] as number[]).push(probabilities[row * labels + label] as number);
+        this.#collected[label].push(probabilities[row * labels + label]);
         if (top.includes(label)) addAt(this.#found, label, 1);
       }
-    }
+    });
   }
 
   #addLikely(label: number, probability: number, own: Int32Array): void {
     addAt(this.#likely, label, 1);
-    addAt(this.#likelySaid, label, probability);
-    if (own.includes(label)) addAt(this.#likelyCame, label, 1);
+    addAt(this.#likelySum, label, probability);
+    if (own.includes(label)) addAt(this.#likelyTrue, label, 1);
   }
 
   /** Second time, when all rows were collected: the same blocks. */
   count(probabilities: ArrayLike<number>, truth: LabelSets, firstRow = 0): void {
     const labels = this.#labels;
-    const rows = rowsOfBlock("probabilities", probabilities.length, labels, truth, firstRow);
     if (this.#known.length === 0) this.#sort();
-    for (let row = 0; row < rows; row++) {
-      const own = labelsOfRow(truth, firstRow + row);
-      if (own.length === 0) continue;
+    eachRow("probabilities", probabilities.length, labels, truth, firstRow, (own, row) => {
       for (let label = 0; label < labels; label++) {
-        const probability = probabilities[row * labels + label] as number;
-        if (!(probability >= (this.#least[label] as number)) || own.includes(label)) continue;
-        const place = lastAtMost(this.#known[label] as Float64Array, probability);
-        addAt(this.#others[label] as Float64Array, place, 1);
+        const probability = probabilities[row * labels + label];
+        if (!(probability >= this.#least[label]) || own.includes(label)) continue;
+        addAt(this.#others[label], lastAtMost(this.#known[label], probability), 1);
       }
-    }
+    });
   }
 
   /** All labels, with what was kept of them. */
   report({ kept, right }: Pick<DecisionMeter, "kept" | "right">): LabelFigures[] {
     if (this.#known.length === 0) this.#sort();
     return this.#known.map((known, label) => {
-      const [positives, own, ownRight] = [known.length, kept[label] as number, right[label] as number];
-      const likely = this.#likely[label] as number;
+      const [positives, own, ownRight] = [known.length, kept[label], right[label]];
+      const likely = this.#likely[label];
       return {
         label,
         positives,
-        found: this.#found[label] as number,
+        found: this.#found[label],
         kept: own,
         right: ownRight,
         precision: ratio(ownRight, own, Number.NaN),
         recall: ratio(ownRight, positives, Number.NaN),
         f1: ratio(2 * ownRight, own + positives, Number.NaN),
-        averagePrecision: averagePrecision(known, this.#others[label] as Float64Array),
-        expected: this.#expected[label] as number,
+        averagePrecision: averagePrecision(known, this.#others[label]),
+        expected: this.#expected[label],
         overFivePercent: likely,
-        said: ratio(this.#likelySaid[label] as number, likely, Number.NaN),
-        came: ratio(this.#likelyCame[label] as number, likely, Number.NaN),
+        confidence: ratio(this.#likelySum[label], likely, Number.NaN),
+        accuracy: ratio(this.#likelyTrue[label], likely, Number.NaN),
       };
     });
   }
@@ -146,7 +138,7 @@ function lastAtMost(rising: Float64Array, value: number): number {
   let high = rising.length;
   while (high - low > 1) {
     const middle = (low + high) >>> 1;
-    if ((rising[middle] as number) <= value) low = middle;
+    if (rising[middle] <= value) low = middle;
     else high = middle;
   }
   return low;
@@ -158,7 +150,7 @@ function averagePrecision(known: Float64Array, others: Float64Array): number {
   let wrong = 0;
   let last = known.length;
   for (let i = known.length - 1; i >= 0; i--) {
-    wrong += others[i] as number;
+    wrong += others[i];
     if (i > 0 && known[i - 1] === known[i]) continue;
     const right = known.length - i;
     sum += ((last - i) * right) / (right + wrong);

@@ -4,6 +4,7 @@
 //
 //     P@k      = mean of 1/k sum_{j<=k} [r_j in y]
 //     R@k      = mean of 1/|y| sum_{j<=k} [r_j in y]
+//     RP@k     = mean of 1/min(k, |y|) sum_{j<=k} [r_j in y]
 //     F1@k     = mean of 2 sum_{j<=k} [r_j in y] / (|y| + number of labels predicted, at most k)
 //     nDCG@k   = mean of (sum_{j<=k} [r_j in y] / log2(j + 1)) / (sum_{j<=min(k,|y|)} 1 / log2(j + 1))
 //     PSP@k    = mean of 1/k sum_{j<=k} w_{r_j} [r_j in y], over the same for the best ranking there is:
@@ -14,9 +15,20 @@
 // k counts even where a point has fewer labels: P@5 of a point with two labels is at most 40. Points without
 // any label have no right answer and are left out (pyxclib's `remove_invalid`); their number is reported.
 
-import type { LabelSets } from "../data/dataset.ts";
-import { deterministicLog } from "../data/elementary.ts";
-import { addAt, labelsOfRow, rowsOfBlock } from "./rows.ts";
+import { ArgumentError } from "../base/errors.ts";
+import type { LabelSets } from "../base/sparse.ts";
+import { addAt, discounts, eachRow, ratio, runningSums } from "./rows.ts";
+
+/** The metrics as a table shows them: name and meaning. */
+export const rankingFigures: readonly (readonly [name: string, meaning: string])[] = [
+  ["P", "of the first k labels, the part that is right"],
+  ["R", "of the true labels, the part in the first k"],
+  ["RP", "R-precision: like P, of min(k, true labels)"],
+  ["F1", "precision and recall in one"],
+  ["nDCG", "like P, a right label counts more higher up"],
+  ["PSP", "like P, rare labels count more"],
+  ["PSnDCG", "like nDCG, rare labels count more"],
+];
 
 /** How deep to measure, and with which propensities. */
 export interface RankingOptions {
@@ -35,16 +47,11 @@ export interface RankingReport {
   readonly metrics: Readonly<Record<string, number>>;
 }
 
-/** 1 / log2(j + 2) for j = 0, 1, ... */
-export function discounts(depth: number): Float64Array {
-  const ln2 = deterministicLog(2);
-  return Float64Array.from({ length: depth }, (_, j) => ln2 / deterministicLog(j + 2));
-}
-
-export function runningSums(terms: Float64Array): Float64Array {
-  let sum = 0;
-  return terms.map((term) => (sum += term));
-}
+/** Sums over points, each for 1 to `depth`; "best" are those of the best ranking there is. */
+const SUMS = [
+  ...["hits", "recall", "rPrecision", "f1", "gain"],
+  ...["weightedHits", "weightedGain", "bestHits", "bestGain"],
+] as const;
 
 /** Adds up ranked predictions block by block. */
 export class RankingMeter {
@@ -52,14 +59,7 @@ export class RankingMeter {
   readonly #weight: ArrayLike<number> | undefined;
   readonly #discount: Float64Array;
   readonly #idealGain: Float64Array; // of a point with j + 1 labels
-  readonly #hits: Float64Array; // each [depth], summed over points
-  readonly #recall: Float64Array;
-  readonly #f1: Float64Array;
-  readonly #gain: Float64Array;
-  readonly #weightedHits: Float64Array;
-  readonly #weightedGain: Float64Array;
-  readonly #bestHits: Float64Array;
-  readonly #bestGain: Float64Array;
+  readonly #sums: Readonly<Record<string, Float64Array>>;
   #points = 0;
   #pointsWithoutLabels = 0;
 
@@ -68,15 +68,7 @@ export class RankingMeter {
     this.#weight = options.inversePropensity;
     this.#discount = discounts(this.#depth);
     this.#idealGain = runningSums(this.#discount);
-    const zeros = (): Float64Array => new Float64Array(this.#depth);
-    this.#hits = zeros();
-    this.#recall = zeros();
-    this.#f1 = zeros();
-    this.#gain = zeros();
-    this.#weightedHits = zeros();
-    this.#weightedGain = zeros();
-    this.#bestHits = zeros();
-    this.#bestGain = zeros();
+    this.#sums = Object.fromEntries(SUMS.map((name) => [name, new Float64Array(this.#depth)]));
   }
 
   /**
@@ -84,87 +76,81 @@ export class RankingMeter {
    * `truth` from `firstRow` on. A width below the depth counts the missing places as wrong.
    */
   update(ranked: ArrayLike<number>, width: number, truth: LabelSets, firstRow = 0): void {
-    const rows = rowsOfBlock("ranked labels", ranked.length, width, truth, firstRow);
-    for (let row = 0; row < rows; row++) {
-      const labels = labelsOfRow(truth, firstRow + row);
-      if (labels.length === 0) this.#pointsWithoutLabels++;
-      else this.#point(ranked, row * width, width, labels);
-    }
+    eachRow("ranked labels", ranked.length, width, truth, firstRow, (own, row) => {
+      if (own.length === 0) this.#pointsWithoutLabels++;
+      else this.#point(ranked, row * width, width, own);
+    });
   }
 
   report(): RankingReport {
     const metrics: Record<string, number> = {};
+    const sums = this.#sums;
     const name = (metric: string, value: (j: number) => number): void => {
       for (let j = 0; j < this.#depth; j++) metrics[`${metric}@${j + 1}`] = value(j);
     };
-    const mean = (sums: Float64Array, j: number): number => ((sums[j] as number) / this.#points) * 100;
-    const ratio = (sums: Float64Array, best: Float64Array, j: number): number =>
-      ((sums[j] as number) / (best[j] as number)) * 100;
-    name("P", (j) => mean(this.#hits, j) / (j + 1));
-    name("nDCG", (j) => mean(this.#gain, j));
-    name("R", (j) => mean(this.#recall, j));
-    name("F1", (j) => mean(this.#f1, j));
+    const mean = (of: Float64Array, j: number): number => (of[j] / this.#points) * 100;
+    name("P", (j) => mean(sums.hits, j) / (j + 1));
+    name("nDCG", (j) => mean(sums.gain, j));
+    name("R", (j) => mean(sums.recall, j));
+    name("RP", (j) => mean(sums.rPrecision, j));
+    name("F1", (j) => mean(sums.f1, j));
     if (this.#weight) {
-      name("PSP", (j) => ratio(this.#weightedHits, this.#bestHits, j));
-      name("PSnDCG", (j) => ratio(this.#weightedGain, this.#bestGain, j));
+      name("PSP", (j) => (sums.weightedHits[j] / sums.bestHits[j]) * 100);
+      name("PSnDCG", (j) => (sums.weightedGain[j] / sums.bestGain[j]) * 100);
     }
     return { points: this.#points, pointsWithoutLabels: this.#pointsWithoutLabels, metrics };
   }
 
   #point(ranked: ArrayLike<number>, base: number, width: number, labels: Int32Array): void {
     this.#points++;
+    const sums = this.#sums;
     const best = this.#weight ? this.#bestWeights(labels, this.#weight) : undefined;
     const seen: number[] = []; // a label predicted twice counts once
-    let predicted = 0;
-    let hits = 0;
-    let gain = 0;
-    let weightedHits = 0;
-    let weightedGain = 0;
-    let bestHits = 0;
-    let bestGain = 0;
+    let [predicted, hits, gain, weightedHits, weightedGain, bestHits, bestGain] = [0, 0, 0, 0, 0, 0, 0];
     for (let j = 0; j < this.#depth; j++) {
-      const discount = this.#discount[j] as number;
-      const label = j < width ? (ranked[base + j] as number) : -1;
+      const discount = this.#discount[j];
+      const label = j < width ? ranked[base + j] : -1;
       if (label >= 0) predicted++;
       if (label >= 0 && labels.includes(label) && !seen.includes(label)) {
         seen.push(label);
-        const weight = this.#weight ? this.#weightOf(label, this.#weight) : 0;
+        const weight = this.#weight ? weightOf(label, this.#weight) : 0;
         hits++;
         gain += discount;
         weightedHits += weight;
         weightedGain += weight * discount;
       }
-      const ideal = this.#idealGain[Math.min(j + 1, labels.length) - 1] as number;
-      addAt(this.#hits, j, hits);
-      addAt(this.#recall, j, hits / labels.length);
-      addAt(this.#f1, j, (2 * hits) / (labels.length + predicted));
-      addAt(this.#gain, j, gain / ideal);
+      const most = Math.min(j + 1, labels.length);
+      const ideal = this.#idealGain[most - 1];
+      addAt(sums.hits, j, hits);
+      addAt(sums.recall, j, hits / labels.length);
+      addAt(sums.rPrecision, j, hits / most);
+      addAt(sums.f1, j, (2 * hits) / (labels.length + predicted));
+      addAt(sums.gain, j, gain / ideal);
       if (!best) continue;
       const bestWeight = best[j] ?? 0;
       bestHits += bestWeight;
       bestGain += bestWeight * discount;
-      addAt(this.#weightedHits, j, weightedHits);
-      addAt(this.#weightedGain, j, weightedGain / ideal);
-      addAt(this.#bestHits, j, bestHits);
-      addAt(this.#bestGain, j, bestGain / ideal);
+      addAt(sums.weightedHits, j, weightedHits);
+      addAt(sums.weightedGain, j, weightedGain / ideal);
+      addAt(sums.bestHits, j, bestHits);
+      addAt(sums.bestGain, j, bestGain / ideal);
     }
   }
 
   #bestWeights(labels: Int32Array, weights: ArrayLike<number>): Float64Array {
-    return Float64Array.from(labels, (label) => this.#weightOf(label, weights))
+    return Float64Array.from(labels, (label) => weightOf(label, weights))
       .sort()
       .reverse();
   }
+}
 
-  #weightOf(label: number, weights: ArrayLike<number>): number {
-    const weight = weights[label];
-    if (weight === undefined) {
-      throw new RangeError(
-        `found label ${label}, expected an inverse propensity for it (there are ${weights.length})`,
-      );
-    }
-    return weight;
-  }
+function weightOf(label: number, weights: ArrayLike<number>): number {
+  const weight = weights[label];
+  if (weight !== undefined) return weight;
+  throw new ArgumentError(
+    "inversePropensity",
+    `found ${weights.length}, expected one for each label, that of label ${label} too`,
+  );
 }
 
 /** All ranking metrics of predictions held in one array [rows, width]. */
@@ -177,4 +163,43 @@ export function rankingMetrics(
   const meter = new RankingMeter(options);
   meter.update(ranked, width, truth);
   return meter.report();
+}
+
+/** How far down a ranking one has to go; true labels that the model does not know are left out. */
+export interface CoverageReport {
+  /** Points with a label that the model knows. */
+  readonly points: number;
+  /** Coverage error: the mean of how many labels stand at least as high as the lowest true one. */
+  readonly error: number;
+  /** Its least value: the mean number of true labels. */
+  readonly best: number;
+}
+
+/** Adds up whole rankings. */
+export class CoverageMeter {
+  #points = 0;
+  #covered = 0;
+  #positives = 0;
+
+  /** `order` [rows, labels] is what labels are ranked by, in the rows of `truth` from `firstRow` on. */
+  update(order: ArrayLike<number>, labels: number, truth: LabelSets, firstRow = 0): void {
+    eachRow("order", order.length, labels, truth, firstRow, (own, row) => {
+      const base = row * labels;
+      let [known, lowest] = [0, Number.POSITIVE_INFINITY];
+      for (const label of own) {
+        if (label >= labels) continue;
+        known++;
+        lowest = Math.min(lowest, order[base + label]);
+      }
+      if (known === 0) return;
+      this.#points++;
+      this.#positives += known;
+      for (let at = base; at < base + labels; at++) if (order[at] >= lowest) this.#covered++;
+    });
+  }
+
+  report(): CoverageReport {
+    const points = this.#points;
+    return { points, error: ratio(this.#covered, points), best: ratio(this.#positives, points) };
+  }
 }

@@ -1,8 +1,10 @@
-// Whether predictions come true as often as they say: sorted by their probability, cut into groups of equal size, and
-// in each group the mean of what was said beside how often it came true.
+// How far predictions can be believed. Their calibration error is the mean over predictions of |confidence - accuracy| of
+// their bin, where the confidence of a bin is its mean probability and the accuracy the part of it that was true:
+//
+//     ECE  15 bins of equal width (Guo et al. 2017); of the k top labels of each point it is ECE@k (Ullah et al. 2024)
+//     ACE  15 bins of equal count (Nixon et al. 2019)
 
-import { wilsonInterval } from "./interval.ts";
-import { addAt, ratio } from "./rows.ts";
+import { addAt, ratio, sumOf } from "./rows.ts";
 
 /** Neighbours in the order of their probability: one dot of a reliability plot. */
 export interface ReliabilityGroup {
@@ -10,97 +12,136 @@ export interface ReliabilityGroup {
   readonly from: number;
   readonly to: number;
   readonly count: number;
-  readonly meanProbability: number;
+  /** Mean probability. */
+  readonly confidence: number;
   /** Part that was true. */
-  readonly frequency: number;
-  /** Wilson's 95 % interval of the frequency. */
+  readonly accuracy: number;
+  /** Wilson's 95 % interval of the accuracy. */
   readonly low: number;
   readonly high: number;
 }
 
+/** Calibration error with bins of equal width, and what of it is in bins that say too much and in those that say too little. */
+export interface CalibrationError {
+  readonly ece: number;
+  readonly overconfidence: number;
+  readonly underconfidence: number;
+}
+
 /** How far some predictions can be believed; all are parts of one. */
-export interface Reliability {
+export interface Reliability extends CalibrationError {
   readonly predictions: number;
   readonly positives: number;
   /** Mean probability, and the part that was true. */
-  readonly said: number;
-  readonly came: number;
-  /** said - came: above zero they were too sure. */
+  readonly confidence: number;
+  readonly accuracy: number;
+  /** confidence - accuracy: above zero they were too sure. */
   readonly bias: number;
-  /** Expected calibration error: mean over predictions of |mean probability - frequency| of their group. */
-  readonly ece: number;
+  /** Calibration error with bins of equal count: those of `groups`. */
+  readonly ace: number;
   readonly groups: readonly ReliabilityGroup[];
 }
 
-/** As in the literature. */
+/** Bins, as in the literature. */
 const GROUPS = 15;
+
+/** The 97.5 % point of the normal distribution: 95 % lie between it and its negative. */
+const Z = 1.959963984540054;
+
+/**
+ * Wilson's 95 % interval of a frequency f seen in n trials; it never leaves [0, 1] and holds for few trials too:
+ *     (f + z^2/2n -+ z sqrt(f (1 - f)/n + z^2/4n^2)) / (1 + z^2/n)
+ */
+export function wilsonInterval(frequency: number, trials: number): [low: number, high: number] {
+  if (trials === 0) return [0, 1];
+  const square = (Z * Z) / trials;
+  const spread = Z * Math.sqrt((frequency * (1 - frequency)) / trials + square / (4 * trials));
+  const low = (frequency + square / 2 - spread) / (1 + square);
+  const high = (frequency + square / 2 + spread) / (1 + square);
+  return [Math.max(0, Math.min(low, frequency)), Math.min(1, Math.max(high, frequency))];
+}
+
+/** Predictions of the same probability, or of one so nearly the same that their mean stands for it. */
+export interface Step {
+  probability: number;
+  count: number;
+  positives: number;
+}
+
+/** Sums of the predictions in each bin. */
+class Bins {
+  readonly #binOf: (probability: number) => number;
+  readonly #counts: Float64Array;
+  readonly #sums: Float64Array; // their probabilities
+  readonly #positives: Float64Array;
+
+  constructor(bins: number, binOf: (probability: number) => number) {
+    this.#binOf = binOf;
+    this.#counts = new Float64Array(bins);
+    this.#sums = new Float64Array(bins);
+    this.#positives = new Float64Array(bins);
+  }
+
+  add(probability: number, positive = false): void {
+    const bin = this.#binOf(probability);
+    addAt(this.#counts, bin, 1);
+    addAt(this.#sums, bin, probability);
+    if (positive) addAt(this.#positives, bin, 1);
+  }
+
+  /** Makes a prediction that was added one that is true. */
+  addPositive(probability: number): void {
+    addAt(this.#positives, this.#binOf(probability), 1);
+  }
+
+  *steps(): Generator<Step> {
+    for (const [bin, count] of this.#counts.entries())
+      if (count > 0) yield { probability: this.#sums[bin] / count, count, positives: this.#positives[bin] };
+  }
+
+  error(): CalibrationError {
+    const total = sumOf(this.#counts);
+    let [over, under] = [0, 0];
+    for (const [bin, sum] of this.#sums.entries()) {
+      const difference = sum - this.#positives[bin];
+      if (difference > 0) over += difference;
+      else under -= difference;
+    }
+    return {
+      ece: ratio(over + under, total),
+      overconfidence: ratio(over, total),
+      underconfidence: ratio(under, total),
+    };
+  }
+}
+
+/** 15 bins of equal width. */
+export const widthBins = (): Bins =>
+  new Bins(GROUPS, (probability) => Math.min(Math.floor(probability * GROUPS), GROUPS - 1));
+
 /** So many predictions are kept as they are; of more only sums in cells are. */
 const KEPT = 1 << 18;
 /** Cells are equal steps in the bits of a float: 1024 to a doubling of the probability. */
 const CELL_SHIFT = 13;
 const CELLS = (0x3f800000 >>> CELL_SHIFT) + 1; // 1.0 is the last
-
 const bits = new Uint32Array(1);
 const float = new Float32Array(bits.buffer);
 
 function cellOf(probability: number): number {
   float[0] = probability;
-  return (bits[0] as number) >>> CELL_SHIFT;
-}
-
-/** Predictions that lie so close together that a cut between them is made by sharing them out evenly. */
-interface Step {
-  from: number;
-  to: number;
-  count: number;
-  /** Sum of their probabilities. */
-  said: number;
-  positives: number;
-}
-
-/** Sums of the predictions in each cell. */
-class Cells {
-  readonly #counts = new Float64Array(CELLS);
-  readonly #said = new Float64Array(CELLS);
-  readonly #positives = new Float64Array(CELLS);
-  readonly #least = new Float64Array(CELLS).fill(1);
-  readonly #greatest = new Float64Array(CELLS);
-
-  add(probability: number, positive: boolean): void {
-    const cell = cellOf(probability);
-    addAt(this.#counts, cell, 1);
-    addAt(this.#said, cell, probability);
-    if (positive) addAt(this.#positives, cell, 1);
-    this.#least[cell] = Math.min(this.#least[cell] as number, probability);
-    this.#greatest[cell] = Math.max(this.#greatest[cell] as number, probability);
-  }
-
-  *steps(): Generator<Step> {
-    for (let cell = 0; cell < CELLS; cell++) {
-      const count = this.#counts[cell] as number;
-      if (count === 0) continue;
-      yield {
-        from: this.#least[cell] as number,
-        to: this.#greatest[cell] as number,
-        count,
-        said: this.#said[cell] as number,
-        positives: this.#positives[cell] as number,
-      };
-    }
-  }
+  return bits[0] >>> CELL_SHIFT;
 }
 
 /** Equal probabilities as one step, rising. */
-function* stepsOf(negatives: readonly number[], positives: readonly number[]): Generator<Step> {
+export function* stepsOf(negatives: readonly number[], positives: readonly number[]): Generator<Step> {
   const [no, yes] = [Float64Array.from(negatives).sort(), Float64Array.from(positives).sort()];
   let [i, j] = [0, 0];
   while (i < no.length || j < yes.length) {
-    const value = Math.min(no[i] ?? Infinity, yes[j] ?? Infinity);
+    const probability = Math.min(no[i] ?? Infinity, yes[j] ?? Infinity);
     const [firstNo, firstYes] = [i, j];
-    while (no[i] === value) i++;
-    while (yes[j] === value) j++;
-    const count = i - firstNo + (j - firstYes);
-    yield { from: value, to: value, count, said: count * value, positives: j - firstYes };
+    while (no[i] === probability) i++;
+    while (yes[j] === probability) j++;
+    yield { probability, count: i - firstNo + (j - firstYes), positives: j - firstYes };
   }
 }
 
@@ -109,9 +150,10 @@ function* stepsOf(negatives: readonly number[], positives: readonly number[]): G
  * put together from narrow cells (0.1 % of the probability), which moves a mean by less than that.
  */
 export class ReliabilityMeter {
-  #negatives: number[] = [];
-  #positives: number[] = [];
-  #cells: Cells | undefined;
+  readonly #negatives: number[] = [];
+  readonly #positives: number[] = [];
+  #cells: Bins | undefined;
+  readonly #bins = widthBins();
   readonly #kept: number;
 
   constructor(kept: number = KEPT) {
@@ -119,57 +161,52 @@ export class ReliabilityMeter {
   }
 
   add(probability: number, positive: boolean): void {
-    if (this.#cells) {
-      this.#cells.add(probability, positive);
-      return;
-    }
-    (positive ? this.#positives : this.#negatives).push(probability);
+    this.#bins.add(probability, positive);
+    if (this.#cells) this.#cells.add(probability, positive);
+    else (positive ? this.#positives : this.#negatives).push(probability);
     if (this.#negatives.length + this.#positives.length > this.#kept) this.#pour();
   }
 
   #pour(): void {
-    const cells = new Cells();
-    for (const probability of this.#negatives) cells.add(probability, false);
-    for (const probability of this.#positives) cells.add(probability, true);
+    const cells = new Bins(CELLS, cellOf);
+    for (const probability of this.#negatives.splice(0)) cells.add(probability);
+    for (const probability of this.#positives.splice(0)) cells.add(probability, true);
     this.#cells = cells;
-    this.#negatives = [];
-    this.#positives = [];
   }
 
   report(): Reliability {
     const steps = [...(this.#cells?.steps() ?? stepsOf(this.#negatives, this.#positives))];
-    const total = (of: (step: Step) => number): number => steps.reduce((sum, step) => sum + of(step), 0);
-    const predictions = total(({ count }) => count);
-    const positives = total((step) => step.positives);
-    const said = ratio(
-      total((step) => step.said),
-      predictions,
-    );
-    const came = ratio(positives, predictions);
-    const groups = equalGroups(steps, predictions);
-    return { predictions, positives, said, came, bias: said - came, ece: calibrationError(groups), groups };
+    const predictions = steps.reduce((total, { count }) => total + count, 0);
+    const positives = steps.reduce((total, step) => total + step.positives, 0);
+    const sum = steps.reduce((total, { count, probability }) => total + count * probability, 0);
+    const confidence = ratio(sum, predictions);
+    const accuracy = ratio(positives, predictions);
+    const groups = equalGroups(steps, predictions, GROUPS);
+    const bias = confidence - accuracy;
+    const ace = groupError(groups);
+    return { predictions, positives, confidence, accuracy, bias, ...this.#bins.error(), ace, groups };
   }
 }
 
 /**
  * Groups whose sizes differ by at most one, the larger ones first. A step that lies across a cut gives each side its
- * share of what was said and what came true, so that the order of equal probabilities does not matter.
+ * share of its sums, so that the order of equal probabilities does not matter.
  */
-function equalGroups(steps: readonly Step[], predictions: number): ReliabilityGroup[] {
+export function equalGroups(steps: readonly Step[], predictions: number, most: number): ReliabilityGroup[] {
   const groups: ReliabilityGroup[] = [];
   let at = 0;
   let taken = 0; // of steps[at]
-  for (let g = 0; g < GROUPS; g++) {
-    const size = Math.floor(predictions / GROUPS) + (g < predictions % GROUPS ? 1 : 0);
+  for (let g = 0; g < most; g++) {
+    const size = Math.floor(predictions / most) + (g < predictions % most ? 1 : 0);
     if (size === 0) break;
-    const from = (steps[at] as Step).from;
-    let [to, count, said, positives] = [from, 0, 0, 0];
+    const from = steps[at].probability;
+    let [to, count, sum, positives] = [from, 0, 0, 0];
     while (count < size) {
-      const step = steps[at] as Step;
+      const step = steps[at];
       const part = Math.min(size - count, step.count - taken);
-      said += (part / step.count) * step.said;
+      sum += (part / step.count) * (step.count * step.probability);
       positives += (part / step.count) * step.positives;
-      to = step.to;
+      to = step.probability;
       count += part;
       taken += part;
       if (taken === step.count) {
@@ -177,22 +214,19 @@ function equalGroups(steps: readonly Step[], predictions: number): ReliabilityGr
         taken = 0;
       }
     }
-    const frequency = positives / count;
-    const [low, high] = wilsonInterval(frequency, count);
-    groups.push({ from, to, count, meanProbability: said / count, frequency, low, high });
+    const accuracy = positives / count;
+    const [low, high] = wilsonInterval(accuracy, count);
+    groups.push({ from, to, count, confidence: sum / count, accuracy, low, high });
   }
   return groups;
 }
 
-/** Expected calibration error: the mean over predictions of |mean probability - frequency| of their group. */
-export function calibrationError(
-  groups: readonly Pick<ReliabilityGroup, "count" | "meanProbability" | "frequency">[],
-): number {
-  let total = 0;
-  let error = 0;
-  for (const { count, meanProbability, frequency } of groups) {
+/** The mean over predictions of |confidence - accuracy| of their group. */
+function groupError(groups: readonly ReliabilityGroup[]): number {
+  let [total, error] = [0, 0];
+  for (const { count, confidence, accuracy } of groups) {
     total += count;
-    error += count * Math.abs(meanProbability - frequency);
+    error += count * Math.abs(confidence - accuracy);
   }
   return ratio(error, total);
 }

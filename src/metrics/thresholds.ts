@@ -1,8 +1,20 @@
-// Where to cut: precision, recall and F1 of keeping every label at least so probable, for a row of thresholds at once.
+// Where to cut: precision, recall and F1 of keeping every label at least so probable, for a row of thresholds at once;
+// over all points, as in decisions.ts.
 
-import type { LabelSets } from "../data/dataset.ts";
-import { meansOverLabels, type PrecisionRecall, PrecisionRecallMean, precisionRecall } from "./decisions.ts";
-import { addAt, labelsOfRow, ratio, rowsOfBlock } from "./rows.ts";
+import { ArgumentError } from "../base/errors.ts";
+import type { Guarantee, Guarantees } from "../base/prediction.ts";
+import type { LabelSets } from "../base/sparse.ts";
+import {
+  addAt,
+  eachRow,
+  meansOverLabels,
+  ofPoint,
+  type PrecisionRecall,
+  PrecisionRecallMean,
+  precisionRecall,
+  ratio,
+  sumOf,
+} from "./rows.ts";
 
 /** The three means of decisions.ts at one threshold. */
 export interface ThresholdFigures {
@@ -12,6 +24,15 @@ export interface ThresholdFigures {
   readonly overall: PrecisionRecall;
   readonly byLabel: PrecisionRecall;
   readonly byDocument: PrecisionRecall;
+  /** The mean recall over points with labels. */
+  readonly recall: number;
+}
+
+/** A guarantee, and what came of it: the mean recall over points with labels, or the precision of all labels together. */
+export interface KeptGuarantee extends Guarantee {
+  readonly promise: "recall" | "precision";
+  readonly observed: number;
+  readonly labelsPerPoint: number;
 }
 
 /** Figures by threshold, and which threshold gives the best F1 in each sense. */
@@ -31,80 +52,72 @@ export class ThresholdMeter {
   readonly #kept: Int32Array; // [thresholds, labels]
   readonly #right: Int32Array; // [thresholds, labels]
   readonly #byDocument: readonly PrecisionRecallMean[];
+  readonly #recalls: Float64Array;
+  #labelled = 0;
   #points = 0;
 
   /** `labels` are those of the matrix, `vocabulary` these and any others in the data. */
-  constructor(
-    labels: number,
-    vocabulary: number = labels,
-    thresholds: readonly number[] = defaultThresholds,
-  ) {
-    const bad = thresholds.find((each, i) => !(each > ((thresholds[i - 1] as number | undefined) ?? 0)));
-    if (bad !== undefined || thresholds.length === 0) {
-      throw new RangeError(`found thresholds ${thresholds.join(", ")}, expected numbers above 0 that rise`);
-    }
+  constructor(labels: number, vocabulary: number = labels, thresholds: readonly number[] = defaultThresholds) {
+    const falls = thresholds.some((each, i) => !(each > (thresholds[i - 1] ?? 0)));
+    if (falls || thresholds.length === 0)
+      throw new ArgumentError("thresholds", `found ${thresholds.join(", ")}, expected numbers above 0 that rise`);
     this.#labels = labels;
     this.#thresholds = thresholds;
     this.#positives = new Int32Array(vocabulary);
     this.#kept = new Int32Array(thresholds.length * labels);
     this.#right = new Int32Array(thresholds.length * labels);
     this.#byDocument = thresholds.map(() => new PrecisionRecallMean());
+    this.#recalls = new Float64Array(thresholds.length);
   }
 
   /** Probabilities [rows, labels] of the rows of `truth` from `firstRow` on. */
   update(probabilities: ArrayLike<number>, truth: LabelSets, firstRow = 0): void {
     const labels = this.#labels;
-    const rows = rowsOfBlock("probabilities", probabilities.length, labels, truth, firstRow);
-    for (let row = 0; row < rows; row++) {
-      const own = labelsOfRow(truth, firstRow + row);
-      if (own.length > 0) this.#point(probabilities, row * labels, own);
-    }
-  }
-
-  #point(probabilities: ArrayLike<number>, base: number, own: Int32Array): void {
     const thresholds = this.#thresholds;
-    const least = thresholds[0] as number;
-    const kept = new Int32Array(thresholds.length);
-    const right = new Int32Array(thresholds.length);
-    this.#points++;
-    for (const label of own) addAt(this.#positives, label, 1);
-    for (let label = 0; label < this.#labels; label++) {
-      const probability = probabilities[base + label] as number;
-      if (!(probability >= least)) continue;
-      let reached = 0;
-      while (probability >= (thresholds[reached + 1] ?? Infinity)) reached++;
-      addAt(kept, reached, 1);
-      addAt(this.#kept, reached * this.#labels + label, 1);
-      if (!own.includes(label)) continue;
-      addAt(right, reached, 1);
-      addAt(this.#right, reached * this.#labels + label, 1);
-    }
-    let [keptAbove, rightAbove] = [0, 0];
-    for (let t = thresholds.length - 1; t >= 0; t--) {
-      keptAbove += kept[t] as number;
-      rightAbove += right[t] as number;
-      (this.#byDocument[t] as PrecisionRecallMean).add(precisionRecall(rightAbove, keptAbove, own.length));
-    }
+    eachRow("probabilities", probabilities.length, labels, truth, firstRow, (own, row) => {
+      const kept = new Int32Array(thresholds.length);
+      const right = new Int32Array(thresholds.length);
+      this.#points++;
+      if (own.length > 0) this.#labelled++;
+      for (const label of own) addAt(this.#positives, label, 1);
+      for (let label = 0; label < labels; label++) {
+        const probability = probabilities[row * labels + label];
+        if (!(probability >= thresholds[0])) continue;
+        let reached = 0;
+        while (probability >= (thresholds[reached + 1] ?? Infinity)) reached++;
+        addAt(kept, reached, 1);
+        addAt(this.#kept, reached * labels + label, 1);
+        if (!own.includes(label)) continue;
+        addAt(right, reached, 1);
+        addAt(this.#right, reached * labels + label, 1);
+      }
+      let [keptAbove, rightAbove] = [0, 0];
+      for (let t = thresholds.length - 1; t >= 0; t--) {
+        keptAbove += kept[t];
+        rightAbove += right[t];
+        this.#byDocument[t].add(ofPoint(rightAbove, keptAbove, own.length));
+        addAt(this.#recalls, t, ratio(rightAbove, own.length));
+      }
+    });
   }
 
   report(): ThresholdReport {
-    const vocabulary = this.#positives.length;
-    const kept = new Int32Array(vocabulary);
-    const right = new Int32Array(vocabulary);
-    const sum = (counts: Int32Array): number => counts.reduce((total, count) => total + count, 0);
-    const all = sum(this.#positives);
+    const kept = new Int32Array(this.#positives.length);
+    const right = new Int32Array(this.#positives.length);
+    const all = sumOf(this.#positives);
     const figures: ThresholdFigures[] = [];
     for (let t = this.#thresholds.length - 1; t >= 0; t--) {
       for (let label = 0; label < this.#labels; label++) {
-        addAt(kept, label, this.#kept[t * this.#labels + label] as number);
-        addAt(right, label, this.#right[t * this.#labels + label] as number);
+        addAt(kept, label, this.#kept[t * this.#labels + label]);
+        addAt(right, label, this.#right[t * this.#labels + label]);
       }
       figures.unshift({
-        threshold: this.#thresholds[t] as number,
-        labelsPerPoint: ratio(sum(kept), this.#points),
-        overall: precisionRecall(sum(right), sum(kept), all),
+        threshold: this.#thresholds[t],
+        labelsPerPoint: ratio(sumOf(kept), this.#points),
+        overall: precisionRecall(sumOf(right), sumOf(kept), all),
         byLabel: meansOverLabels(right, kept, this.#positives).byLabel,
-        byDocument: (this.#byDocument[t] as PrecisionRecallMean).mean(),
+        byDocument: this.#byDocument[t].mean(),
+        recall: ratio(this.#recalls[t], this.#labelled),
       });
     }
     const best = (of: "overall" | "byLabel" | "byDocument"): number =>
@@ -113,5 +126,35 @@ export class ThresholdMeter {
       thresholds: figures,
       best: { overall: best("overall"), byLabel: best("byLabel"), byDocument: best("byDocument") },
     };
+  }
+}
+
+/** A label of probability 0 is never kept. */
+const cutOf = ({ threshold }: Guarantee): number => Math.max(threshold, Number.MIN_VALUE);
+
+/** Measures at the thresholds of guarantees. */
+export class GuaranteeMeter extends ThresholdMeter {
+  readonly #all: readonly (Guarantee & Pick<KeptGuarantee, "promise">)[];
+
+  constructor(labels: number, vocabulary: number, guarantees: Guarantees) {
+    const all = (["recall", "precision"] as const).flatMap((promise) =>
+      guarantees[promise].map((each) => ({ promise, ...each })),
+    );
+    super(
+      labels,
+      vocabulary,
+      [...new Set(all.map(cutOf))].sort((a, b) => a - b),
+    );
+    this.#all = all;
+  }
+
+  kept(): KeptGuarantee[] {
+    const { thresholds } = this.report();
+    return this.#all.flatMap((each) => {
+      const found = thresholds.find(({ threshold }) => threshold === cutOf(each));
+      if (!found) return [];
+      const observed = each.promise === "recall" ? found.recall : found.overall.precision;
+      return [{ ...each, observed, labelsPerPoint: found.labelsPerPoint }];
+    });
   }
 }

@@ -1,139 +1,129 @@
-// A trained model as one safetensors file: tensors by name, everything else as JSON in the metadata.
+// A trained model as one safetensors file: tensors by name, those of a part behind the name of its family; the rest as JSON in the
+// metadata.
 
-import {
-  calibratorFromPart,
-  calibratorToPart,
-  thresholdsFromPart,
-  thresholdsToPart,
-} from "../calibrate/file.ts";
+import { readSafetensors, type Tensor, type TensorFile, writeSafetensors } from "../base/safetensors.ts";
+import { integerTensor, realTensor, TensorReader, viewsFrom, withChecksum } from "../base/tensors.ts";
+import { calibratorFromFile, calibratorToFile, thresholdsFromFile, thresholdsToFile } from "../calibrate/file.ts";
 import { TfidfVectoriser } from "../data/tfidf.ts";
-import { shownJson } from "../io/errors.ts";
-import { readSafetensors, type TensorFile, writeSafetensors } from "../io/safetensors.ts";
-import { closedFromParts, closedToPart } from "./files/closed.ts";
-import { latentFromParts, latentToPart } from "./files/latent.ts";
-import { FileParts, realTensor, wholeTensor } from "./files/parts.ts";
-import {
-  isClosed,
-  type ModelCommon,
-  type StepSummary,
-  type TrainedModel,
-  type TrainingSummary,
-} from "./model.ts";
-import { modelLikelihoods } from "./names.ts";
+import { type FamilyName, families, familyNames, familyOf, scoreNames } from "../parts/index.ts";
+import { maxNorm } from "../parts/overflow.ts";
+import type { ModelSchema } from "../parts/part.ts";
+import type { TrainingSummary } from "../parts/run.ts";
+import { type Model, withUnseen } from "./model.ts";
 
 export const MODEL_FORMAT = "mlgpf-model";
-export const MODEL_VERSION = "2";
-/** Versions that can be read: 1 is that of mlgpf 0.1. */
-const READABLE = ["1", MODEL_VERSION];
+export const MODEL_VERSION = "3";
 
 /** The bytes of a model's file (safetensors). */
-export function modelToBytes(model: TrainedModel): Uint8Array<ArrayBuffer> {
+export function modelToBytes(model: Model): Uint8Array<ArrayBuffer> {
   return writeSafetensors(modelToTensors(model));
 }
 
-/** What a model's file holds: the arrays are those of the model. */
-export function modelToTensors(model: TrainedModel): TensorFile {
-  const { transform, labelCounts, calibrator, thresholds } = model;
-  const own = isClosed(model) ? [closedToPart(model)] : [latentToPart(model)];
-  if (isClosed(model) && model.latent) own.push(latentToPart(model.latent));
-  if (calibrator) own.push(calibratorToPart(calibrator));
-  if (thresholds) own.push(thresholdsToPart(thresholds));
-  const tensors = new Map(own.flatMap((part) => [...part.tensors]));
-  tensors.set("labelCounts", wholeTensor(labelCounts));
-  if (model.columnIds) tensors.set("columnIds", wholeTensor(model.columnIds));
-  if (transform.columnWeights)
-    tensors.set("columnWeights", realTensor(transform.columnWeights, [model.features]));
+/** Tensors and metadata of a model's file: the arrays are those of the model. */
+export function modelToTensors({ schema, parts, calibrator, thresholds, summary }: Model): TensorFile {
+  const { transform, labelCounts, columnIds, labelNames, featureNames, vectoriser } = schema;
+  const tensors = new Map<string, Tensor>([["labelCounts", integerTensor(labelCounts)]]);
+  if (columnIds) tensors.set("columnIds", integerTensor(columnIds));
+  if (transform.columnWeights) tensors.set("columnWeights", realTensor(transform.columnWeights));
   const metadata: Record<string, string> = {
     format: MODEL_FORMAT,
     version: MODEL_VERSION,
-    likelihood: model.likelihood,
-    features: String(model.features),
-    ...Object.assign({}, ...own.map((part) => part.metadata)),
-    normalise: transform.whole ? "whole" : String(transform.normalise),
-    summary: JSON.stringify(model.summary),
+    parts: JSON.stringify(parts.map(({ family }) => family)),
+    schema: JSON.stringify({
+      features: schema.features,
+      points: schema.points,
+      normalise: transform.normalise,
+      unitNorm: transform.unitNorm ?? false,
+      views: transform.views,
+      exclusive: schema.exclusive,
+    }),
+    summary: JSON.stringify(summary),
   };
-  if (isClosed(model) && model.latent) metadata.latentSummary = JSON.stringify(model.latent.summary);
-  if (model.labelNames) metadata.labelNames = JSON.stringify(model.labelNames);
-  if (model.featureNames) metadata.featureNames = JSON.stringify(model.featureNames);
-  if (model.vectoriser) metadata.vectoriser = JSON.stringify(model.vectoriser);
-  return { tensors, metadata };
+  for (const part of parts) {
+    const { tensors: own, about } = familyOf(part).toFile(part, schema);
+    metadata[part.family] = JSON.stringify(about);
+    for (const [name, tensor] of Object.entries(own)) tensors.set(`${part.family}.${name}`, tensor);
+  }
+  const calibration = [calibrator && calibratorToFile(calibrator), thresholds && thresholdsToFile(thresholds)];
+  for (const part of calibration) {
+    for (const [name, tensor] of part?.tensors ?? []) tensors.set(name, tensor);
+    Object.assign(metadata, part?.metadata);
+  }
+  for (const [name, value] of Object.entries({ labelNames, featureNames, vectoriser }))
+    if (value) metadata[name] = JSON.stringify(value);
+  return withChecksum({ tensors, metadata });
 }
 
 /** Reads a model's file, and refuses what is not one; `file` is its name for the error. */
-export function modelFromBytes(bytes: Uint8Array, file = "the model"): TrainedModel {
+export function modelFromBytes(bytes: Uint8Array, file = "the model"): Model {
   return modelFromTensors(readSafetensors(bytes, file), file);
 }
 
 /** Checks that a safetensors file holds a whole model and gives it back. */
-export function modelFromTensors(tensorFile: TensorFile, file = "the model"): TrainedModel {
-  const parts = new FileParts(tensorFile, file);
-  const { metadata } = parts;
-  if (metadata.format === "mlgpf-compact")
-    parts.refuse(
-      "a compact model",
-      "the one it was made from: a compact model is for mlgpf serve and mlgpf/edge",
-    );
-  if (metadata.format !== MODEL_FORMAT)
-    parts.refuse(`format ${shownJson(metadata.format)}`, "a model made by mlgpf");
-  if (!READABLE.includes(metadata.version as string))
-    parts.refuse(`model version ${metadata.version}`, `version ${READABLE.join(" or ")}`);
-  const likelihood = parts.name("likelihood", modelLikelihoods, "bernoulli");
-  const common = commonOf(parts);
-  if (likelihood === "bernoulli")
-    return latentFromParts(parts, common, summaryOf<StepSummary>(parts, "summary"));
-  const { calibrator } = common;
-  if (calibrator === undefined) return parts.refuse("no calibrator", "one, as every Gaussian model has");
-  const summary = summaryOf(parts, "summary");
-  const closed = { ...common, likelihood, summary, calibrator };
-  const { calibrator: _, thresholds: __, ...uncalibrated } = common;
-  return {
-    ...closed,
-    ...closedFromParts(parts, closed),
-    ...(likelihood === "both"
-      ? { latent: latentFromParts(parts, uncalibrated, summaryOf<StepSummary>(parts, "latentSummary")) }
-      : {}),
-  };
+export function modelFromTensors(tensorFile: TensorFile, file = "the model"): Model {
+  const reader = new TensorReader(tensorFile, file);
+  if (reader.metadata.format === "mlgpf-compact")
+    reader.refuse("a compact model", "the one it was made from: a compact model is for mlgpf serve and mlgpf/edge");
+  reader.checkFormat(MODEL_FORMAT, MODEL_VERSION, "a model made by mlgpf");
+  const schema = schemaFrom(reader);
+  const parts = partNames(reader).map((name) =>
+    families[name].fromFile(reader.section(name), reader.object(name), schema),
+  );
+  if (!(maxNorm(parts.map((part) => familyOf(part).bounds(part, schema))) > 0))
+    reader.refuse("numbers too large to compute with", "ones that keep every score of a unit row in single precision");
+  const scores = scoreNames(parts);
+  const calibrator = calibratorFromFile(reader, schema.labels, scores);
+  if (!calibrator && !(parts.length === 1 && familyOf(parts[0]).predictor))
+    reader.refuse("no calibrator", "one, as scores that are no probabilities need");
+  const thresholds = reader.metadata.thresholds && thresholdsFromFile(reader, schema.labels);
+  const summary = reader.object("summary") as unknown as TrainingSummary;
+  reader.checkIntact(); // last: what is wrong in particular says more
+  return withUnseen({
+    schema,
+    parts,
+    ...(calibrator && { calibrator }),
+    ...(thresholds && { thresholds }),
+    summary,
+  });
 }
 
-function summaryOf<Summary extends TrainingSummary>(parts: FileParts, name: string): Summary {
-  const found = parts.json(name) as Summary | null;
-  return found !== null && Number.isSafeInteger(found.points) && found.points > 0
-    ? found
-    : parts.refuse("a summary without the number of training points", "a training summary");
+function partNames(reader: TensorReader): FamilyName[] {
+  const names = reader.json("parts");
+  const known = (name: unknown): boolean => familyNames.some((family) => family === name);
+  const right = Array.isArray(names) && names.length > 0 && new Set(names).size === names.length;
+  if (!right || !names.every(known))
+    return reader.refuse("metadata parts", `different names among ${familyNames.join(", ")}`);
+  if (families[names[0] as FamilyName].follow)
+    reader.refuse(`the part ${names[0]} first`, "it behind the part whose scores it takes");
+  return names;
 }
 
-/** What every model has. */
-function commonOf(parts: FileParts): Omit<ModelCommon, "summary"> {
-  const { tensors, metadata, file } = parts;
-  const k = tensors.get("labelCounts")?.shape[0] ?? parts.refuse("no right labelCounts", "whole numbers");
-  // Files of version 1 do not say how many features there are: the inducing inputs tell.
-  const d = metadata.features === undefined ? parts.shape("inducingInputs", 2)[0] : Number(metadata.features);
-  if (!Number.isSafeInteger(d) || (d as number) < 1)
-    parts.refuse(`${metadata.features} features`, "a whole number of at least 1");
-  const features = d as number;
-  const common: Omit<ModelCommon, "summary"> = {
+function schemaFrom(reader: TensorReader): ModelSchema {
+  const { metadata, file } = reader;
+  const about = reader.object("schema");
+  const features = reader.integer(about, "features", 1);
+  const [labels] = reader.shape("labelCounts", 1);
+  const unitNorm = reader.flag(about, "unitNorm");
+  const views = viewsFrom(reader, about, features);
+  const schema: ModelSchema = {
     features,
-    labels: k,
-    transform: {
-      normalise: metadata.normalise === "true",
-      ...(metadata.normalise === "whole" && { whole: true }),
-    },
-    labelCounts: parts.wholes("labelCounts", k, 2 ** 31),
+    labels,
+    points: reader.integer(about, "points", 1),
+    transform: { normalise: reader.flag(about, "normalise"), ...(unitNorm && { unitNorm }), ...(views && { views }) },
+    labelCounts: reader.integers("labelCounts", labels, 2 ** 31),
   };
-  if (tensors.has("columnWeights"))
-    common.transform.columnWeights = Float32Array.from(parts.reals("columnWeights", [features]));
-  if (tensors.has("columnIds")) common.columnIds = parts.rising("columnIds", features, 2 ** 31);
-  const calibrator = calibratorFromPart(parts, k, file);
-  if (calibrator) common.calibrator = calibrator;
-  const thresholds = thresholdsFromPart(parts, k, file);
-  if (thresholds) common.thresholds = thresholds;
-  if (metadata.labelNames !== undefined) common.labelNames = parts.texts("labelNames", k);
-  if (metadata.featureNames !== undefined) common.featureNames = parts.texts("featureNames", features);
+  if (about.exclusive === true) schema.exclusive = true;
+  if (reader.has("columnWeights")) schema.transform.columnWeights = reader.singles("columnWeights", [features]);
+  if (reader.has("columnIds")) schema.columnIds = reader.rising("columnIds", features, 2 ** 31);
+  if (metadata.labelNames !== undefined) schema.labelNames = reader.texts("labelNames", labels);
+  if (metadata.featureNames !== undefined) schema.featureNames = reader.texts("featureNames", features);
   if (metadata.vectoriser !== undefined) {
-    common.vectoriser = TfidfVectoriser.fromJSON(parts.json("vectoriser"), file).toJSON();
-    const { terms } = common.vectoriser;
-    if (terms.length !== features)
-      parts.refuse(`a vocabulary of ${terms.length} terms`, `${features}, one for each feature`);
+    schema.vectoriser = TfidfVectoriser.fromJSON(reader.json("vectoriser"), file).toJSON();
+    const { columns, views: own } = TfidfVectoriser.fromJSON(schema.vectoriser);
+    if (columns !== features) reader.refuse(`a vocabulary of ${columns} terms`, `${features}, one for each feature`);
+    const shapes = (of: readonly object[] = []): string =>
+      of.map((view) => JSON.stringify({ ...view, unit: 0 })).join();
+    if (shapes(own) !== shapes(schema.transform.views)) reader.refuse("other vectors than its texts have", "the same");
   }
-  return common;
+  return schema;
 }

@@ -1,7 +1,7 @@
-// What an option takes: how a value is checked, how it is read from a command line, how it is said in words.
+// Kinds of option values: how a value is checked, how it is read from a command line, how it is said in words.
 
-import { finiteNumber, wholeNumber } from "../core/check.ts";
-import { ArgumentError } from "../core/errors.ts";
+import { finiteNumber, wholeNumber } from "../base/check.ts";
+import { ArgumentError } from "../base/errors.ts";
 
 /** On or off. */
 export interface Switch {
@@ -36,7 +36,7 @@ export interface Choice<Name extends string = string> {
   readonly choices: readonly Name[];
   /** Other names of some of them. */
   readonly also?: Readonly<Record<string, Name>>;
-  /** What else it may be in code; on the command line it is the name of a file with it, or cannot be. */
+  /** Other forms in code; on the command line it is the name of a file with it, or cannot be. */
   readonly own?: { readonly expected: string; readonly fromFile?: boolean; accepts(value: unknown): boolean };
 }
 
@@ -46,7 +46,19 @@ export interface Words {
   readonly words: Readonly<Record<string, unknown>>;
 }
 
-export type Kind<Known = unknown> = Switch | Text | Real | Whole<Known> | Choice | Words;
+/** One name or several; on the command line the flag is given several times. */
+export interface Names {
+  readonly kind: "names";
+}
+
+/** Two whole numbers, the smaller first, or false: `3-5`, `4` or `no` on the command line. */
+export interface Range {
+  readonly kind: "range";
+  readonly from: number;
+  readonly to: number;
+}
+
+export type Kind<Known = unknown> = Switch | Text | Real | Whole<Known> | Choice | Words | Names | Range;
 
 /** "a, b or c" */
 export const listed = (words: readonly string[]): string =>
@@ -77,7 +89,22 @@ export function checked<Known>(kind: Kind<Known>, name: string, value: unknown, 
       if (!values.includes(value)) throw refused(name, value, listed(values.map(String)));
       return value;
     }
+    case "names": {
+      const list = typeof value === "string" ? [value] : value;
+      if (!Array.isArray(list) || !list.every((each) => typeof each === "string"))
+        throw refused(name, value, "a name or a list of names");
+      return list;
+    }
+    case "range":
+      return value === false ? value : checkedRange(kind, name, value);
   }
+}
+
+function checkedRange({ from, to }: Range, name: string, value: unknown): unknown {
+  const isPair = Array.isArray(value) && value.length === 2 && value.every(Number.isInteger);
+  if (isPair && value[0] >= from && value[1] >= value[0] && value[1] <= to) return value;
+  const found = Array.isArray(value) ? value.join("-") : value;
+  throw refused(name, found, `no, or two numbers from ${from} to ${to}, the smaller first`);
 }
 
 /** The words that may stand instead of a number. */
@@ -123,12 +150,20 @@ export interface FromFile {
   readonly file: string;
 }
 
-/** What a person typed as the value that code would have; it is still to be checked. */
+/** A typed value as the value that code would have; it is still to be checked. */
 export function fromText(kind: Kind, name: string, text: string): unknown {
   switch (kind.kind) {
     case "switch":
     case "text":
+    case "names":
       return text;
+    case "range": {
+      if (text === "no") return false;
+      const [, least, most = least] = /^(\d+)(?:-(\d+))?$/.exec(text) ?? [];
+      if (least === undefined)
+        throw refused(name, text, `no, or two numbers from ${kind.from} to ${kind.to}, such as 3-5`);
+      return [Number(least), Number(most)];
+    }
     case "number":
     case "whole": {
       const words = instead(kind);
@@ -155,9 +190,9 @@ export function wordsOf(kind: Kind): string | undefined {
   return undefined;
 }
 
-/** What stands for the value in the help. */
+/** Placeholder of the value in the help. */
 export function placeholder(kind: Kind): string {
   if (kind.kind === "whole" || kind.kind === "number") return ["N", ...instead(kind)].join("|");
   if (kind.kind === "choice") return kind.own ? "NAME|FILE" : "NAME";
-  return kind.kind === "words" ? "WORD" : "TEXT";
+  return { words: "WORD", names: "NAME", range: "N-M", text: "TEXT", switch: "" }[kind.kind];
 }

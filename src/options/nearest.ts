@@ -8,18 +8,14 @@ function distance(from: string, to: string): number {
     const next = [i];
     for (let j = 1; j <= to.length; j++) {
       const same = from[i - 1] === to[j - 1] ? 0 : 1;
-      let least = Math.min(
-        (row[j] as number) + 1,
-        (next[j - 1] as number) + 1,
-        (row[j - 1] as number) + same,
-      );
+      let least = Math.min(row[j] + 1, next[j - 1] + 1, row[j - 1] + same);
       if (i > 1 && j > 1 && from[i - 1] === to[j - 2] && from[i - 2] === to[j - 1])
-        least = Math.min(least, (earlier[j - 2] as number) + 1);
+        least = Math.min(least, earlier[j - 2] + 1);
       next.push(least);
     }
     [earlier, row] = [row, next];
   }
-  return row[to.length] as number;
+  return row[to.length];
 }
 
 /** "learning-rate" and "learningRate" -> "lr" */

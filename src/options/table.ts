@@ -1,8 +1,18 @@
 // A table of options: one entry says what an option takes, its default, its meaning and its flag. Everything that
 // knows about options (types, checks, the command line, help, the report, the guide) reads it there.
 
-import { ArgumentError } from "../core/errors.ts";
-import { type Choice, checked, type Kind, type Real, type Switch, type Whole } from "./kinds.ts";
+import { ArgumentError } from "../base/errors.ts";
+import {
+  type Choice,
+  checked,
+  type Kind,
+  type Names,
+  type Range,
+  type Real,
+  type Switch,
+  type Text,
+  type Whole,
+} from "./kinds.ts";
 import { didYouMean } from "./nearest.ts";
 
 /** A default that depends on the data or on other options, in words and in code. */
@@ -11,29 +21,39 @@ export interface Rule<Value, Known> {
   of(known: Known): Value;
 }
 
+/** The default of an option that is off unless it is given, in words. */
+export const none = (words: string): Rule<undefined, unknown> => ({ words, of: () => undefined });
+
+/** Options with their defaults filled in; those that may be off, which `Open` names, may be undefined. */
+export type Settled<Given, Open extends keyof Given> = Required<Omit<Given, Open>> & {
+  readonly [Name in Exclude<Open, never>]: Given[Name] | undefined;
+};
+
 /** How an option is typed on the command line, where its name alone does not say it. */
 export interface FlagHint {
   /** Without the dashes. */
   readonly name?: string;
-  /** What stands for its value in the help. */
+  /** Placeholder of its value in the help. */
   readonly value?: string;
   /** One of the flag's units in units of code: 2^20 for MB where code has bytes. */
   readonly unit?: number;
 }
 
-/** What an option is, whatever it takes. */
+/** An option, whatever it takes. */
 export interface About<Full, Known> {
-  /** What it is, in a few words: for the help and the report. */
+  /** Its meaning in a few words: for the help and the report. */
   readonly meaning: string;
   /** When to change it: for the guide. */
   readonly advice?: string;
   /** The paper's. */
   readonly symbol?: string;
+  /** A rule may give undefined: then the option is off unless it is given. */
   readonly default: Full | Rule<Full, Known>;
-  readonly flag?: FlagHint;
-  /** What is wrong with a value beside the other options: what was expected. */
+  /** False: it cannot be typed. */
+  readonly flag?: FlagHint | false;
+  /** Expectation that a value fails beside the other options. */
   refuse?(value: Full, known: Known): string | undefined;
-  /** What becomes of a value that was given, beside the data. */
+  /** A given value, adapted to the data. */
   settle?(value: Full, known: Known): Full;
 }
 
@@ -43,16 +63,20 @@ export interface Group<Parts> {
   readonly parts: OptionTable<Parts, Required<Parts>, unknown>;
 }
 
-/** What may take values of this type. */
+/** Kinds that may take values of this type. */
 type KindOf<Given, Known> = [Given] extends [boolean]
   ? Switch
   : [Given] extends [number]
     ? Whole<Known> | Real
     : [Given] extends [string]
-      ? Choice<Given>
-      : [Exclude<Given, false>] extends [object]
-        ? Group<Exclude<Given, false>>
-        : Kind<Known>;
+      ? Choice<Given> | (string extends Given ? Text : never)
+      : [Exclude<Given, false>] extends [readonly [number, number]]
+        ? Range
+        : [Given] extends [string | readonly string[]]
+          ? Names
+          : [Exclude<Given, false>] extends [object]
+            ? Group<Exclude<Given, false>>
+            : Kind<Known>;
 
 /** `Given` is what people may write, `Full` what the program works with. */
 export type OptionTable<Given, Full extends Record<keyof Given, unknown>, Known> = {
@@ -64,8 +88,7 @@ export type AnyOption = (Kind<unknown> | Group<Record<string, unknown>>) & About
 export type AnyTable = Readonly<Record<string, AnyOption>>;
 
 /** A table for what reads all of its entries alike. */
-export const entriesOf = (table: object): [name: string, option: AnyOption][] =>
-  Object.entries(table as AnyTable);
+export const entriesOf = (table: object): [name: string, option: AnyOption][] => Object.entries(table as AnyTable);
 
 export const isRule = (value: unknown): value is Rule<unknown, unknown> =>
   typeof value === "object" && value !== null && typeof (value as { of?: unknown }).of === "function";
@@ -84,8 +107,7 @@ export function defaultInWords({ default: value, kind, ...option }: AnyOption): 
 /** Refuses keys that no option has, and says which one may have been meant. */
 export function refuseUnknown(given: object, names: readonly string[], what = "option"): void {
   for (const key of Object.keys(given))
-    if (!names.includes(key))
-      throw new ArgumentError(key, `there is no such ${what}${didYouMean(key, names)}`);
+    if (!names.includes(key)) throw new ArgumentError(key, `there is no such ${what}${didYouMean(key, names)}`);
 }
 
 /** Fills in the defaults and refuses what cannot be, naming the option. A default may ask for any other option. */
@@ -99,8 +121,7 @@ export function completeTable<Given extends object, Full extends Record<keyof Gi
   const options = entriesOf(table);
   for (const [name, option] of options) {
     const value = (): unknown => {
-      if (!values.has(name))
-        values.set(name, fullValue(option, name, (given as Record<string, unknown>)[name], known));
+      if (!values.has(name)) values.set(name, fullValue(option, name, (given as Record<string, unknown>)[name], known));
       return values.get(name);
     };
     Object.defineProperty(known, name, { get: value, enumerable: true });
@@ -111,6 +132,7 @@ export function completeTable<Given extends object, Full extends Record<keyof Gi
 function fullValue(option: AnyOption, name: string, given: unknown, known: unknown): unknown {
   const standard = option.default;
   const value = given === undefined ? (isRule(standard) ? standard.of(known) : standard) : given;
+  if (value === undefined) return undefined;
   const full = option.kind === "group" ? groupOf(option, name, value) : checked(option, name, value, known);
   const expected = option.refuse?.(full, known);
   if (expected !== undefined) throw new ArgumentError(name, `found ${String(full)}, expected ${expected}`);

@@ -1,31 +1,24 @@
 // Why a label came: what each word of a text (each feature of a row) brings to the label's score.
 //
-// Where the score is linear in the features, s_k = b_k + sum_d x_d w_dk, a word's share x_d w_dk can be read off, and the
-// shares add up to the score:
-//
-//     mean through the features    w_d = mu[d,:] Phi'
-//     through inducing inputs      w_d = a Z'[d,:] mu Phi'
-//     closed form, linear          w_d = W[d,:]
-//
-// Any other score is computed again without the word: its share is what is then missing. Of a long text only the words that
-// weigh most are tried, so that a row takes at most so many times what predicting it takes.
+// Where the first score is linear in the features, s_k = b_k + sum_d x_d w_dk, a word's share x_d w_dk can be read off, and the
+// shares add up to the score. Any other score is computed again without the word: its share is what is then missing. In a long
+// text only the words that weigh most are tried, which bounds the time of a row.
 
-import type { RealArray } from "../core/matrix.ts";
-import { placeAmong } from "../data/columns.ts";
-import { type SparseRows, selectFeatures } from "../data/dataset.ts";
-import { type FeatureTransform, transformedRows } from "../data/transform.ts";
-import type { Prediction, Reason } from "../metrics/prediction.ts";
-import { asWritten, reasonsOf, type Word, weightiest, wordsOfRow } from "../metrics/reasons.ts";
-import { plainHyper } from "../model/kernels/index.ts";
-import { isClosed, type LatentModel, type LinearPart, type TrainedModel } from "../model/model.ts";
-import type { Predictor } from "../model/predictor.ts";
+import type { Prediction, Reason } from "../base/prediction.ts";
+import { asWritten, reasonsOf, vectorName, type Word, weightiest, withName, wordsOfRow } from "../base/reasons.ts";
+import { type SparseRows, selectFeatures } from "../base/sparse.ts";
+import { TfidfVectoriser } from "../data/tfidf.ts";
+import { transformedRows } from "../data/transform.ts";
+import type { Model } from "../model/model.ts";
+import { familyOf } from "../parts/index.ts";
+import type { ModelSchema, Shares } from "../parts/part.ts";
+import type { Predictor } from "../parts/predictor.ts";
 import type { ModelRows } from "./input.ts";
 
 /** A full model, or what else has its names: scores of that are computed again without the word. */
-export type Explained = TrainedModel | Pick<TrainedModel, "vectoriser" | "featureNames" | "columnIds">;
-
-/** Shares of the entries of a row [entries], or of its words, in the score of one of some labels. */
-type Shares = (label: number) => Float64Array;
+export type Explained = Pick<Partial<Model>, "parts"> & {
+  readonly schema: Pick<ModelSchema, "vectoriser" | "featureNames" | "columnIds">;
+};
 
 /** Adds to the labels of each row their reasons. */
 export async function explainRows(
@@ -36,13 +29,18 @@ export async function explainRows(
   count: number,
 ): Promise<void> {
   for (const [row, labels] of rows.entries()) {
-    const ids = labels.map(({ id }) => id);
+    const { labels: known } = predictor.schema;
+    const ids = labels.map(({ id }) => id).filter((id) => id < known);
     const words = written?.(row);
     const reasons = await explainRow(predictor, model, features, row, words?.keys(), ids, count);
-    labels.forEach((label, i) => {
-      const own = reasons[i] as Reason[];
-      label.reasons = words ? own.map((each) => ({ ...each, word: asWritten(each.word, words) })) : own;
-    });
+    const text = features.texts?.[row];
+    for (const label of labels) {
+      const own = reasons[ids.indexOf(label.id)]?.map((each) => ({
+        ...each,
+        word: words ? asWritten(each.word, words) : each.word,
+      }));
+      label.reasons = withName(text ? predictor.nameReason?.(text, label.id, label.probability) : undefined, own);
+    }
   }
 }
 
@@ -57,9 +55,18 @@ async function explainRow(
   count: number,
 ): Promise<Reason[][]> {
   const one = selectFeatures(features, [row]);
-  const names = Array.from(one.columnIndex, (column) => nameOf(model, column));
-  const words = wordsOfRow(names, model.vectoriser !== undefined, inText);
-  const linear = linearShares(model, one);
+  const { vectoriser, featureNames, columnIds } = model.schema;
+  const named = vectoriser?.terms ?? featureNames;
+  const views = vectoriser && TfidfVectoriser.fromJSON(vectoriser).views;
+  const viewOf = (column: number): string | undefined =>
+    views?.filter(({ from, to }) => column >= from && column < to).map(({ name }) => vectorName(name))[0];
+  const names = Array.from(
+    one.columnIndex,
+    (column) => named?.[column] ?? viewOf(column) ?? String(columnIds?.[column] ?? column),
+  );
+  const words = wordsOfRow(names, vectoriser !== undefined, inText);
+  const first = model.parts?.[0];
+  const linear = first && familyOf(first).shares?.(first, predictor.schema, one);
   const shares = linear ? summed(linear, words) : await leftOutShares(predictor, one, words, labels);
   return labels.map((label) => reasonsOf(words, shares(label), count));
 }
@@ -68,65 +75,8 @@ async function explainRow(
 function summed(shares: Shares, words: readonly Word[]): Shares {
   return (label) => {
     const own = shares(label);
-    return Float64Array.from(words, ({ entries }) =>
-      entries.reduce((sum, entry) => sum + (own[entry] as number), 0),
-    );
+    return Float64Array.from(words, ({ entries }) => entries.reduce((sum, entry) => sum + own[entry], 0));
   };
-}
-
-/** What a column is called: its term, its name, or its id. */
-function nameOf({ vectoriser, featureNames, columnIds }: Explained, column: number): string {
-  return (vectoriser?.terms ?? featureNames)?.[column] ?? String(columnIds?.[column] ?? column);
-}
-
-/** Where the score is a sum over the features. */
-function linearShares(model: Explained, one: SparseRows): Shares | undefined {
-  if (!("summary" in model)) return undefined;
-  if (isClosed(model)) {
-    const { closed, labels, transform } = model;
-    return closed.form === "linear" ? closedShares(closed, labels, transform, one) : undefined;
-  }
-  return model.kernel === "linear" ? latentShares(model, one) : undefined;
-}
-
-function closedShares(
-  { columns, weights }: LinearPart,
-  labels: number,
-  transform: FeatureTransform,
-  one: SparseRows,
-): Shares {
-  const { columnIndex, values } = transformedRows(one, transform, 0, 1);
-  const places = columnIndex.map((column) => placeAmong(columns, column));
-  return (label) =>
-    Float64Array.from(places, (at, entry) =>
-      at < 0 ? 0 : (values[entry] as number) * (weights[at * labels + label] as number),
-    );
-}
-
-function latentShares(model: LatentModel, one: SparseRows): Shares {
-  const { columnIndex, values } = transformedRows(one, model.transform, 0, 1);
-  const { factors, phi } = model;
-  const weights = Array.from(columnIndex, (column) => factorWeights(model, column));
-  return (label) =>
-    Float64Array.from(values, (value, entry) => {
-      const own = weights[entry] as ArrayLike<number>;
-      let product = 0;
-      for (let p = 0; p < factors; p++) product += (own[p] as number) * (phi[label * factors + p] as number);
-      return value * product;
-    });
-}
-
-/** What a feature brings to each latent function [P]. */
-function factorWeights(model: LatentModel, column: number): RealArray {
-  const { factors, inducingPoints, inducingInputs, mu, hyper } = model;
-  if (model.mean === "features") return mu.subarray(column * factors, (column + 1) * factors);
-  const [linear] = plainHyper(hyper);
-  const out = new Float64Array(factors);
-  for (let m = 0; m < inducingPoints; m++) {
-    const z = linear * (inducingInputs[column * inducingPoints + m] as number);
-    for (let p = 0; p < factors; p++) out[p] = (out[p] as number) + z * (mu[m * factors + p] as number);
-  }
-  return out;
 }
 
 /** The row as it is and without each of its weightiest words, all scored. */
@@ -136,49 +86,46 @@ async function leftOutShares(
   words: readonly Word[],
   labels: readonly number[],
 ): Promise<Shares> {
-  const { values } = transformedRows(one, predictor.frame.transform, 0, 1);
+  const { values } = transformedRows(one, predictor.schema.transform, 0, 1);
   const tried = weightiest(words, values);
-  const k = predictor.frame.labels;
-  const scores = new Map(labels.map((label) => [label, new Float64Array(tried.length + 1)]));
   const rest = without(
     one,
-    tried.map((at) => (words[at] as Word).entries),
+    tried.map((at) => words[at].entries),
   );
-  for await (const { firstRow, rows, utility } of predictor.score(rest))
-    for (const [label, own] of scores)
-      for (let i = 0; i < rows; i++) own[firstRow + i] = utility[i * k + label] as number;
+  const scores = predictor.scoreOf?.(rest, labels) ?? (await scoresOf(predictor, rest, labels));
   return (label) => {
-    const [whole = 0, ...others] = scores.get(label) ?? [];
     const shares = new Float64Array(words.length);
+    const column = labels.indexOf(label);
     tried.forEach((at, i) => {
-      shares[at] = whole - (others[i] as number);
+      shares[at] = scores[column] - scores[(i + 1) * labels.length + column];
     });
     return shares;
   };
 }
 
+/** First scores of some labels [n,labels]. */
+async function scoresOf(predictor: Predictor, rows: SparseRows, labels: readonly number[]): Promise<number[]> {
+  const k = predictor.schema.labels;
+  const found: number[] = [];
+  for await (const { rows: count, utility } of predictor.score(rows))
+    for (let i = 0; i < count; i++) found.push(...labels.map((label) => utility[i * k + label]));
+  return found;
+}
+
 /** A row, and under it the same row without each of these lists of entries. */
-function without(
-  { columns, columnIndex, values }: SparseRows,
-  left: readonly (readonly number[])[],
-): SparseRows {
-  const kept = left.map((entries) => {
+function without({ columns, columnIndex, values }: SparseRows, left: readonly (readonly number[])[]): SparseRows {
+  const rowStart = [0];
+  const kept = [[], ...left].flatMap((entries) => {
     const out = new Set(entries);
-    return Array.from(columnIndex.keys()).filter((each) => !out.has(each));
+    const rest = Array.from(columnIndex.keys()).filter((entry) => !out.has(entry));
+    rowStart.push(rowStart[rowStart.length - 1] + rest.length);
+    return rest;
   });
-  const all = [Array.from(columnIndex.keys()), ...kept];
-  const rowStart = Int32Array.of(0, ...all.map((_, row) => row));
-  let end = 0;
-  all.forEach((row, i) => {
-    end += row.length;
-    rowStart[i + 1] = end;
-  });
-  const order = all.flat();
   return {
-    rows: all.length,
+    rows: left.length + 1,
     columns,
-    rowStart,
-    columnIndex: Int32Array.from(order, (entry) => columnIndex[entry] as number),
-    values: Float32Array.from(order, (entry) => values[entry] as number),
+    rowStart: Int32Array.from(rowStart),
+    columnIndex: Int32Array.from(kept, (entry) => columnIndex[entry]),
+    values: Float32Array.from(kept, (entry) => values[entry]),
   };
 }

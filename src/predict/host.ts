@@ -1,13 +1,19 @@
 // A model on a device, brought to another one when that is lost: its numbers are all in plain arrays.
 
 import { type DeviceChoice, type OpenDevice, openDevice, replaceDevice } from "../backend/devices.ts";
-import type { Core, Precision } from "../core/core.ts";
-import { isClosed, type TrainedModel } from "../model/model.ts";
-import type { Predictor } from "../model/predictor.ts";
-import { openPredictor } from "./open.ts";
+import { type Core, type CoreOptions, createCore, type Precision } from "../core/core.ts";
+import type { Model } from "../model/model.ts";
+import type { Predictor } from "../parts/predictor.ts";
+import { openPredictor, precisionOf } from "./open.ts";
 
 /** GPUs that are tried after the first. */
 const REPLACEMENTS = 2;
+
+/** How a model is got ready. */
+export interface LoadOptions extends CoreOptions {
+  /** The device that computes (default wasm). */
+  device?: DeviceChoice;
+}
 
 /** A predictor and the device it is on. */
 interface Place {
@@ -16,7 +22,7 @@ interface Place {
 }
 
 export class ModelHost {
-  readonly model: TrainedModel;
+  readonly model: Model;
   readonly #core: Core;
   readonly #choice: DeviceChoice;
   readonly #precision: Precision;
@@ -24,8 +30,10 @@ export class ModelHost {
   #moving: Promise<void> | undefined;
   #losses = 0;
   #disposed = false;
+  /** A core of its own. */
+  #own: Core | undefined;
 
-  private constructor(core: Core, model: TrainedModel, choice: DeviceChoice, device: OpenDevice) {
+  private constructor(core: Core, model: Model, choice: DeviceChoice, device: OpenDevice) {
     this.model = model;
     this.#core = core;
     this.#choice = choice;
@@ -33,11 +41,24 @@ export class ModelHost {
     this.#place = { device, predictor: openPredictor(core, device.backend, model) };
   }
 
-  static async open(core: Core, model: TrainedModel, choice: DeviceChoice = "wasm"): Promise<ModelHost> {
+  /** On a core of its own. */
+  static async start(model: Model, { device, ...options }: LoadOptions = {}): Promise<ModelHost> {
+    const core = await createCore(options);
+    try {
+      const host = await ModelHost.open(core, model, device);
+      host.#own = core;
+      return host;
+    } catch (error) {
+      core.dispose();
+      throw error;
+    }
+  }
+
+  static async open(core: Core, model: Model, choice: DeviceChoice = "wasm"): Promise<ModelHost> {
     return new ModelHost(core, model, choice, await openDevice(core, choice, precisionOf(model)));
   }
 
-  /** What the model is on and, where there was a choice, why. */
+  /** The device and, where there was a choice, why. */
   get about(): string {
     return this.#place.device.about;
   }
@@ -51,7 +72,7 @@ export class ModelHost {
         device.check();
         return result;
       } catch (error) {
-        if (this.#disposed || (await device.lostSoon()) === undefined) throw error;
+        if (this.#disposed || (await device.whenLost()) === undefined) throw error;
         // Whoever finds out first moves the model; the others wait for it.
         if (this.#place.device === device) {
           this.#moving ??= this.#move().finally(() => {
@@ -69,23 +90,15 @@ export class ModelHost {
     const device = await replaceDevice(this.#core, this.#choice, this.#precision, tryGpu);
     if (this.#disposed) return device.dispose();
     this.#place.device.dispose();
-    this.#place = {
-      device,
-      predictor: openPredictor(this.#core, device.backend, this.model),
-    };
+    this.#place = { device, predictor: openPredictor(this.#core, device.backend, this.model) };
   }
 
-  /** Frees the model's tensors and, unless it was given, the device. */
+  /** Frees the model's tensors and, unless they were given, the device and the core. */
   dispose(): void {
     if (this.#disposed) return;
     this.#disposed = true;
     this.#place.predictor.free();
     this.#place.device.dispose();
+    this.#own?.dispose();
   }
 }
-
-/** Gaussian parts are in single precision. */
-const precisionOf = (model: TrainedModel): Precision => {
-  const latent = isClosed(model) ? model.latent : model;
-  return latent?.phi instanceof Float64Array ? "f64" : "f32";
-};

@@ -1,45 +1,42 @@
 // A model ready to use: predict labels for texts or features, measure it, save it.
 
-import type { DeviceChoice } from "../backend/devices.ts";
-import { type CoreOptions, createCore } from "../core/core.ts";
-import type { SparseRows } from "../data/dataset.ts";
-import { loadStemmer } from "../data/stemmers.ts";
-import { TfidfVectoriser } from "../data/tfidf.ts";
-import { bytesFrom, type FileSource } from "../io/bytes.ts";
-import type { DatasetInput } from "../io/dataset.ts";
-import { allowedLabels } from "../metrics/allowed.ts";
-import { chosenThreshold } from "../metrics/cut.ts";
+import { ArgumentError } from "../base/errors.ts";
+import type { Input } from "../base/input.ts";
 import {
+  allowedLabels,
   checkPredictOptions,
+  chosenThreshold,
+  expectedOf,
   type Prediction,
   type Predictions,
   type PredictOptions,
-  withKnown,
-} from "../metrics/prediction.ts";
+  withAbout,
+  wordsToExplain,
+} from "../base/prediction.ts";
+import type { SparseRows } from "../base/sparse.ts";
+import { loadStemmer } from "../data/stemmers.ts";
+import { TfidfVectoriser } from "../data/tfidf.ts";
+import type { DatasetInput } from "../io/dataset.ts";
+import { bytesFrom, type FileSource, localPath } from "../io/source.ts";
 import { modelFromBytes, modelToBytes } from "../model/file.ts";
-import type { TrainedModel } from "../model/model.ts";
-import type { Predictor, ScoreOptions, Scores } from "../model/predictor.ts";
-import { chooseLabels } from "./choose.ts";
-import { type EvaluateOptions, type Evaluation, evaluate } from "./evaluate.ts";
+import type { Model } from "../model/model.ts";
+import type { LabelChoice } from "../parts/choose.ts";
+import type { ModelSchema } from "../parts/part.ts";
+import type { Predictor, ScoreOptions, Scores } from "../parts/predictor.ts";
+import { type EvaluateOptions, type Evaluation, evaluatePredictor } from "./evaluate.ts";
 import { explainRows } from "./explain.ts";
-import { ModelHost } from "./host.ts";
-import { type ModelInput, modelRows } from "./input.ts";
-import { dataFor } from "./reading.ts";
-
-/** How a model is got ready. */
-export interface LoadOptions extends CoreOptions {
-  /** What computes (default wasm). */
-  device?: DeviceChoice;
-}
+import { type LoadOptions, ModelHost } from "./host.ts";
+import { isSingle, type ModelInput, modelRows } from "./input.ts";
+import { dataFor, refusing } from "./reading.ts";
 
 /** A model that is ready to predict. */
 export interface LoadedModel {
-  readonly model: TrainedModel;
-  /** What computes and, where there was a choice, why; another device when a GPU was lost. */
+  readonly model: Model;
+  /** The device that computes and, where there was a choice, why; another one when a GPU was lost. */
   readonly device: string;
-  /** Labels of a text, best first. */
-  predict(text: string, options?: PredictOptions): Promise<Predictions>;
-  /** Labels of each text, of each row of features or of each row of a data set, best first. */
+  /** Labels of one input (a text, features), best first. */
+  predict(input: Input, options?: PredictOptions): Promise<Predictions>;
+  /** Labels of each input of a list, of each row of features or of each row of a data set, best first. */
   predict(input: ModelInput, options?: PredictOptions): Promise<Predictions[]>;
   /** Scores of every label [rows,K], and what else is asked for: probabilities, variances. */
   score(input: ModelInput, want?: ScoreOptions): Promise<Omit<Scores, "firstRow">>;
@@ -51,12 +48,14 @@ export interface LoadedModel {
   [Symbol.dispose](): void;
 }
 
+const forgotten = new FinalizationRegistry<ModelHost>((host) => host.dispose());
+
 /** A model that was just trained, or its file: a path, an address, a Blob, a Response, bytes. */
-export type ModelFile = TrainedModel | FileSource;
+export type ModelFile = Model | FileSource;
 
 /** The model itself. */
-export async function modelFrom(source: ModelFile): Promise<TrainedModel> {
-  if (typeof source === "object" && source !== null && "likelihood" in source) return source;
+export async function modelFrom(source: ModelFile): Promise<Model> {
+  if (typeof source === "object" && source !== null && "parts" in source) return source;
   const { bytes, file } = await bytesFrom(source, "the model");
   return modelFromBytes(bytes, file);
 }
@@ -77,55 +76,49 @@ export async function modelFrom(source: ModelFile): Promise<TrainedModel> {
  */
 export async function loadModel(source: ModelFile, options: LoadOptions = {}): Promise<LoadedModel> {
   const model = await modelFrom(source);
-  const vectoriser = model.vectoriser && TfidfVectoriser.fromJSON(model.vectoriser);
+  const vectoriser = model.schema.vectoriser && TfidfVectoriser.fromJSON(model.schema.vectoriser);
   if (vectoriser?.stem !== undefined) await loadStemmer(vectoriser.stem);
-  const core = await createCore(options);
-  const host = await ModelHost.open(core, model, options.device).catch((error) => {
-    core.dispose();
-    throw error;
-  });
+  // Whatever is used of the model holds on to this; when nothing does, the memory is freed though nobody disposed of it.
+  const own = { host: await ModelHost.start(model, options) };
+  forgotten.register(own, own.host, own);
   const dispose = (): void => {
-    host.dispose();
-    core.dispose();
+    forgotten.unregister(own);
+    own.host.dispose();
   };
-  async function predict(text: string, options?: PredictOptions): Promise<Predictions>;
+  async function predict(input: Input, options?: PredictOptions): Promise<Predictions>;
   async function predict(input: ModelInput, options?: PredictOptions): Promise<Predictions[]>;
-  async function predict(
-    input: string | ModelInput,
-    given: PredictOptions = {},
-  ): Promise<Predictions | Predictions[]> {
+  async function predict(input: Input | ModelInput, given: PredictOptions = {}): Promise<Predictions | Predictions[]> {
     checkPredictOptions(given);
-    const { explain, ...options } = given;
-    const { topK, sd, threshold: _, precision: __, ...lists } = options;
+    const { explain: asked, ...options } = given;
+    const explain = wordsToExplain(asked);
+    const { topK, sd, allow, deny, unseen } = options;
     const threshold = chosenThreshold(options, model.thresholds);
-    const single = typeof input === "string";
-    const { features, known, written } = modelRows(single ? [input] : input, vectoriser, model.columnIds);
-    const allowed = allowedLabels(labelsOf(model), lists);
-    const rows = await host.use((predictor) =>
-      chooseLabels((depth) => predictRows(predictor, features, depth, sd), model.labels, {
-        topK,
-        threshold,
-        allowed,
-      }),
+    const { features, known, written } = modelRows(input, model.schema, vectoriser);
+    const allowed = allowedLabels(labelsOf(model.schema), { allow, deny });
+    const rows = await own.host.use((predictor) =>
+      predictRows(predictor, features, { topK, threshold, allowed, unseen }, sd),
     );
     if (explain !== undefined)
-      await host.use((predictor) => explainRows(predictor, model, { features, written }, rows, explain));
-    const answers = rows.map((labels, row) => withKnown(labels, known[row] as number));
-    return single ? (answers[0] as Predictions) : answers;
+      await own.host.use((predictor) => explainRows(predictor, model, { features, written }, rows, explain));
+    const answers = rows.map((labels, row) => {
+      const { expected, unseen: others } = labels;
+      return withAbout(labels, known[row], { ...expected, ...(others && { unseen: others }) });
+    });
+    return isSingle(input) ? answers[0] : answers;
   }
   return {
     model,
     get device() {
-      return host.about;
+      return own.host.about;
     },
     predict,
     score: async (input, want) => {
-      const { features } = modelRows(input, vectoriser, model.columnIds);
-      return await host.use((predictor) => allScores(predictor, features, want));
+      const { features } = modelRows(input, model.schema, vectoriser);
+      return await own.host.use((predictor) => allScores(predictor, features, want));
     },
     evaluate: async (input, more) => {
-      const data = await dataFor(model, input);
-      return await host.use((predictor) => evaluate(predictor, data, more));
+      const data = await dataFor(model.schema, input, refusing(model));
+      return await own.host.use((predictor) => evaluatePredictor(predictor, data, more));
     },
     save: () => modelToBytes(model),
     dispose,
@@ -143,8 +136,7 @@ async function allScores(
   for await (const block of predictor.score(features, want)) blocks.push(block);
   const whole = (name: "utility" | "probability" | "variance"): Float64Array =>
     Float64Array.from(blocks.flatMap((block) => Array.from(block[name] ?? [])));
-  const has = (name: "probability" | "variance"): boolean =>
-    blocks.some((block) => block[name] !== undefined);
+  const has = (name: "probability" | "variance"): boolean => blocks.some((block) => block[name] !== undefined);
   return {
     rows: features.rows,
     utility: whole("utility"),
@@ -153,36 +145,102 @@ async function allScores(
   };
 }
 
-/** What the labels of a model are called: their names or, without names, their numbers. */
+/** Names of the labels or, without names, their numbers; those that training has not seen behind the others. */
 export const labelsOf = ({
   labelNames,
   labels,
-}: Pick<TrainedModel, "labelNames" | "labels">): readonly (string | number)[] =>
-  labelNames ?? Array.from({ length: labels }, (_, label) => label);
+  unseenLabels = [],
+}: Pick<ModelSchema, "labelNames" | "labels" | "unseenLabels">): readonly (string | number)[] =>
+  labelNames ? [...labelNames, ...unseenLabels] : Array.from({ length: labels }, (_, label) => label);
+
+const labelName = ({ labels, labelNames, unseenLabels }: ModelSchema, id: number): string =>
+  (id < labels ? labelNames?.[id] : unseenLabels?.[id - labels]) ?? String(id);
 
 /** A prediction of a model that knows its labels by number. */
 export type RankedPrediction = Prediction & Required<Pick<Prediction, "id" | "score">>;
 
-/** The best labels of each row, most probable first. */
+/** Labels of a row, with their expected precision and recall where the model is calibrated. */
+export type RankedRow = RankedPrediction[] & {
+  expected?: ReturnType<typeof expectedOf>;
+  /** The best labels that no training point has, where these were asked for. */
+  unseen?: Prediction[];
+};
+
+/** The labels that are chosen for each row, most probable first. */
 export async function predictRows(
   predictor: Predictor,
   features: SparseRows,
-  depth: number,
+  choice: LabelChoice,
   deviations = true,
-): Promise<RankedPrediction[][]> {
-  const { labelNames } = predictor.frame;
-  const rows: RankedPrediction[][] = [];
-  for await (const best of predictor.best(features, depth, { details: true, deviations })) {
-    const { probability, utility, variance, sd } = best.details as NonNullable<typeof best.details>;
-    const found = Array.from(best.labels, (id, at) => ({
-      label: labelNames?.[id] ?? String(id),
-      probability: probability[at] as number,
-      ...(variance && deviations ? { sd: Math.sqrt(Math.max(0, variance[at] as number)) } : {}),
-      ...(sd ? { sd: sd[at] as number } : {}),
-      score: utility[at] as number,
+): Promise<RankedRow[]> {
+  const { schema, thresholds } = predictor;
+  const rows: RankedRow[] = [];
+  for await (const chosen of predictor.choose(features, choice, deviations)) {
+    const { rowStart, probability, utility, sd, top, beyond } = chosen;
+    const found = Array.from(chosen.labels, (id, at) => ({
+      label: labelName(schema, id),
+      probability: probability[at],
+      ...(sd && { sd: sd[at] }),
+      score: utility[at],
       id,
     }));
-    for (let i = 0; i < best.rows; i++) rows.push(found.slice(i * depth, (i + 1) * depth));
+    for (let i = 0; i < chosen.rows; i++) {
+      const row: RankedRow = found.slice(rowStart[i], rowStart[i + 1]);
+      if (top && thresholds) Object.defineProperty(row, "expected", { value: expectedOf(row, top[i], thresholds) });
+      if (choice.unseen) {
+        const best = beyond?.[i]?.slice(0, choice.unseen) ?? [];
+        const value = best.map(({ label: id, value: p }) => ({ label: labelName(schema, id), probability: p, id }));
+        Object.defineProperty(row, "unseen", { value, configurable: true });
+      }
+      rows.push(row);
+    }
   }
   return rows;
+}
+
+/**
+ * Writes a model to a path, in Node, Deno and Bun: whole or not at all. Elsewhere `modelToBytes` gives the bytes of the
+ * file.
+ *
+ * @param model The model, as `train` or `loadModel` gave it.
+ * @param place A path or a `file:` address.
+ * @throws {FileError} A place that cannot be written to; what was there stays.
+ * @example
+ * ```ts
+ * await saveModel(await train("docs.jsonl"), "tagger.safetensors");
+ * ```
+ */
+export async function saveModel(model: Model | LoadedModel, place: string | URL): Promise<void> {
+  if (typeof model !== "object" || model === null)
+    throw new ArgumentError("model", `found ${JSON.stringify(model)}, expected a model, then its place`);
+  const path = await localPath(place, "write", "modelToBytes(model) gives the bytes of the file");
+  const { writeAtomically } = await import("../io/files.ts");
+  await writeAtomically(path, modelToBytes("predict" in model ? model.model : model));
+}
+
+/**
+ * Measures a model (loaded or not) on data with known labels: P@k, nDCG@k and what the options ask for. Data that are
+ * not read yet (a path, rows) are read as the model needs them.
+ *
+ * @param model The model, loaded or not.
+ * @param data Rows with their labels, none of them from the training.
+ * @param options What to measure beside the rankings: `calibration`, a `threshold`, labels by frequency.
+ * @throws {DataError} Rows that cannot be read, with file and line.
+ * @example
+ * ```ts
+ * const { ranking, calibration } = await evaluate("tagger.safetensors", "test.jsonl", { calibration: true });
+ * ```
+ */
+export async function evaluate(
+  model: LoadedModel | ModelFile,
+  data: DatasetInput,
+  options: EvaluateOptions = {},
+): Promise<Evaluation> {
+  if (typeof model === "object" && "evaluate" in model) return await model.evaluate(data, options);
+  const loaded = await loadModel(model);
+  try {
+    return await loaded.evaluate(data, options);
+  } finally {
+    loaded.dispose();
+  }
 }

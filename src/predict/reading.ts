@@ -1,13 +1,17 @@
 // Data for a model: read with its vocabulary and in its columns, labels under its numbers.
 
-import { ArgumentError } from "../core/errors.ts";
-import type { Dataset } from "../data/dataset.ts";
-import { labelsByName } from "../data/labelnames.ts";
+import { ArgumentError } from "../base/errors.ts";
+import { type Dataset, labelsByName } from "../data/dataset.ts";
 import type { ReadOptions } from "../data/options.ts";
+import { TfidfVectoriser } from "../data/tfidf.ts";
+import { refuseLongRows } from "../data/transform.ts";
 import { type DatasetInput, datasetFrom } from "../io/dataset.ts";
-import { type Reading, readingFor } from "../model/reading.ts";
+import type { Model } from "../model/model.ts";
+import { familyOf } from "../parts/index.ts";
+import { maxNorm } from "../parts/overflow.ts";
+import type { ModelSchema } from "../parts/part.ts";
 
-/** What a data set decides of others that are to be like it. */
+/** Other data are read as this data set was. */
 export function readingLike(dataset: Dataset): Reading {
   const { features, labels, labelNames, featureNames, columnIds, vectoriser } = dataset;
   return {
@@ -21,11 +25,7 @@ export function readingLike(dataset: Dataset): Reading {
 }
 
 /** Data as a person has them, for this model; `options` say how they are read where that is still to be done. */
-export async function dataFor(
-  model: Reading,
-  input: DatasetInput,
-  options: ReadOptions = {},
-): Promise<Dataset> {
+export async function dataFor(model: Reading, input: DatasetInput, options: ReadOptions = {}): Promise<Dataset> {
   const data = await datasetFrom(input, { ...readingFor(model), ...options });
   const other = differing(data, model);
   if (other !== undefined)
@@ -33,12 +33,16 @@ export async function dataFor(
       "data",
       `found data with ${other} of their own, expected those of the model: give the file or the rows themselves`,
     );
-  const { labelNames } = model;
-  const renamed = labelNames && data.labelNames && !startsWith(data.labelNames, labelNames);
-  return renamed ? labelsByName(data, labelNames) : data;
+  return numberedFor(model, data);
 }
 
-/** What the data have that is not the model's, if anything. */
+/** Data with the labels under the numbers of a model. */
+export function numberedFor({ labelNames, unseenLabels = [] }: Reading, data: Dataset): Dataset {
+  if (!labelNames || !data.labelNames) return data;
+  const all = unseenLabels.length > 0 ? [...labelNames, ...unseenLabels] : labelNames;
+  return startsWith(data.labelNames, all) ? data : labelsByName(data, all);
+}
+
 function differing(data: Dataset, { vectoriser, featureNames }: Reading): string | undefined {
   if (data.vectoriser && !same(data.vectoriser.terms, vectoriser?.terms)) return "a vocabulary";
   return data.featureNames && !same(data.featureNames, featureNames) ? "features" : undefined;
@@ -49,3 +53,26 @@ const startsWith = (all: readonly string[], start: readonly string[]): boolean =
 
 const same = (a: readonly string[], b: readonly string[] = []): boolean =>
   a === b || (a.length === b.length && startsWith(a, b));
+
+type Known = "unseenLabels" | "features" | "labels" | "vectoriser" | "featureNames" | "columnIds" | "labelNames";
+
+/** The part of a model that decides how data are read for it. */
+export type Reading = Pick<ModelSchema, Known>;
+
+/** Rows that are too long for a model are broken ones, each for itself. */
+export function refusing({ schema, parts }: Pick<Model, "schema" | "parts">): Pick<ReadOptions, "refuseRow"> {
+  const most = maxNorm(parts.map((part) => familyOf(part).bounds(part, schema)));
+  return { refuseRow: refuseLongRows(most, schema.transform) };
+}
+
+/** How data for a model are read. */
+export function readingFor(model: Reading): ReadOptions {
+  const { features, labels, vectoriser, featureNames, columnIds, labelNames, unseenLabels = [] } = model;
+  return {
+    ...(!(vectoriser || featureNames || columnIds) && { columns: features }),
+    ...(columnIds && { columnIds }),
+    ...(labelNames ? { labelNames: [...labelNames, ...unseenLabels] } : { labelCount: labels }),
+    ...(featureNames && { featureNames }),
+    ...(vectoriser && { vectoriser: TfidfVectoriser.fromJSON(vectoriser) }),
+  };
+}

@@ -1,20 +1,71 @@
-// Measures a trained model for its report: everything that needs the model's scores or parameters.
+// Measures a trained model for its report: everything that needs the model's scores or parameters. What comes out is plain data.
 
-import { mapColumns } from "../data/columns.ts";
-import type { Dataset } from "../data/dataset.ts";
-import { rowsWithLabels, selectFeatures } from "../data/dataset.ts";
-import { isMarked } from "../data/text.ts";
+import { rowsWithLabels, selectFeatures } from "../base/sparse.ts";
+import { isMarked } from "../base/text.ts";
+import { topLabels } from "../base/top.ts";
+import { type Dataset, mapColumns } from "../data/dataset.ts";
 import { transformedRows } from "../data/transform.ts";
-import { type Evaluation, everyFigure, isFull } from "../metrics/evaluation.ts";
-import { topLabels } from "../metrics/top.ts";
-import { isClosed, type TrainedModel } from "../model/model.ts";
-import type { Predictor } from "../model/predictor.ts";
-import { evaluate } from "../predict/evaluate.ts";
-import { labelGroups } from "./groups.ts";
+import { type Evaluation, everyFigure, type FullEvaluation, isFull } from "../metrics/evaluation.ts";
+import type { Model } from "../model/model.ts";
+import { familyOf } from "../parts/index.ts";
+import type { ModelSchema } from "../parts/part.ts";
+import type { Predictor } from "../parts/predictor.ts";
+import type { TrainingSummary } from "../parts/run.ts";
+import { evaluatePredictor } from "../predict/evaluate.ts";
+import { evidenceOf } from "./figures.ts";
+import { type LabelGroups, labelGroups } from "./groups.ts";
 import type { TrainingHistory } from "./history.ts";
-import type { Measured, ReportInput, ReportModel, ReportRun, Sample } from "./input.ts";
 
-/** What a reader sees of a point. */
+export interface ReportInput {
+  /** The data of the training, or the model that was measured, as a person calls it. */
+  title: string;
+  schema: ModelSchema;
+  /** Size of the model file. */
+  bytes: number;
+  summary: TrainingSummary;
+  run: ReportRun;
+  /** How the training went, where it was watched. */
+  history?: TrainingHistory;
+  /** Figures on data with known labels, where there were any. */
+  measured?: Measured;
+  /** How the model's guarantees were found, in words. */
+  evidence?: string;
+  /** Where there are latent functions that labels share. */
+  groups?: LabelGroups;
+}
+
+export interface ReportRun {
+  /** Seconds of the whole training, reading not counted, where it was watched. */
+  seconds?: number;
+  /** Program and machine. */
+  machine?: string;
+  /** Notes of the training: threads, device, memory. */
+  notes: readonly string[];
+}
+
+export interface Measured extends FullEvaluation {
+  /** Name of the data. */
+  file: string;
+  samples: readonly Sample[];
+}
+
+/** One point with its true and predicted labels. */
+export interface Sample {
+  title: string;
+  /** Its text, or its strongest words. */
+  text: string;
+  predicted: readonly SampleLabel[];
+  /** True labels that are not among the predicted ones. */
+  missed: readonly number[];
+}
+
+export interface SampleLabel {
+  label: number;
+  probability: number;
+  right: boolean;
+}
+
+/** A point as a reader sees it. */
 export interface PointText {
   title: string;
   text: string;
@@ -29,14 +80,9 @@ export interface ReportData {
   evaluation?: Evaluation;
 }
 
-export interface ReportSource {
-  model: TrainedModel;
-  /** Size of the model file. */
-  bytes: number;
-  title: string;
-  run: ReportRun;
-  history?: TrainingHistory;
-  /** What to measure on, and the model ready to score it. */
+export interface ReportSource extends Pick<ReportInput, "title" | "bytes" | "run" | "history"> {
+  model: Model;
+  /** The data to measure on, and the model ready to score them. */
   measure?: ReportData & { predictor: Predictor };
   onProgress?: (fraction: number) => void;
 }
@@ -46,61 +92,37 @@ const SAMPLE_LABELS = 5;
 const SAMPLE_WORDS = 12;
 
 export async function collectReport(source: ReportSource): Promise<ReportInput> {
-  const { model, bytes, title, run, history, measure } = source;
-  const latent = isClosed(model) ? model.latent : model;
-  const measured = measure && (await measureModel(model, measure, source.onProgress));
-  return {
-    title,
-    model: aboutModel(model, bytes),
-    summary: model.summary,
-    run,
-    ...(history ? { history } : {}),
-    ...(measured ? { measured } : {}),
-    ...(latent ? { groups: await labelGroups(latent) } : {}),
-  };
-}
-
-function aboutModel(model: TrainedModel, bytes: number): ReportModel {
-  const { features, labels, labelCounts, labelNames } = model;
-  return {
-    features,
-    labels,
-    bytes,
-    labelCounts,
-    ...(labelNames ? { labelNames } : {}),
-    fromText: model.vectoriser !== undefined,
-  };
+  const { model, measure, onProgress, ...about } = source;
+  const { schema, summary } = model;
+  const [factors] = model.parts.flatMap((part) => familyOf(part).labelFactors?.(part) ?? []);
+  const measured = measure && (await measureModel(model, measure, onProgress));
+  const evidence = model.thresholds && evidenceOf(model.thresholds.guarantees);
+  return { ...about, schema, summary, measured, evidence, groups: factors && (await labelGroups(factors, schema)) };
 }
 
 type Measure = NonNullable<ReportSource["measure"]>;
 
 async function measureModel(
-  model: TrainedModel,
+  model: Model,
   measure: Measure,
   onProgress?: (fraction: number) => void,
 ): Promise<Measured> {
   const { predictor, file } = measure;
-  const data = mapColumns(measure.data, model.columnIds);
+  const data = mapColumns(measure.data, model.schema.columnIds);
   onProgress?.(0);
-  const evaluation =
-    measure.evaluation ??
-    (await evaluate(predictor, data, { ...everyFigure, ...(onProgress && { onProgress }) }));
-  if (!isFull(evaluation))
-    throw new Error("the report: found figures that were left out, expected every figure");
+  const evaluation = measure.evaluation ?? (await evaluatePredictor(predictor, data, { ...everyFigure, onProgress }));
+  if (!isFull(evaluation)) throw new Error("the report: found figures that were left out, expected every figure");
   return { ...evaluation, file, samples: await samplesOf(model, { ...measure, data }) };
 }
 
 /** A few points, evenly spread over those that have labels. */
-async function samplesOf(model: TrainedModel, { predictor, data, textOf }: Measure): Promise<Sample[]> {
+async function samplesOf(model: Model, { predictor, data, textOf }: Measure): Promise<Sample[]> {
   const labelled = rowsWithLabels(data.labels);
   const count = Math.min(SAMPLES, labelled.length);
-  const rows = Array.from(
-    { length: count },
-    (_, i) => labelled[Math.floor(((i + 0.5) * labelled.length) / count)] as number,
-  );
-  const { labels: k } = model;
+  const rows = Array.from({ length: count }, (_, i) => labelled[Math.floor(((i + 0.5) * labelled.length) / count)]);
+  const { labels: k } = model.schema;
   const depth = Math.min(SAMPLE_LABELS, k);
-  const describe = textOf ?? ((row: number) => strongestWords(model, data, row));
+  const describe = textOf ?? ((row: number) => strongestWords(model.schema, data, row));
   const samples: Sample[] = [];
   for await (const { firstRow, rows: scored, probability = [] } of predictor.score(
     selectFeatures(data.features, rows),
@@ -108,13 +130,11 @@ async function samplesOf(model: TrainedModel, { predictor, data, textOf }: Measu
   )) {
     const ranked = topLabels(probability, scored, k, depth);
     for (let i = 0; i < scored; i++) {
-      const row = rows[firstRow + i] as number;
-      const truth = [
-        ...data.labels.labelIndex.subarray(data.labels.rowStart[row], data.labels.rowStart[row + 1]),
-      ];
+      const row = rows[firstRow + i];
+      const truth = [...data.labels.labelIndex.subarray(data.labels.rowStart[row], data.labels.rowStart[row + 1])];
       const predicted = Array.from(ranked.subarray(i * depth, (i + 1) * depth), (label) => ({
         label,
-        probability: probability[i * k + label] as number,
+        probability: probability[i * k + label],
         right: truth.includes(label),
       }));
       const missed = truth.filter((label) => !predicted.some((each) => each.label === label));
@@ -125,15 +145,15 @@ async function samplesOf(model: TrainedModel, { predictor, data, textOf }: Measu
 }
 
 /** Stands for a text that was not kept: the words that weigh most in it, or how many features there are. */
-function strongestWords(model: TrainedModel, data: Dataset, row: number): PointText {
-  const title = `Point ${row + 1}`;
-  const names = model.vectoriser?.terms ?? model.featureNames;
-  const { columnIndex, values } = transformedRows(data.features, model.transform, row, 1);
+export function strongestWords(schema: ModelSchema, data: Dataset, row: number): PointText {
+  const title = `Row ${row + 1}`;
+  const names = schema.vectoriser?.terms ?? schema.featureNames;
+  const { columnIndex, values } = transformedRows(data.features, schema.transform, row, 1);
   if (names === undefined) return { title, text: `${columnIndex.length} features, without names` };
-  const words = Array.from(columnIndex, (column, i) => ({ column, weight: Math.abs(values[i] as number) }))
+  const words = Array.from(columnIndex, (column, i) => ({ column, weight: Math.abs(values[i]) }))
     .sort((a, b) => b.weight - a.weight || a.column - b.column)
-    .map(({ column }) => names[column] as string)
-    .filter((name) => !(model.vectoriser && isMarked(name)))
+    .map(({ column }) => names[column])
+    .filter((name) => !(schema.vectoriser && isMarked(name)))
     .slice(0, SAMPLE_WORDS);
   return { title, text: words.join(", ") };
 }

@@ -3,9 +3,9 @@
 
 import { createCore } from "../core/core.ts";
 import { gemm, syrk } from "../core/dense.ts";
-import { eigenSymmetric } from "../core/eigen.ts";
 import { matrix, scoped } from "../core/matrix.ts";
-import type { LatentModel } from "../model/model.ts";
+import { eigenSymmetric } from "../core/spectral.ts";
+import type { LabelFactors, ModelSchema } from "../parts/part.ts";
 
 export interface LabelGroups {
   /** P */
@@ -35,17 +35,17 @@ const MOST_ON_MAP = 400;
 /** Labels by how many training points they have, most first. */
 export function byFrequency(labelCounts: ArrayLike<number>): Int32Array {
   return Int32Array.from({ length: labelCounts.length }, (_, label) => label).sort(
-    (a, b) => (labelCounts[b] as number) - (labelCounts[a] as number) || a - b,
+    (a, b) => labelCounts[b] - labelCounts[a] || a - b,
   );
 }
 
 /** Rows of Phi, each of unit length (or zero). */
-function directions({ phi, labels: k, factors: p }: LatentModel): Float64Array {
+function directions({ phi, factors: p }: LabelFactors, k: number): Float64Array {
   const unit = Float64Array.from(phi);
   for (let label = 0; label < k; label++) {
     const row = unit.subarray(label * p, (label + 1) * p);
     const length = Math.sqrt(row.reduce((sum, value) => sum + value * value, 0));
-    if (length > 0) for (let j = 0; j < p; j++) row[j] = (row[j] as number) / length;
+    if (length > 0) for (let j = 0; j < p; j++) row[j] = row[j] / length;
   }
   return unit;
 }
@@ -54,7 +54,7 @@ function nearest(unit: Float64Array, k: number, p: number, label: number): Label
   const own = unit.subarray(label * p, (label + 1) * p);
   const cosines = Float64Array.from({ length: k }, (_, other) => {
     let sum = 0;
-    for (let j = 0; j < p; j++) sum += (own[j] as number) * (unit[other * p + j] as number);
+    for (let j = 0; j < p; j++) sum += own[j] * unit[other * p + j];
     return sum;
   });
   const near = Array.from(cosines, (cosine, other) => ({ label: other, cosine }))
@@ -71,9 +71,9 @@ async function planeOf(unit: Float64Array, p: number, labels: Int32Array): Promi
   const mean = new Float64Array(p);
   labels.forEach((label, i) => {
     centred.set(unit.subarray(label * p, (label + 1) * p), i * p);
-    for (let j = 0; j < p; j++) mean[j] = (mean[j] as number) + (unit[label * p + j] as number) / n;
+    for (let j = 0; j < p; j++) mean[j] = mean[j] + unit[label * p + j] / n;
   });
-  for (let e = 0; e < centred.length; e++) centred[e] = (centred[e] as number) - (mean[e % p] as number);
+  for (let e = 0; e < centred.length; e++) centred[e] = centred[e] - mean[e % p];
   const core = await createCore({ threads: 1 });
   try {
     return scoped((scope) => {
@@ -87,9 +87,9 @@ async function planeOf(unit: Float64Array, p: number, labels: Int32Array): Promi
       const sum = values.reduce((a, b) => a + b, 0);
       return {
         labels,
-        x: Float64Array.from(labels, (_, i) => places[i * wanted] as number),
-        y: Float64Array.from(labels, (_, i) => (wanted > 1 ? (places[i * wanted + 1] as number) : 0)),
-        shown: sum > 0 ? ((values[0] as number) + (wanted > 1 ? (values[1] as number) : 0)) / sum : 0,
+        x: Float64Array.from(labels, (_, i) => places[i * wanted]),
+        y: Float64Array.from(labels, (_, i) => (wanted > 1 ? places[i * wanted + 1] : 0)),
+        shown: sum > 0 ? (values[0] + (wanted > 1 ? values[1] : 0)) / sum : 0,
       };
     });
   } finally {
@@ -98,9 +98,12 @@ async function planeOf(unit: Float64Array, p: number, labels: Int32Array): Promi
 }
 
 /** Neighbours of the most frequent labels, and a map of at most a page full of them. */
-export async function labelGroups(model: LatentModel): Promise<LabelGroups> {
-  const { labels: k, factors: p, labelCounts } = model;
-  const unit = directions(model);
+export async function labelGroups(
+  part: LabelFactors,
+  { labels: k, labelCounts }: Pick<ModelSchema, "labels" | "labelCounts">,
+): Promise<LabelGroups> {
+  const { factors: p } = part;
+  const unit = directions(part, k);
   const order = byFrequency(labelCounts);
   return {
     factors: p,

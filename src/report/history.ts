@@ -1,10 +1,9 @@
 // Watches a training: keeps what a report draws of it, never more than a few hundred values however long it runs.
 
-import type { TrainProgress } from "../train/progress.ts";
+import type { TrainProgress } from "../parts/progress.ts";
 
 export interface HistoryStep {
   step: number;
-  seconds: number;
   bound: number;
   dataTerm: number;
   divergence: number;
@@ -18,9 +17,10 @@ export interface HistoryValidation {
 export interface TrainingHistory {
   steps: readonly HistoryStep[];
   validations: readonly HistoryValidation[];
-  /** At the last step: since the beginning, and the speed. */
+  /** Since the beginning. */
   seconds: number;
-  pointsPerSecond: number;
+  /** At the last step, where the training had steps. */
+  pointsPerSecond?: number;
 }
 
 export interface HistoryRecorder {
@@ -40,7 +40,7 @@ export function recordHistory(seconds: () => number, most: number = MOST_STEPS):
   let last: HistoryStep | undefined;
   let every = 1;
   let seen = 0;
-  let pointsPerSecond = 0;
+  let pointsPerSecond: number | undefined;
   return {
     notes,
     record(progress) {
@@ -48,7 +48,7 @@ export function recordHistory(seconds: () => number, most: number = MOST_STEPS):
       if (progress.stage !== "training") return;
       const { step, bound, dataTerm, divergence, validation } = progress;
       pointsPerSecond = progress.pointsPerSecond;
-      last = { step, seconds: seconds(), bound, dataTerm, divergence };
+      last = { step, bound, dataTerm, divergence };
       if (seen++ % every === 0) steps.push(last);
       if (steps.length > most) {
         steps = steps.filter((_, i) => i % 2 === 0);
@@ -61,7 +61,7 @@ export function recordHistory(seconds: () => number, most: number = MOST_STEPS):
     history: () => ({
       steps: last === undefined || steps.at(-1) === last ? steps : [...steps, last],
       validations,
-      seconds: last?.seconds ?? 0,
+      seconds: seconds(),
       pointsPerSecond,
     }),
   };

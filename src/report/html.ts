@@ -1,4 +1,8 @@
-// HTML that cannot be broken out of: whatever goes into the template is escaped unless it is HTML already.
+// HTML that cannot be broken out of: whatever goes into the template is escaped unless it is HTML already. Names, tables and
+// sections as a report has them.
+
+import { clean } from "../base/errors.ts";
+import { grouped } from "./numbers.ts";
 
 export class Html {
   readonly text: string;
@@ -10,51 +14,80 @@ export class Html {
 
 export type HtmlPart = string | number | Html | undefined | readonly HtmlPart[];
 
-const ENTITIES: Record<string, string> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-};
-
-/** Control characters, those that turn the direction of writing, and halves of surrogate pairs. */
-const UNPRINTABLE =
-  /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/gu;
-
-/** One line of text that shows what it is. */
-export const clean = (text: string): string => text.replace(UNPRINTABLE, " ");
-
-export const escapeText = (text: string): string =>
-  clean(text).replace(/[&<>"']/g, (character) => ENTITIES[character] as string);
+const ENTITIES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
 
 function render(part: HtmlPart): string {
   if (part === undefined) return "";
   if (part instanceof Html) return part.text;
   if (typeof part === "object") return part.map(render).join("");
-  return escapeText(String(part));
+  return clean(String(part)).replace(/[&<>"']/g, (character) => ENTITIES[character]);
 }
 
 export function html(strings: TemplateStringsArray, ...parts: HtmlPart[]): Html {
   return new Html(strings.map((text, i) => text + render(parts[i])).join(""));
 }
 
-/** JSON for a script element: nothing in it can end the element or open a comment. */
-export function scriptJson(value: unknown): Html {
-  const text = JSON.stringify(value).replace(
-    /[<>&\u2028\u2029]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
-  return new Html(text);
-}
+export const paragraph = (strings: TemplateStringsArray, ...parts: HtmlPart[]): Html =>
+  html`<p>${html(strings, ...parts)}</p>\n`;
 
 /** At most `most` characters; what is cut ends in an ellipsis. */
 export function shorten(text: string, most: number): string {
   const characters = Array.from(text.slice(0, 4 * most));
-  return characters.length <= most
-    ? characters.join("")
-    : `${characters
-        .slice(0, most - 1)
-        .join("")
-        .trimEnd()}…`;
+  if (characters.length <= most) return characters.join("");
+  const cut = characters.slice(0, most - 1).join("");
+  return `${cut.trimEnd()}…`;
+}
+
+/** A name that may be broken inside its longest words, so that none of them makes a table wide. */
+export function breakable(name: string): HtmlPart {
+  const pieces = clean(name)
+    .replace(/\S{16}(?=\S{4})/gu, "$&\n")
+    .split("\n");
+  return pieces.map((piece, i) => (i === 0 ? piece : html`<wbr>${piece}`));
+}
+
+export const whole = (value: number): string => grouped(Math.round(value));
+
+/** A number and its unit, which never part. */
+export const tight = (text: string): string => text.replaceAll(" ", "\u00a0");
+
+export interface Column {
+  head: HtmlPart;
+  /** Numbers stand to the right. */
+  number?: boolean;
+}
+
+/** A first column of names, and columns of numbers. */
+export const columnsOf = (first: string, ...numbers: readonly HtmlPart[]): Column[] => [
+  { head: first },
+  ...numbers.map((head) => ({ head, number: true })),
+];
+
+/** A table with a caption; the first cell of each row heads it. It scrolls by itself where it is too wide. */
+export function table(
+  id: string,
+  caption: HtmlPart,
+  columns: readonly Column[],
+  rows: readonly (readonly HtmlPart[])[],
+): Html {
+  const kind = (i: number): Html | undefined => (columns[i]?.number ? html` class="number"` : undefined);
+  const head = columns.map((column, i) => html`<th scope="col"${kind(i)}>${column.head}</th>`);
+  const body = rows.map((cells) => {
+    const [first, ...rest] = cells;
+    return html`<tr><th scope="row"${kind(0)}>${first}</th>${rest.map((cell, i) => html`<td${kind(i + 1)}>${cell}</td>`)}</tr>
+`;
+  });
+  return html`<div class="scroll" role="region" aria-labelledby="${id}-caption" tabindex="0"><table id="${id}">
+<caption id="${id}-caption">${caption}</caption>
+<thead><tr>${head}</tr></thead>
+<tbody>${body}</tbody>
+</table></div>
+`;
+}
+
+export function section(id: string, title: string, ...content: HtmlPart[]): Html {
+  return html`<section id="${id}" aria-labelledby="${id}-title">
+<h2 id="${id}-title">${title}</h2>
+${content}</section>
+`;
 }

@@ -1,23 +1,22 @@
 // The report of a model in one call, from code.
 
-import { createCore } from "../core/core.ts";
 import type { DatasetInput } from "../io/dataset.ts";
 import { modelToBytes } from "../model/file.ts";
 import { ModelHost } from "../predict/host.ts";
 import { type LoadedModel, type ModelFile, modelFrom } from "../predict/load.ts";
 import { dataFor } from "../predict/reading.ts";
 
-/** What a report says of its subject. */
+/** Options of a report. */
 export interface ReportOptions {
-  /** What it is about (default "The model"). */
+  /** Its subject (default "The model"). */
   title?: string;
   /** Told how much of the measuring is done (0 to 1). */
   onProgress?: (fraction: number) => void;
 }
 
 /**
- * The report of a model as one HTML text: how good its rankings are on data with known labels, how honest its
- * probabilities, where to cut, which labels are done best and worst. What makes it is loaded only here.
+ * The report of a model as one HTML text: how good its rankings are on data with known labels, how well
+ * calibrated its probabilities, where to cut, its best and worst labels. What makes it is loaded only here.
  *
  * @param model The model, loaded or not.
  * @param data Rows with their labels, none of them from the training.
@@ -34,27 +33,21 @@ export async function report(
   { title = "The model", onProgress }: ReportOptions = {},
 ): Promise<string> {
   const trained = typeof model === "object" && "predict" in model ? model.model : await modelFrom(model);
-  const measured = await dataFor(trained, data);
-  const { collectReport, htmlReport } = await import("./index.ts");
-  const core = await createCore();
+  const measured = await dataFor(trained.schema, data);
+  const { makeReport } = await import("./page.ts");
+  const host = await ModelHost.start(trained);
   try {
-    const host = await ModelHost.open(core, trained);
-    try {
-      const input = await host.use((predictor) =>
-        collectReport({
-          model: trained,
-          bytes: modelToBytes(trained).length,
-          title,
-          run: { notes: [] },
-          measure: { predictor, data: measured, file: measured.source?.file ?? "the data" },
-          ...(onProgress && { onProgress }),
-        }),
-      );
-      return htmlReport(input);
-    } finally {
-      host.dispose();
-    }
+    return await host.use((predictor) =>
+      makeReport({
+        model: trained,
+        bytes: modelToBytes(trained).length,
+        title,
+        run: { notes: [] },
+        measure: { predictor, data: measured, file: measured.source?.file ?? "the data" },
+        onProgress,
+      }),
+    );
   } finally {
-    core.dispose();
+    host.dispose();
   }
 }

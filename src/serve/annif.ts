@@ -1,16 +1,36 @@
-// What Annif's REST interface says of a server and its projects, as its clients read it.
+// The shape of Annif's REST interface, as its clients read it: questions for a text, or for up to 32, and descriptions of
+// projects.
+//   POST /v1/projects/{id}/suggest        a form: text, limit, threshold, language, metadata_*
+//   POST /v1/projects/{id}/suggest-batch  {"documents": [{"document_id", "text", "metadata"}]}, the rest in the query
+//
+// Routes of a project that learns, learn in Annif's shape and the others beside it:
+//   POST /v1/projects/{id}/learn      [{"document_id": "...", "text": "...", "subjects": [{"uri": "..."}, {"label": "..."}]}]
+//   POST /v1/projects/{id}/forget     ["document_id", ...]
+//   POST /v1/projects/{id}/query      {"documents": [{"document_id": "...", "text": "..."}], "top": 10}
+//   GET  /v1/projects/{id}/documents  ids of what was learned, ?offset=0&limit=1000
 
-import { version } from "../version.ts";
-import { type Answer, json } from "./answer.ts";
-import type { Project } from "./project.ts";
-import type { Refusal } from "./refusal.ts";
+import { describe, isObject, type JsonObject } from "../base/check.ts";
+import { type Body, decode, parseJson, queryOf } from "./body.ts";
+import { type HttpError, JSON_TYPE, json, type Reply, refuse } from "./http.ts";
+import type { Found, IndexedDocument, Learning, Project } from "./project.ts";
+import { digits, type Question, type ReplyForm, thresholdOf } from "./question.ts";
+import { namedLabel } from "./subjects.ts";
 
-/** GET /v1/ */
-export const aboutService = (): Answer =>
-  json(200, { title: "mlgpf, in the shape of Annif's REST API", version });
+export const FORM_TYPE = "application/x-www-form-urlencoded";
 
-/** One project, as in GET /v1/projects/{id}. */
-export function aboutProject({ id, name, language, model, subjects, learning }: Project): object {
+const CHOICES: readonly string[] = ["limit", "threshold", "language"];
+const DEFAULT_LIMIT = 10;
+const MOST_DOCUMENTS = 32;
+
+export const aboutVocabulary = ({ id, language, model, subjects }: Project): object => ({
+  vocab_id: id,
+  languages: subjects?.languages ?? [language],
+  size: model.labels,
+  loaded: true,
+});
+
+export function aboutProject(project: Project): object {
+  const { id, name, language, model, learning } = project;
   return {
     project_id: id,
     name,
@@ -18,9 +38,9 @@ export function aboutProject({ id, name, language, model, subjects, learning }: 
     backend: { backend_id: "mlgpf" },
     is_trained: true,
     modification_time: model.modified?.toISOString() ?? null,
-    vocab: { vocab_id: id, languages: subjects?.languages ?? [language], size: model.labels, loaded: true },
+    vocab: aboutVocabulary(project),
     vocab_language: language,
-    ...(learning && { learning }),
+    ...(learning && { learning: learning.status }),
   };
 }
 
@@ -38,8 +58,170 @@ const TITLES: Readonly<Record<number, string>> = {
 };
 
 /** A refusal as a problem (RFC 9457), which Annif's clients show. */
-export function problem({ status, message, headers }: Refusal): Answer {
+export function problem({ status, message, headers }: HttpError): Reply {
   const type = { "content-type": "application/problem+json" };
   const about = { type: "about:blank", title: TITLES[status] ?? "Error", status, detail: message };
   return json(status, about, { ...type, ...headers });
+}
+
+/** The form of a single text; fields that nobody here knows (metadata_*, project) are passed over. */
+export function parseSuggest(body: Body, project: Project): Question {
+  const form = new URLSearchParams(decode(body.bytes));
+  const text = form.get("text");
+  if (text === null) refuse("text", "nothing", "the text to index");
+  const given = CHOICES.flatMap((name) => (form.has(name) ? [[name, form.get(name)]] : []));
+  const choice = choiceOf(Object.fromEntries(given), project);
+  const one: ReplyForm["one"] = (found) => `{"results":${resultsOf(found, choice, project)}}`;
+  return questionOf([text], choice, { type: JSON_TYPE, open: "", separator: "", close: "\n", one });
+}
+
+export function parseSuggestBatch(body: Body, project: Project): Question {
+  const forms = '{"documents": [{"document_id": "...", "text": "..."}]}';
+  const value = parseJson(decode(body.bytes), "the body", forms);
+  const documents = isObject(value) ? value.documents : undefined;
+  if (!Array.isArray(documents)) refuse("documents", describe(documents), "a list of documents");
+  if (documents.length > MOST_DOCUMENTS)
+    refuse("documents", `${documents.length} of them`, `at most ${MOST_DOCUMENTS}`);
+  const choice = choiceOf(queryOf(body.query, CHOICES), project);
+  const read = documents.map((document, i) => textOf(document, i, '{"document_id": "...", "text": "..."}'));
+  const one: ReplyForm["one"] = (found, i) =>
+    `{"results":${resultsOf(found, choice, project)},"document_id":${JSON.stringify(read[i].id ?? null)}}`;
+  const texts = read.map(({ text }) => text);
+  return questionOf(texts, choice, { type: JSON_TYPE, open: "[", separator: ",", close: "]\n", one });
+}
+
+interface Text {
+  readonly document: JsonObject;
+  readonly text: string;
+  readonly id?: string;
+}
+
+function textOf(document: unknown, index: number, form: string): Text {
+  const where = `document ${index}`;
+  if (!isObject(document)) refuse(where, describe(document), form);
+  const { text, document_id: id } = document;
+  if (typeof text !== "string") refuse(where, `${describe(text)} as text`, "a string");
+  if (id !== undefined && id !== null && typeof id !== "string")
+    refuse(where, `${describe(id)} as document_id`, "a string");
+  return { document, text, id: id ?? undefined };
+}
+
+interface Choice {
+  limit: number;
+  threshold?: number;
+  language: string;
+}
+
+function choiceOf(given: Readonly<Record<string, string>>, project: Project): Choice {
+  const number = (name: string): number | undefined =>
+    given[name] === undefined ? undefined : Number(given[name].trim() || Number.NaN);
+  const limit = number("limit") ?? DEFAULT_LIMIT;
+  if (!Number.isInteger(limit) || limit < 0) refuse("limit", describe(given.limit), "a whole number of at least 0");
+  const threshold = number("threshold");
+  return {
+    limit,
+    ...thresholdOf(Number.isNaN(threshold) ? given.threshold : threshold),
+    language: languageOf(given.language, project),
+  };
+}
+
+function languageOf(asked: string | undefined, { language, subjects }: Project): string {
+  if (asked === undefined || asked === "" || asked === language) return language;
+  const known = subjects?.languages ?? [];
+  return known.includes(asked) ? asked : refuse("language", describe(asked), [language, ...known].join(" or "));
+}
+
+/** A limit of 0 asks for nothing; a tagger gives one label at least. */
+const questionOf = (inputs: string[], { limit, threshold }: Choice, form: ReplyForm): Question => ({
+  inputs,
+  options: { topK: Math.max(1, limit), sd: false, ...(threshold !== undefined && { threshold }) },
+  form,
+});
+
+const resultsOf = (found: Found, { limit, language }: Choice, project: Project): string =>
+  JSON.stringify(suggestions(found.slice(0, limit), project, language));
+
+const suggestions = (found: Found, { language, subjects }: Project, named: string = language): object[] =>
+  found.map(({ label, probability }) => ({
+    ...namedLabel(String(label), named, subjects),
+    score: digits(probability),
+  }));
+
+const MOST_LISTED = 10_000;
+const DEFAULT_LISTED = 1000;
+const DEFAULT_TOP = 10;
+
+function listIn(bytes: Uint8Array, most: number, what: string, form: string): unknown[] {
+  const value = parseJson(decode(bytes), "the body", `[${form}]`);
+  if (!Array.isArray(value)) refuse("the body", describe(value), `[${form}]`);
+  if (value.length > most) refuse("the body", `${value.length} ${what}`, `at most ${most} in one request`);
+  return value;
+}
+
+/** Documents to learn from; one with the "document_id" of an earlier one takes its place. */
+export function parseDocuments(bytes: Uint8Array, most: number): IndexedDocument[] {
+  const form = '{"text": "...", "subjects": [{"uri": "..."}]}';
+  return listIn(bytes, most, "documents", form).map((each, i) => {
+    const where = `document ${i}`;
+    const { document, text, id } = textOf(each, i, form);
+    const { subjects } = document;
+    if (id === "") refuse(where, '"" as document_id', "a text that is not empty");
+    if (!Array.isArray(subjects)) refuse(where, `${describe(subjects)} as subjects`, "a list");
+    return {
+      ...(id !== undefined && { id }),
+      text,
+      subjects: subjects.map((subject) => subjectOf(subject, where)),
+    };
+  });
+}
+
+function subjectOf(subject: unknown, where: string): IndexedDocument["subjects"][number] {
+  const { uri, label } = isObject(subject) ? subject : {};
+  const isName = (name: unknown): name is string | undefined =>
+    name === undefined || (typeof name === "string" && name.trim() !== "");
+  if ((uri === undefined && label === undefined) || !isName(uri) || !isName(label))
+    return refuse(where, `the subject ${describe(uri ?? label ?? subject)}`, '{"uri": "..."} or {"label": "..."}');
+  return { ...(uri !== undefined && { uri }), ...(label !== undefined && { label }) };
+}
+
+export function parseIds(bytes: Uint8Array, most: number): string[] {
+  return listIn(bytes, most, "ids", '"document_id"').map((id, i) =>
+    typeof id === "string" && id !== "" ? id : refuse(`id ${i}`, describe(id), "a document_id"),
+  );
+}
+
+export async function queryDocuments(
+  bytes: Uint8Array,
+  most: number,
+  learning: Learning,
+  project: Project,
+): Promise<object[]> {
+  const form = '{"documents": [{"document_id": "...", "text": "..."}], "top": 10}';
+  const value = parseJson(decode(bytes), "the body", form);
+  const { documents, top = DEFAULT_TOP } = isObject(value) ? value : {};
+  if (!Array.isArray(documents)) refuse("documents", describe(documents), "a list of documents");
+  if (documents.length > most) refuse("documents", `${documents.length} of them`, `at most ${most}`);
+  if (!Number.isInteger(top) || (top as number) < 1) refuse("top", describe(top), "a whole number of at least 1");
+  const read = documents.map((document, i) => textOf(document, i, '{"text": "..."}'));
+  const texts = read.map(({ text }) => text);
+  return (await learning.query(texts, top as number)).map(({ row, value, variance, uncertainty, labels }) => ({
+    document_id: read[row].id ?? null,
+    document: row,
+    value: digits(value),
+    variance: digits(variance),
+    uncertainty: digits(uncertainty),
+    results: suggestions(labels, project),
+  }));
+}
+
+export function listDocuments(query: string, ids: ReadonlySet<string>): object {
+  const given = queryOf(query, ["offset", "limit"]);
+  const number = (name: string, standard: number, most: number): number => {
+    const found = given[name] === undefined ? standard : Number(given[name] || Number.NaN);
+    if (Number.isInteger(found) && found >= 0 && found <= most) return found;
+    return refuse(name, describe(given[name]), `a whole number from 0 to ${most}`);
+  };
+  const offset = number("offset", 0, Number.MAX_SAFE_INTEGER);
+  const limit = number("limit", DEFAULT_LISTED, MOST_LISTED);
+  return { total: ids.size, offset, document_ids: [...ids].slice(offset, offset + limit) };
 }

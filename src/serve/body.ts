@@ -1,12 +1,19 @@
-// The body of a request: what its head says of it, its bytes within the limits, unpacked where it is packed.
+// The body of a request: its bytes within the limits, unpacked where it is packed, read as text and as JSON.
 
-import { excerpt } from "../data/errors.ts";
-import type { Limits } from "./limits.ts";
-import { SMALL } from "./limits.ts";
-import type { Body } from "./question.ts";
-import { busy, Refusal, refuse, tooLong } from "./refusal.ts";
+import { excerpt } from "../base/errors.ts";
+import { joined } from "../base/safetensors.ts";
+import { pulled } from "../data/bytes.ts";
+import { busy, HttpError, type HttpRequest, refuse, tooLong } from "./http.ts";
+import { type Limits, SMALL } from "./limits.ts";
 
-/** Bytes that large requests hold, all together. */
+export interface Body {
+  readonly bytes: Uint8Array;
+  readonly type: string;
+  readonly accept: string;
+  readonly query: string;
+}
+
+/** Bytes that large requests and waiting documents hold, all together. */
 export class HeldBytes {
   readonly #most: number;
   readonly #freed: (bytes: number) => void;
@@ -19,7 +26,7 @@ export class HeldBytes {
   }
 
   take(bytes: number): void {
-    if (this.total + bytes > this.#most) throw busy(`large requests hold ${this.total} bytes`);
+    if (this.total + bytes > this.#most) throw busy(`requests and waiting documents hold ${this.total} bytes`);
     this.total += bytes;
   }
 
@@ -29,7 +36,7 @@ export class HeldBytes {
   }
 }
 
-/** What one request holds of them: nothing as long as it is small. */
+/** The part of them that one request holds: nothing as long as it is small. */
 export class Holding {
   readonly #of: HeldBytes;
   #bytes = 0;
@@ -39,7 +46,6 @@ export class Holding {
     this.#of = of;
   }
 
-  /** Takes more, or is busy. */
   add(bytes: number): void {
     this.#bytes += bytes;
     if (this.#bytes <= SMALL.bodyBytes) return;
@@ -54,86 +60,99 @@ export class Holding {
   }
 }
 
-/** A request as the body's reader sees it. */
-interface Sent {
-  header(name: string): string | null | undefined;
-  /** All of the body; `take` is told of each piece and throws what ends it. */
-  body(take: (bytes: number) => void): Promise<Uint8Array>;
-}
-
 /** Input of the unpacker at a time: Deno unpacks all that it is given at once, to a thousand times its size. */
 const PACKED_PIECE = 4096;
 
-/** Reads a body of one of these types. */
 export async function readBody(
-  asked: Sent,
+  request: HttpRequest,
   types: readonly string[],
   query: string,
-  limits: Limits,
+  { bodyBytes }: Limits,
   holding: Holding,
 ): Promise<Body> {
-  const type = asked.header("content-type")?.split(";", 1)[0]?.trim().toLowerCase() || "nothing";
+  const type = request.header("content-type")?.split(";", 1)[0]?.trim().toLowerCase() || "nothing";
   if (!types.includes(type)) {
-    const [first] = types as [string];
     const found = type === "nothing" ? type : excerpt(type);
-    const hint = `${types.join(" or ")} (curl -H 'content-type: ${first}')`;
-    throw new Refusal(415, `content-type: found ${found}, expected ${hint}`, { accept: types.join(", ") });
+    const hint = `${types.join(" or ")} (curl -H 'content-type: ${types[0]}')`;
+    throw new HttpError(415, `content-type: found ${found}, expected ${hint}`, { accept: types.join(", ") });
   }
-  const encoding = asked.header("content-encoding")?.trim().toLowerCase() || "identity";
+  const encoding = request.header("content-encoding")?.trim().toLowerCase() || "identity";
   if (encoding !== "identity" && encoding !== "gzip")
-    throw new Refusal(415, `content-encoding: found ${excerpt(encoding)}, expected gzip or none`, {
+    throw new HttpError(415, `content-encoding: found ${excerpt(encoding)}, expected gzip or none`, {
       "accept-encoding": "gzip, identity",
     });
-  if (Number(asked.header("content-length") ?? 0) > limits.bodyBytes) throw tooLong(limits.bodyBytes);
+  if (Number(request.header("content-length") ?? 0) > bodyBytes) throw tooLong(bodyBytes);
   const counter = (): ((bytes: number) => void) => {
     let length = 0;
     return (bytes) => {
       length += bytes;
-      if (length > limits.bodyBytes) throw tooLong(limits.bodyBytes);
+      if (length > bodyBytes) throw tooLong(bodyBytes);
       holding.add(bytes);
     };
   };
-  const sent = await asked.body(counter());
+  const sent = await request.body(counter());
   const bytes = encoding === "gzip" ? await unpacked(sent, counter()) : sent;
-  return { bytes, type, query, accept: asked.header("accept") ?? "" };
+  return { bytes, type, query, accept: request.header("accept") ?? "" };
 }
 
 async function unpacked(packed: Uint8Array, take: (bytes: number) => void): Promise<Uint8Array> {
   let at = 0;
-  const source = new ReadableStream<Uint8Array<ArrayBuffer>>(
-    {
-      pull(controller) {
-        if (at >= packed.length) return controller.close();
-        controller.enqueue(packed.slice(at, at + PACKED_PIECE));
-        at += PACKED_PIECE;
-      },
-    },
-    { highWaterMark: 0 },
-  );
-  const reader = source.pipeThrough(new DecompressionStream("gzip")).getReader();
-  const pieces: Uint8Array[] = [];
+  const source = pulled(async () => {
+    const piece = packed.slice(at, at + PACKED_PIECE);
+    at += PACKED_PIECE;
+    return piece.length > 0 ? piece : undefined;
+  });
+  const reader = (source as ReadableStream<Uint8Array<ArrayBuffer>>)
+    .pipeThrough(new DecompressionStream("gzip"))
+    .getReader();
   try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return joined(pieces);
-      take(value.length);
-      pieces.push(value);
-    }
+    return await readAll(reader, take);
   } catch (error) {
     reader.cancel().catch(() => {});
-    if (error instanceof Refusal) throw error;
+    if (error instanceof HttpError) throw error;
     return refuse("the body", "gzip data that is damaged or cut short", "a whole gzip file");
   }
 }
 
-/** Pieces as one. */
-export function joined(pieces: readonly Uint8Array[]): Uint8Array {
-  if (pieces.length === 1) return pieces[0] as Uint8Array;
-  const bytes = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
-  let at = 0;
-  for (const piece of pieces) {
-    bytes.set(piece, at);
-    at += piece.length;
+/** All bytes of a stream; `take` is told of each piece. */
+export async function readAll(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  take: (bytes: number) => void,
+): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = [];
+  for (let next = await reader.read(); !next.done; next = await reader.read()) {
+    take(next.value.length);
+    pieces.push(next.value);
   }
-  return bytes;
+  return pieces.length === 1 ? pieces[0] : joined(pieces);
+}
+
+export function decode(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return refuse("the body", "bytes that are not UTF-8", "text in UTF-8");
+  }
+}
+
+/** A value of one of the forms, which errors name. */
+export function parseJson(text: string, where: string, forms: string): unknown {
+  if (text.trim() === "") refuse(where, "nothing", forms);
+  try {
+    return JSON.parse(text);
+  } catch {
+    return refuse(where, excerpt(text), `JSON: ${forms}`);
+  }
+}
+
+/** The parameters of a query; each may come once and no others may. */
+export function queryOf(query: string, allowed: readonly string[]): Readonly<Record<string, string>> {
+  const found: Record<string, string> = {};
+  if (query === "") return found;
+  for (const [key, value] of new URLSearchParams(query)) {
+    if (!allowed.includes(key)) refuse("the query", excerpt(key), allowed.join(" or "));
+    if (Object.hasOwn(found, key)) refuse("the query", `${key} twice`, "each once");
+    found[key] = value;
+  }
+  return found;
 }

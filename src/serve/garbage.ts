@@ -18,7 +18,6 @@ interface BunRuntime {
 const inDeno = "Deno" in globalThis;
 const { Bun: bun } = globalThis as { Bun?: BunRuntime };
 
-/** How to collect in this runtime. */
 function collector(): () => void {
   if (bun) return () => bun.gc(true);
   if (!inDeno) return () => {};
@@ -27,10 +26,7 @@ function collector(): () => void {
 }
 
 /** Is told of bytes that are no longer held, and collects after so many of them. */
-export function garbageCollector(
-  collect: () => void = collector(),
-  every: number = BYTES,
-): (bytes: number) => void {
+export function garbageCollector(collect: () => void = collector(), every: number = BYTES): (bytes: number) => void {
   let left = every;
   return (bytes) => {
     left -= bytes;

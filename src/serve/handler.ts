@@ -1,34 +1,24 @@
 // The server as a function from Request to Response: for Deno.serve, Bun.serve and workers.
 
-import type { LabelLists } from "../metrics/allowed.ts";
-import { joined } from "./body.ts";
-import type { DoorOptions } from "./doors.ts";
+import type { LabelLists } from "../base/prediction.ts";
+import { readAll } from "./body.ts";
+import type { HostOptions } from "./hosts.ts";
+import { brokenOff, HttpError, type OpenReply, tooSlow } from "./http.ts";
 import type { Limits } from "./limits.ts";
-import { type Project, projectOf } from "./project.ts";
-import { brokenOff, Refusal, tooSlow } from "./refusal.ts";
-import { createService, type OpenAnswer } from "./service.ts";
-import type { Tagger } from "./tagger.ts";
+import { type Project, projectOf, type Tagger } from "./project.ts";
+import { Service } from "./service.ts";
 
 /** Limits, names and origins that may ask, lists of labels. */
-export interface HandlerOptions extends Partial<Limits>, DoorOptions, LabelLists {}
+export interface HandlerOptions extends Partial<Limits>, HostOptions, LabelLists {}
 
-/**
- * A handler that answers POST /predict, GET /health, GET /metrics, GET / and Annif's /v1 out of a tagger, or of several
- * projects.
- */
+/** A handler of POST /predict, GET /health, /metrics and /, and Annif's /v1, for a tagger or for several projects. */
 export function createHandler(
   tagger: Tagger | readonly Project[],
   options: HandlerOptions = {},
 ): (request: Request) => Promise<Response> {
   const { hosts, origins, allow, deny, ...limits } = options;
   const projects = "predictMany" in tagger ? [projectOf(tagger)] : tagger;
-  const service = createService(projects, {
-    limits,
-    allow,
-    deny,
-    ...(hosts ? { hosts } : {}),
-    ...(origins ? { origins } : {}),
-  });
+  const service = new Service(projects, { limits, hosts, origins, allow, deny });
   const { seconds } = service.limits;
   return async (request) => {
     const { pathname, search } = new URL(request.url);
@@ -46,14 +36,14 @@ export function createHandler(
   };
 }
 
-/** What nobody can see being sent counts as sent. */
-function over(answer: OpenAnswer, body: string | null): string | null {
+/** A reply that nobody can see being sent counts as sent. */
+function over(answer: OpenReply, body: string | null): string | null {
   answer.over(true);
   return body;
 }
 
 /** A text as it is; pieces as a stream that hands them out as the client takes them, and not for ever. */
-function bodyOf(answer: OpenAnswer, seconds: number): BodyInit | null {
+function bodyOf(answer: OpenReply, seconds: number): BodyInit | null {
   const { body } = answer;
   if (typeof body === "string") return over(answer, body);
   let next = 0;
@@ -84,11 +74,7 @@ function bodyOf(answer: OpenAnswer, seconds: number): BodyInit | null {
 }
 
 /** All of a body within the time; `take` is told of each piece. */
-async function readBody(
-  request: Request,
-  seconds: number,
-  take: (bytes: number) => void,
-): Promise<Uint8Array> {
+async function readBody(request: Request, seconds: number, take: (bytes: number) => void): Promise<Uint8Array> {
   if (request.body === null) return new Uint8Array();
   const reader = (request.body as ReadableStream<Uint8Array>).getReader();
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -96,17 +82,11 @@ async function readBody(
     timer = setTimeout(() => reject(tooSlow(seconds)), seconds * 1000);
   });
   try {
-    const pieces: Uint8Array[] = [];
-    for (;;) {
-      const { done, value } = await Promise.race([reader.read(), late]);
-      if (done) return joined(pieces);
-      take(value.length);
-      pieces.push(value);
-    }
+    return await Promise.race([readAll(reader, take), late]);
   } catch (error) {
     // Nobody waits for the rest.
     reader.cancel().catch(() => {});
-    throw error instanceof Refusal ? error : brokenOff();
+    throw error instanceof HttpError ? error : brokenOff();
   } finally {
     clearTimeout(timer);
   }

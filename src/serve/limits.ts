@@ -1,19 +1,19 @@
-// What a server takes on before it says no.
+// Bounds of the work that a server takes on.
 
-import { finiteNumber, wholeNumber } from "../core/check.ts";
-import { ArgumentError } from "../core/errors.ts";
+import { finiteNumber, wholeNumber } from "../base/check.ts";
+import { ArgumentError } from "../base/errors.ts";
 
-/** Bounds of what one client and all together can ask for. */
+/** Bounds of one request, and of all together. */
 export interface Limits {
   /** Longest body in bytes (default 1 MiB), unpacked; a longer one is answered with 413. */
   bodyBytes: number;
   /** Most inputs in one request (default 1,000); more are answered with 400. */
   batch: number;
-  /** Most labels in one answer, over all its inputs (default 50,000); more are answered with 400. */
-  labels: number;
+  /** Most labels in one reply, over all its inputs (default 50,000); more are answered with 400. */
+  answerLabels: number;
   /** Requests under way at once, from the end of their body until their answer is sent (default 256); beyond: 503. */
   requests: number;
-  /** Bytes that large requests hold at once: bodies, and answers that are not sent yet (default 128 MiB); beyond: 503. */
+  /** Bytes held at once by large requests, answers that are not sent and documents that are not learned (default 128 MiB); beyond: 503. */
   heldBytes: number;
   /** Time a client has to send its request, and again to take its answer (default 10 s); a slower one is given up. */
   seconds: number;
@@ -22,26 +22,20 @@ export interface Limits {
 export const defaultLimits: Readonly<Limits> = {
   bodyBytes: 1 << 20,
   batch: 1000,
-  labels: 50_000,
+  answerLabels: 50_000,
   requests: 256,
   heldBytes: 128 << 20,
   seconds: 10,
 };
 
-/**
- * A request up to this size is small: it is answered in the thread that has the sockets, at once, and its bytes are not
- * counted: 256 of them at once take a few megabytes, and each a few milliseconds.
- */
+/** A request up to this size is answered at once; its bytes are not counted: 256 of them take a few megabytes. */
 export const SMALL: Readonly<{ bodyBytes: number; inputs: number; labels: number }> = {
   bodyBytes: 16 << 10,
   inputs: 16,
   labels: 1000,
 };
 
-/**
- * A request that asks why takes as much as one for every word that is left out in turn: it is never small, and may have so
- * many inputs and bytes, so many labels for each input and so many words for each label.
- */
+/** Bounds of a request with `explain`, which predicts an input again without each of its words: it is never small. */
 export const EXPLAINED: Readonly<{ bodyBytes: number; inputs: number; labels: number; words: number }> = {
   bodyBytes: 64 << 10,
   inputs: 16,
@@ -55,16 +49,12 @@ export const HEAP_PER_BYTE = 64;
 /** Longest wait that timers take. */
 const MOST_SECONDS = 86_400;
 
-/** Fills in the defaults and refuses what cannot be. */
 export function completeLimits(given: Partial<Limits> = {}): Limits {
   const limits = { ...defaultLimits, ...given };
-  for (const name of ["bodyBytes", "batch", "labels", "requests", "heldBytes"] as const)
+  for (const name of ["bodyBytes", "batch", "answerLabels", "requests", "heldBytes"] as const)
     wholeNumber(name, limits[name], 1);
   finiteNumber("seconds", limits.seconds);
   if (!(limits.seconds > 0 && limits.seconds <= MOST_SECONDS))
-    throw new ArgumentError(
-      "seconds",
-      `found ${limits.seconds}, expected more than 0 and at most ${MOST_SECONDS}`,
-    );
+    throw new ArgumentError("seconds", `found ${limits.seconds}, expected more than 0 and at most ${MOST_SECONDS}`);
   return limits;
 }

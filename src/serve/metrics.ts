@@ -1,22 +1,33 @@
-// What GET /metrics says, in Prometheus' text format.
+// GET /metrics: counts and latencies in Prometheus' text format.
+
+import type { Project } from "./project.ts";
 
 const BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-interface Histogram {
+/** Answers of a route. */
+interface RouteCounts {
+  readonly statuses: Map<number, number>;
   /** How many took at most so long, by bucket; the last one has no bound. */
-  counts: number[];
+  readonly seconds: number[];
   sum: number;
 }
 
-/** The state of the server at the moment of asking. */
-export interface Gauges {
-  inFlight: number;
-  waiting: number;
-  largeWaiting: number;
-  heldBytes: number;
-  /** Name, labels, and what is known of each model. */
-  models: readonly { id: string; labels: number; info: object }[];
-}
+const GAUGES = {
+  requests_in_flight: "Requests whose answer is not sent.",
+  inputs_waiting: "Inputs in the queue.",
+  large_requests_waiting: "Large requests in line.",
+  held_bytes: "Bytes that large requests hold.",
+};
+
+/** Promises of models that learn. */
+const PROMISES = {
+  observed: "Recall or precision on documents that were taught.",
+  low: "The least it may be, with 95 % confidence.",
+  high: "The most it may be, with 95 % confidence.",
+  holds: "0 once a promise is not kept any more.",
+};
+
+type Gauges = Readonly<Record<keyof typeof GAUGES, number>>;
 
 /** `{name="value",...}` */
 function labelSet(values: object): string {
@@ -29,39 +40,38 @@ function labelSet(values: object): string {
 
 export class ServerMetrics {
   readonly #begin = performance.now();
-  readonly #requests = new Map<string, Map<number, number>>();
-  readonly #latency = new Map<string, Histogram>();
+  readonly #routes = new Map<string, RouteCounts>();
+  readonly #gauges: () => Gauges;
   #inputs = 0;
   #dropped = 0;
+
+  constructor(gauges: () => Gauges) {
+    this.#gauges = gauges;
+  }
 
   get uptimeSeconds(): number {
     return (performance.now() - this.#begin) / 1000;
   }
 
-  /** Counts an answered request. */
   request(route: string, status: number, seconds: number): void {
-    const statuses = this.#requests.get(route) ?? new Map<number, number>();
-    this.#requests.set(route, statuses);
-    statuses.set(status, (statuses.get(status) ?? 0) + 1);
-    const histogram = this.#latency.get(route) ?? { counts: new Array(BUCKETS.length + 1).fill(0), sum: 0 };
-    this.#latency.set(route, histogram);
+    const counted = this.#routes.get(route) ?? { statuses: new Map(), seconds: BUCKETS.map(() => 0).concat(0), sum: 0 };
+    this.#routes.set(route, counted);
+    counted.statuses.set(status, (counted.statuses.get(status) ?? 0) + 1);
     const found = BUCKETS.findIndex((bound) => seconds <= bound);
     const bucket = found < 0 ? BUCKETS.length : found;
-    histogram.counts[bucket] = (histogram.counts[bucket] as number) + 1;
-    histogram.sum += seconds;
+    counted.seconds[bucket]++;
+    counted.sum += seconds;
   }
 
-  /** Counts predicted inputs. */
   predicted(inputs: number): void {
     this.#inputs += inputs;
   }
 
-  /** Counts an answer that its client did not take. */
   dropped(): void {
     this.#dropped++;
   }
 
-  text({ inFlight, waiting, largeWaiting, heldBytes, models }: Gauges): string {
+  text(projects: readonly Project[]): string {
     const lines: string[] = [];
     const family = (name: string, type: string, help: string): number =>
       lines.push(`# HELP mlgpf_${name} ${help}`, `# TYPE mlgpf_${name} ${type}`);
@@ -70,13 +80,13 @@ export class ServerMetrics {
       lines.push(`mlgpf_${name} ${value}`);
     };
     family("requests_total", "counter", "Requests answered, by route and status.");
-    for (const [route, statuses] of this.#requests)
+    for (const [route, { statuses }] of this.#routes)
       for (const [status, count] of statuses)
         lines.push(`mlgpf_requests_total{route="${route}",status="${status}"} ${count}`);
     family("request_duration_seconds", "histogram", "From the head of a request to its answer.");
-    for (const [route, { counts, sum }] of this.#latency) {
+    for (const [route, { seconds, sum }] of this.#routes) {
       let total = 0;
-      counts.forEach((count, i) => {
+      seconds.forEach((count, i) => {
         total += count;
         const bound = BUCKETS[i] ?? "+Inf";
         lines.push(`mlgpf_request_duration_seconds_bucket{route="${route}",le="${bound}"} ${total}`);
@@ -86,16 +96,24 @@ export class ServerMetrics {
     }
     single("inputs_total", "counter", "Texts and feature rows predicted.", this.#inputs);
     single("answers_dropped_total", "counter", "Answers that their client did not take.", this.#dropped);
-    single("requests_in_flight", "gauge", "Requests whose answer is not sent.", inFlight);
-    single("inputs_waiting", "gauge", "Inputs in the queue.", waiting);
-    single("large_requests_waiting", "gauge", "Large requests in line.", largeWaiting);
-    single("held_bytes", "gauge", "Bytes that large requests hold.", heldBytes);
+    for (const [name, value] of Object.entries(this.#gauges()))
+      single(name, "gauge", GAUGES[name as keyof Gauges], value);
     single("uptime_seconds", "gauge", "Since the server started.", this.uptimeSeconds);
     family("model_labels", "gauge", "Labels that a model knows.");
-    for (const { id, labels } of models)
-      lines.push(`mlgpf_model_labels${labelSet({ project: id })} ${labels}`);
-    family("model_info", "gauge", "What a model is.");
-    for (const { id, info } of models) lines.push(`mlgpf_model_info${labelSet({ project: id, ...info })} 1`);
+    for (const { id, model } of projects) lines.push(`mlgpf_model_labels${labelSet({ project: id })} ${model.labels}`);
+    family("model_info", "gauge", "Kind of each model.");
+    for (const { id, model } of projects)
+      lines.push(`mlgpf_model_info${labelSet({ project: id, ...model.tagger.info })} 1`);
+    const watched = projects.flatMap(({ id: project, learning }) =>
+      (learning?.promises ?? []).map((status) => ({ project, ...status })),
+    );
+    for (const [name, help] of Object.entries(watched.length > 0 ? PROMISES : {})) {
+      family(`promise_${name}`, "gauge", help);
+      for (const { project, promise, target, ...status } of watched) {
+        const value = Number(status[name as keyof typeof PROMISES]);
+        lines.push(`mlgpf_promise_${name}${labelSet({ project, promise, target })} ${value}`);
+      }
+    }
     return `${lines.join("\n")}\n`;
   }
 }

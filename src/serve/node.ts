@@ -1,12 +1,12 @@
-// The server on node:http, in Node, Deno and Bun. It goes without Request and Response objects, which cost more
-// than a prediction of a small model.
+// The server on node:http, in Node, Deno and Bun: Request and Response objects cost more than a prediction of a small model.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { brokenOff, busy, tooSlow } from "./refusal.ts";
-import type { OpenAnswer, Service } from "./service.ts";
+import { setTimeout as wait } from "node:timers/promises";
+import { brokenOff, busy, type OpenReply, tooSlow } from "./http.ts";
+import type { Service } from "./service.ts";
 
-/** What was under way when the time to stop was over. */
+/** Work under way when the time to stop was over. */
 export interface Dropped {
   /** Requests without an answer, or with one that was not taken. */
   requests: number;
@@ -31,10 +31,7 @@ const MOST_CONNECTIONS = 4096;
 /** Requests that one connection may have under way: a client that does not wait for answers cannot fill all places. */
 const MOST_OF_ONE = 16;
 
-export async function listen(
-  service: Service,
-  { host, port }: { host: string; port: number },
-): Promise<Running> {
+export async function listen(service: Service, { host, port }: { host: string; port: number }): Promise<Running> {
   const milliseconds = service.limits.seconds * 1000;
   const connections = new Connections();
   const server = createServer(
@@ -60,15 +57,14 @@ export async function listen(
   };
 }
 
-/** What is called when a response has left, or never will. */
+/** Called when a response has left, or never will. */
 type Over = (sent: boolean) => void;
 
-/** The open connections, each with what it has under way. */
 class Connections {
   readonly #underWay = new Map<Socket, Set<Over>>();
   /** Those that end after an answer that was already given. */
   readonly #ending = new WeakSet<Socket>();
-  /** What was dropped since the server began to stop. */
+  /** Counted since the server began to stop. */
   #dropped: Dropped | undefined;
 
   get stopping(): boolean {
@@ -98,7 +94,7 @@ class Connections {
     return underWay.size;
   }
 
-  /** Whether requests on this connection are over, though more of them come. */
+  /** True where requests on this connection are over, though more of them come. */
   isOver(socket: Socket): boolean {
     return socket.destroyed || this.#ending.has(socket);
   }
@@ -108,7 +104,6 @@ class Connections {
     this.#ending.add(socket);
   }
 
-  /** Ends a connection with whatever it has under way. */
   drop(socket: Socket): void {
     const requests = this.#underWay.get(socket)?.size;
     this.#underWay.delete(socket);
@@ -121,27 +116,19 @@ class Connections {
   async stop(server: Server, milliseconds: number): Promise<Dropped> {
     const dropped: Dropped = { requests: 0, connections: 0 };
     this.#dropped = dropped;
-    const closed = new Promise<void>((done) => server.close(() => done()));
+    const closed = new Promise<boolean>((done) => server.close(() => done(true)));
     server.closeIdleConnections();
     // One that has said nothing, and goes on saying nothing, loses nothing; half a head may still become a request.
     const silent = setTimeout(
       () => {
-        for (const [socket, { size }] of this.#underWay)
-          if (size === 0 && !(socket.bytesRead > 0)) socket.destroy();
+        for (const [socket, { size }] of this.#underWay) if (size === 0 && !(socket.bytesRead > 0)) socket.destroy();
       },
       Math.min(SILENT_MILLISECONDS, milliseconds),
     );
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const late = new Promise<void>((done) => {
-      timer = setTimeout(() => {
-        for (const socket of this.#underWay.keys()) this.drop(socket);
-        server.closeAllConnections();
-        done();
-      }, milliseconds);
-    });
-    await Promise.race([closed, late]);
+    const inTime = await Promise.race([closed, wait(milliseconds, false, { ref: false })]);
     clearTimeout(silent);
-    clearTimeout(timer);
+    for (const socket of inTime ? [] : this.#underWay.keys()) this.drop(socket);
+    if (!inTime) server.closeAllConnections();
     return { ...dropped };
   }
 }
@@ -172,7 +159,7 @@ async function respond(
     return;
   }
   let gone = false;
-  let answer: OpenAnswer | undefined;
+  let answer: OpenReply | undefined;
   const own = connections.begin(request, response, (sent) => {
     gone = true;
     answer?.over(sent);
@@ -192,11 +179,10 @@ async function respond(
   else send(request, response, answer, connections, seconds);
 }
 
-/** Sends an answer, and gives up a client that does not take it in time. */
 function send(
   request: IncomingMessage,
   response: ServerResponse,
-  { status, headers, body }: OpenAnswer,
+  { status, headers, body }: OpenReply,
   connections: Connections,
   seconds: number,
 ): void {
@@ -217,10 +203,8 @@ function send(
   else writePieces(response, body);
 }
 
-function lengthOf(body: OpenAnswer["body"]): number {
-  return typeof body === "string"
-    ? Buffer.byteLength(body)
-    : body.reduce((sum, piece) => sum + piece.length, 0);
+function lengthOf(body: OpenReply["body"]): number {
+  return typeof body === "string" ? Buffer.byteLength(body) : body.reduce((sum, piece) => sum + piece.length, 0);
 }
 
 /** One piece after another, each when the one before has left. */
@@ -238,7 +222,7 @@ function writePieces(response: ServerResponse, pieces: readonly Uint8Array[]): v
 }
 
 /** Answers a request whose body is still coming, and closes the connection a little later. */
-function linger(request: IncomingMessage, response: ServerResponse, body: OpenAnswer["body"]): void {
+function linger(request: IncomingMessage, response: ServerResponse, body: OpenReply["body"]): void {
   response.flushHeaders();
   for (const piece of typeof body === "string" ? [body] : body) response.write(piece);
   const end = (): void => {
@@ -252,12 +236,7 @@ function linger(request: IncomingMessage, response: ServerResponse, body: OpenAn
   request.once("end", end).once("close", end).resume();
 }
 
-/** All of a body within the time; `take` is told of each piece. */
-function readBody(
-  request: IncomingMessage,
-  seconds: number,
-  take: (bytes: number) => void,
-): Promise<Uint8Array> {
+function readBody(request: IncomingMessage, seconds: number, take: (bytes: number) => void): Promise<Uint8Array> {
   return new Promise((done, failed) => {
     const chunks: Buffer[] = [];
     const timer = setTimeout(() => settle(() => failed(tooSlow(seconds))), seconds * 1000);
@@ -274,8 +253,7 @@ function readBody(
         settle(() => failed(error));
       }
     };
-    const finish = (): void =>
-      settle(() => done(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
+    const finish = (): void => settle(() => done(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)));
     const broken = (): void => settle(() => failed(brokenOff()));
     request
       .on("data", add)

@@ -1,7 +1,21 @@
 // A model as the server holds it: under a name, with what can be said about it, and replaced while the server runs.
 
+import type { Input } from "../base/input.ts";
+import type { Expected, Prediction, Predictions, PredictOptions } from "../base/prediction.ts";
+import type { QueriedDocument } from "../learn/query.ts";
+import type { PromiseStatus } from "./learning/drift.ts";
 import type { Subjects } from "./subjects.ts";
-import type { Tagger } from "./tagger.ts";
+
+/** The labels of an input, most probable first, and the part of the input that the model knows, where it tells. */
+export type Found = readonly Prediction[] & Partial<Pick<Predictions, "known" | "unseen">> & Expected;
+
+/** A model that predicts, such as that of mlgpf/edge. An input that it cannot take is refused by an ArgumentError. */
+export interface Tagger {
+  readonly labels: ArrayLike<string>;
+  /** Shown by /health and /metrics. */
+  readonly info?: object;
+  predictMany(inputs: readonly Input[], options: PredictOptions): readonly Found[] | Promise<readonly Found[]>;
+}
 
 /** A model that is ready, as it stands until the next one takes over. */
 export interface ServedModel {
@@ -22,6 +36,22 @@ export interface IndexedDocument {
   readonly subjects: readonly { readonly uri?: string; readonly label?: string }[];
 }
 
+/** A project as those see it who teach. */
+export interface Learning {
+  /** Shown with the project: how many documents it has learned, how many wait. */
+  readonly status: object;
+  /** How the model's promises stand on what people have taught. */
+  readonly promises?: readonly PromiseStatus[];
+  /** Ids of the documents that can be forgotten. */
+  readonly documentIds: ReadonlySet<string>;
+  /** Learns from documents; done when nothing of them can be lost any more. */
+  learn(documents: readonly IndexedDocument[]): Promise<void>;
+  /** Forgets documents by their ids; done when that cannot be lost any more. */
+  forget(ids: readonly string[]): Promise<void>;
+  /** The texts from which the model would learn most, best first. */
+  query(texts: readonly string[], top: number): Promise<readonly QueriedDocument[]>;
+}
+
 /** One of the models that a server answers for. */
 export interface Project {
   /** Its name in addresses: /predict/{id}, /v1/projects/{id}. */
@@ -30,14 +60,12 @@ export interface Project {
   readonly name: string;
   /** The language of its texts, as a code such as "en". */
   readonly language: string;
-  /** What answers now. Requests that have begun go on with the one they began with. */
+  /** The model that answers now. Requests that have begun go on with the one they began with. */
   readonly model: ServedModel;
   /** Addresses and names of its labels, where a label file gave them. */
   readonly subjects?: Subjects;
-  /** How many documents it was taught and when, where it learns. */
-  readonly learning?: object;
-  /** Learns from documents; done when nothing of them can be lost any more. Absent where the server does not learn. */
-  learn?(documents: readonly IndexedDocument[]): Promise<void>;
+  /** Absent where the server does not learn. */
+  readonly learning?: Learning;
 }
 
 /** A tagger by itself as a project. */

@@ -3,28 +3,23 @@
 // longest, the others by the one with the least left to do, so a text by itself does not wait behind batches and no
 // batch waits for ever. Between two turns the runtime gets to its sockets.
 
-import { MOST_LEFT_OUT } from "../metrics/reasons.ts";
-import type { ServedModel } from "./project.ts";
-import { Refusal } from "./refusal.ts";
-import type { FoundLabels, TaggerInput, TaggerOptions } from "./tagger.ts";
+import type { Input } from "../base/input.ts";
+import { type PredictOptions, predictOptions } from "../base/prediction.ts";
+import { MOST_LEFT_OUT } from "../base/reasons.ts";
+import { HttpError, wentAway } from "./http.ts";
+import type { Found, ServedModel } from "./project.ts";
 
-type Found = FoundLabels;
-
-/** Some inputs for one model. */
 export interface Inputs {
   readonly model: ServedModel;
-  readonly inputs: readonly TaggerInput[];
-  readonly options: TaggerOptions;
+  readonly inputs: readonly Input[];
+  readonly options: PredictOptions;
   /** Takes the labels of one input after another, in order; may refuse, which ends the request. */
   each(found: Found, index: number): void;
-  /** Whether nobody waits for the answer any more. */
   gone?(): boolean;
 }
 
 interface Job extends Inputs {
-  /** What each input takes. */
   readonly works: readonly number[];
-  /** The first input that has not been taken. */
   next: number;
   /** Work of the inputs from `next` on. */
   left: number;
@@ -32,7 +27,6 @@ interface Job extends Inputs {
   failed(error: unknown): void;
 }
 
-/** Inputs [from, to) of a job. */
 interface Piece {
   job: Job;
   from: number;
@@ -42,7 +36,7 @@ interface Piece {
 /** Work counts bytes of text: about 0.2 us each. A turn takes so much of all requests, and of one where others wait. */
 const TURN = 32 << 10;
 const PIECE = 8 << 10;
-/** What an input costs however short it is, and each label of the model. */
+/** Cost of an input however short it is, and of each label of the model. */
 const INPUT_WORK = 256;
 const LABEL_WORK = 1 / 8;
 /** A feature beside a byte of text. */
@@ -51,8 +45,7 @@ const FEATURE_WORK = 16;
 /** An input that is explained is predicted again without each of its weightiest words. */
 const EXPLAINED_TIMES = 1 + MOST_LEFT_OUT;
 
-/** What an input takes, in bytes of text. */
-export function workOf(input: TaggerInput, { labels }: ServedModel): number {
+export function workOf(input: Input, { labels }: ServedModel): number {
   const own = INPUT_WORK + labels * LABEL_WORK;
   if (typeof input === "string") return own + input.length;
   const { indices } = input as { indices?: unknown };
@@ -62,15 +55,13 @@ export function workOf(input: TaggerInput, { labels }: ServedModel): number {
 
 /** Where there is no setImmediate a timer does. */
 const later: (work: () => void) => void =
-  (globalThis as { setImmediate?: (work: () => void) => void }).setImmediate ??
-  ((work) => setTimeout(work, 0));
+  (globalThis as { setImmediate?: (work: () => void) => void }).setImmediate ?? ((work) => setTimeout(work, 0));
 
 export class PredictionQueue {
   readonly #jobs = new Set<Job>();
   #turns = 0;
   #running = false;
 
-  /** Inputs that wait. */
   get waiting(): number {
     let inputs = 0;
     for (const job of this.#jobs) inputs += job.inputs.length - job.next;
@@ -93,7 +84,7 @@ export class PredictionQueue {
   }
 
   readonly #turn = async (): Promise<void> => {
-    for (const job of this.#jobs) if (job.gone?.()) this.#end(job, new Refusal(499, "the client went away"));
+    for (const job of this.#jobs) if (job.gone?.()) this.#end(job, wentAway());
     const pieces = this.#take();
     if (pieces.length > 0) await this.#predict(pieces);
     if (this.#jobs.size > 0) later(this.#turn);
@@ -110,7 +101,7 @@ export class PredictionQueue {
     const pieces: Piece[] = [];
     let room = TURN;
     for (const job of new Set([lead, ...others, oldest])) {
-      const first = job.works[job.next] as number;
+      const first = job.works[job.next];
       if ((job !== lead && first > room) || !together(job, lead)) continue;
       const piece = this.#cut(job, Math.min(room, this.#jobs.size === 1 ? TURN : PIECE));
       room -= piece.work;
@@ -123,8 +114,8 @@ export class PredictionQueue {
   #cut(job: Job, room: number): Piece & { work: number } {
     const from = job.next;
     let work = 0;
-    do work += job.works[job.next++] as number;
-    while (job.next < job.inputs.length && work + (job.works[job.next] as number) <= room);
+    do work += job.works[job.next++];
+    while (job.next < job.inputs.length && work + job.works[job.next] <= room);
     job.left -= work;
     return { job, from, to: job.next, work };
   }
@@ -136,7 +127,7 @@ export class PredictionQueue {
     try {
       found = await first.model.tagger.predictMany(inputs, first.options);
     } catch (error) {
-      if (inputs.length === 1) this.#end(first, refusalOf(error, first, pieces[0]?.from as number));
+      if (inputs.length === 1) this.#end(first, errorOf(error, first, pieces[0]?.from as number));
       else for (const { job, from, to } of pieces) await this.#oneByOne(job, from, to);
       return;
     }
@@ -151,9 +142,9 @@ export class PredictionQueue {
   async #oneByOne(job: Job, from: number, to: number): Promise<void> {
     for (let i = from; i < to && this.#jobs.has(job); i++) {
       try {
-        this.#give(job, await job.model.tagger.predictMany([job.inputs[i] as TaggerInput], job.options), i);
+        this.#give(job, await job.model.tagger.predictMany([job.inputs[i]], job.options), i);
       } catch (error) {
-        this.#end(job, refusalOf(error, job, i));
+        this.#end(job, errorOf(error, job, i));
       }
     }
   }
@@ -177,22 +168,12 @@ export class PredictionQueue {
   }
 }
 
-/** Whether two requests can be predicted at once. */
-function together({ model, options }: Job, other: Job): boolean {
-  return (
-    model === other.model &&
-    options.topK === other.options.topK &&
-    options.threshold === other.options.threshold &&
-    options.explain === other.options.explain &&
-    options.sd === other.options.sd &&
-    options.allow === other.options.allow &&
-    options.deny === other.options.deny
-  );
-}
+const together = ({ model, options }: Job, other: Job): boolean =>
+  model === other.model && predictOptions.every((name) => options[name] === other.options[name]);
 
-/** What is wrong with an input is the client's to mend; anything else is ours, and stays what it is. */
-function refusalOf(error: unknown, { inputs }: Job, index: number): unknown {
+/** A wrong input is the client's to mend; any other error is ours, and stays what it is. */
+function errorOf(error: unknown, { inputs }: Job, index: number): unknown {
   const { name, message } = error as Error;
   const place = inputs.length > 1 ? `input ${index}: ` : "";
-  return name === "ArgumentError" ? new Refusal(400, `${place}${message}`) : error;
+  return name === "ArgumentError" ? new HttpError(400, `${place}${message}`) : error;
 }

@@ -1,246 +1,314 @@
-// The server without its sockets: what was asked in, the answer out. The hosts (handler.ts for Request and Response,
-// node.ts for node:http) only carry bytes. Small requests are answered at once in this thread, large ones wait in line
-// for another, or for their turn in this one.
+// The server without its sockets: a request in, a reply out. The hosts (handler.ts for Request and Response, node.ts for
+// node:http) only carry bytes. A route is an entry of the table below, with its handler. Small requests are answered at once in
+// this thread, large ones wait in line for another, or for their turn in this one.
 
-import type { LabelLists } from "../metrics/allowed.ts";
-import { aboutProject, aboutService, problem } from "./annif.ts";
-import { type Answer, heldBytes, json, plain } from "./answer.ts";
-import { HeldBytes, Holding, readBody } from "./body.ts";
-import { type DoorOptions, Doors } from "./doors.ts";
-import { type DoLarge, LargeLane } from "./large.ts";
-import { parseDocuments } from "./learn.ts";
+import { clean, excerpt } from "../base/errors.ts";
+import type { LabelLists } from "../base/prediction.ts";
+import { page } from "../generated/page.ts";
+import { version } from "../version.ts";
+import {
+  aboutProject,
+  aboutVocabulary,
+  FORM_TYPE,
+  listDocuments,
+  parseDocuments,
+  parseIds,
+  problem,
+  queryDocuments,
+} from "./annif.ts";
+import { type Body, HeldBytes, Holding, readBody } from "./body.ts";
+import { BulkQueue, type DoBulk, Executor, type Job, type JobKind } from "./executor.ts";
+import { checkToken, type HostOptions, HostPolicy } from "./hosts.ts";
+import {
+  busy,
+  empty,
+  HttpError,
+  type HttpRequest,
+  JSON_TYPE,
+  json,
+  NDJSON_TYPE,
+  type OpenReply,
+  plain,
+  type Reply,
+} from "./http.ts";
 import { completeLimits, type Limits, SMALL } from "./limits.ts";
 import { ServerMetrics } from "./metrics.ts";
-import type { Project } from "./project.ts";
-import { busy, Refusal } from "./refusal.ts";
-import { checkMethod, findRoute, noSuchPath, type Route, welcome } from "./routes.ts";
-import { checkToken } from "./token.ts";
-import { type Job, Workbench } from "./work.ts";
+import type { Learning, Project } from "./project.ts";
+import { PREDICT_TYPES } from "./question.ts";
 
-/** A request as a host hands it over. */
-export interface Asked {
-  method: string;
-  /** Path and query: `/predict?topK=3` */
-  target: string;
-  /** A header by its lower-case name. */
-  header(name: string): string | null | undefined;
-  /** All of the body; a Refusal where it is too slow (408), and whatever `take` throws when it is told of a piece. */
-  body(take: (bytes: number) => void): Promise<Uint8Array>;
-  /** Whether the client has gone away. */
-  gone(): boolean;
-}
-
-/** An answer that counts until its host says that it is over with it. */
-export interface OpenAnswer extends Answer {
-  /** The answer was sent, or given up because the client does not take it. */
-  over(sent: boolean): void;
-}
-
-export interface ServiceOptions extends DoorOptions, LabelLists {
+export interface ServiceOptions extends HostOptions, LabelLists {
   readonly limits?: Partial<Limits>;
   /** Does large requests elsewhere. */
-  readonly large?: DoLarge;
-  /** Is told of bytes that large requests no longer hold. */
-  readonly freed?: (bytes: number) => void;
-  /** What those must know who teach. */
-  readonly token?: string | undefined;
+  readonly bulk?: DoBulk;
+  /** Bytes that are held, where others count theirs too. */
+  readonly held?: HeldBytes;
+  readonly token?: string;
 }
 
-export interface Service {
-  readonly limits: Limits;
-  /** Requests that are not over. */
-  readonly underWay: number;
-  answer(asked: Asked): Promise<OpenAnswer>;
-  /** Answers without looking any further, where a host has to refuse. */
-  refuse(refusal: Refusal): OpenAnswer;
-}
-
-/** A request on its way through the service. */
-interface Passage {
-  asked: Asked;
-  query: string;
-  holding: Holding;
-  /** Whether it has taken one of the places. */
+interface RequestContext {
+  readonly service: Service;
+  readonly request: HttpRequest;
+  readonly route: Route;
+  readonly query: string;
+  /** Place of the project that the path names; the first where it names none. */
+  readonly index: number;
+  readonly project: Project;
+  readonly holding: Holding;
+  /** True once it has one of the places. */
   placed: boolean;
 }
 
-class TheService implements Service {
+type Handler = (context: RequestContext) => Reply | Promise<Reply>;
+
+/** A path with {id} where a project's name stands. */
+interface Route {
+  readonly path: string;
+  readonly methods: string;
+  readonly types: readonly string[];
+  readonly handle: Handler;
+}
+
+const get = (path: string, handle: Handler): Route => ({ path, methods: "GET, HEAD", types: [], handle });
+const post = (path: string, types: readonly string[], handle: Handler): Route => ({
+  path,
+  methods: "POST",
+  types,
+  handle,
+});
+const predict = (path: string, types: readonly string[], kind: JobKind): Route =>
+  post(path, types, (context) => context.service.predict(kind, context));
+
+/** A route for those who know the token; refused where the project does not learn. */
+const teach = (
+  path: string,
+  handle: (learning: Learning, body: Uint8Array, project: Project, batch: number) => Promise<Reply>,
+): Route =>
+  post(path, [JSON_TYPE], async (context) => {
+    const learning = learningOf(context);
+    return handle(learning, (await read(context)).bytes, context.project, context.service.limits.batch);
+  });
+
+const PROJECT = "/v1/projects/{id}";
+/** The page has all that it needs in itself, asks this server alone, and stands in no other page. */
+const PAGE_POLICY =
+  "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; frame-ancestors 'none'";
+
+const routes: readonly Route[] = [
+  get("/", ({ service, request }) => {
+    if (!request.header("accept")?.includes("text/html"))
+      return plain(welcome(request.header("host") ?? "localhost", service.projects));
+    const { status, headers, body } = plain(page, "text/html; charset=utf-8");
+    return { status, headers: { ...headers, "content-security-policy": PAGE_POLICY, vary: "accept" }, body };
+  }),
+  get("/health", ({ service: { metrics, projects } }) => {
+    const models = Object.fromEntries(projects.map(({ id, model }) => [id, model.tagger.info ?? {}]));
+    const promises = Object.fromEntries(projects.map(({ id, learning }) => [id, learning?.promises]));
+    return json(200, { status: "ok", uptimeSeconds: metrics.uptimeSeconds, models, promises });
+  }),
+  get("/metrics", ({ service: { metrics, projects } }) => {
+    return plain(metrics.text(projects), "text/plain; version=0.0.4; charset=utf-8");
+  }),
+  predict("/predict", PREDICT_TYPES, "predict"),
+  predict("/predict/{id}", PREDICT_TYPES, "predict"),
+  get("/v1", () => json(200, { title: "mlgpf, in the shape of Annif's REST API", version })),
+  get("/v1/vocabs", ({ service }) => json(200, { vocabs: service.projects.map(aboutVocabulary) })),
+  get("/v1/projects", ({ service }) => json(200, { projects: service.projects.map(aboutProject) })),
+  get(PROJECT, ({ project }) => json(200, aboutProject(project))),
+  predict(`${PROJECT}/suggest`, [FORM_TYPE], "suggest"),
+  predict(`${PROJECT}/suggest-batch`, [JSON_TYPE], "suggest-batch"),
+  teach(`${PROJECT}/learn`, async (learning, body, _, batch) => {
+    await learning.learn(parseDocuments(body, batch));
+    return empty();
+  }),
+  teach(`${PROJECT}/forget`, async (learning, body, _, batch) => {
+    await learning.forget(parseIds(body, batch));
+    return empty();
+  }),
+  teach(`${PROJECT}/query`, async (learning, body, project, batch) => {
+    return json(200, await queryDocuments(body, batch, learning, project));
+  }),
+  get(`${PROJECT}/documents`, (context) => {
+    return json(200, listDocuments(context.query, learningOf(context).documentIds));
+  }),
+  ...["/v1/detect-language", `${PROJECT}/detect-language`].map((path) =>
+    post(path, [], () => {
+      throw new HttpError(501, "found a question about the language of a text, expected one about its subjects");
+    }),
+  ),
+];
+
+const byPath = new Map(routes.map((route) => [route.path, route]));
+
+/** The route of a path and the name in the place of {id}; a slash at the end of /v1 and below may be there or not. */
+function findRoute(path: string): { route?: Route | undefined; id?: string } {
+  const trimmed = path.startsWith("/v1") ? path.replace(/\/$/, "") : path;
+  const exact = byPath.get(trimmed);
+  const parts = /^(\/predict|\/v1\/projects)\/([^/]+)(\/[^/]+)?$/.exec(trimmed);
+  if (exact || !parts) return { route: exact };
+  return { route: byPath.get(`${parts[1]}/{id}${parts[3] ?? ""}`), id: decoded(parts[2]) };
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+const read = ({ service, request, route, query, holding }: RequestContext): Promise<Body> =>
+  readBody(request, route.types, query, service.limits, holding);
+
+function learningOf({ service, request, project }: RequestContext): Learning {
+  if (!project.learning)
+    throw new HttpError(403, `Project '${project.id}' is not configured to allow learning via API`);
+  checkToken(request, service.token);
+  return project.learning;
+}
+
+export class Service {
   readonly limits: Limits;
-  readonly #projects: readonly Project[];
-  readonly #doors: Doors;
-  readonly #workbench: Workbench;
-  readonly #large: LargeLane;
+  readonly projects: readonly Project[];
+  readonly metrics: ServerMetrics;
+  readonly token: string | undefined;
+  readonly #policy: HostPolicy;
+  readonly #executor: Executor;
+  readonly #bulk: BulkQueue;
   readonly #held: HeldBytes;
-  readonly #metrics = new ServerMetrics();
-  readonly #token: string | undefined;
   #inFlight = 0;
   #places = 0;
 
-  constructor(projects: readonly Project[], options: ServiceOptions) {
+  constructor(projects: readonly Project[], options: ServiceOptions = {}) {
     this.limits = completeLimits(options.limits);
-    this.#projects = projects;
-    this.#doors = new Doors(options);
-    this.#held = new HeldBytes(this.limits.heldBytes, options.freed);
-    const workbench = new Workbench(projects, this.limits, options);
-    this.#workbench = workbench;
-    this.#token = options.token;
-    const { large } = options;
+    this.projects = projects;
+    this.token = options.token;
+    this.#policy = new HostPolicy(options);
+    this.#held = options.held ?? new HeldBytes(this.limits.heldBytes);
+    const executor = new Executor(projects, this.limits, options);
+    this.#executor = executor;
     // A model that learns has a thread of its own already.
-    this.#large = new LargeLane((job) =>
-      large && projects[job.project]?.learn === undefined
-        ? large(job)
-        : workbench.answer(workbench.read(job), job.project),
+    this.#bulk = new BulkQueue(async (job) =>
+      options.bulk && projects[job.project].model.bytes
+        ? options.bulk(job)
+        : executor.answer(executor.read(job), job.project),
     );
+    this.metrics = new ServerMetrics(() => ({
+      requests_in_flight: this.#inFlight,
+      inputs_waiting: executor.waiting,
+      large_requests_waiting: this.#bulk.waiting,
+      held_bytes: this.#held.total,
+    }));
   }
 
-  get underWay(): number {
-    return this.#inFlight;
-  }
-
-  async answer(asked: Asked): Promise<OpenAnswer> {
+  async answer(request: HttpRequest): Promise<OpenReply> {
     const begin = performance.now();
-    const [path = "", query = ""] = asked.target.split("?", 2);
-    const passage = { asked, query, holding: new Holding(this.#held), placed: false };
-    const found = findRoute(path);
+    const [path = "", query = ""] = request.target.split("?", 2);
+    const { route, id } = findRoute(path);
+    const holding = new Holding(this.#held);
+    let context: RequestContext | undefined;
     this.#inFlight++;
-    let answer: Answer;
+    let reply: Reply;
     try {
-      this.#doors.check(asked);
-      if (!found) throw noSuchPath(path);
-      answer = await this.#route(found.route, found.id, passage);
+      this.#policy.check(request);
+      if (!route) {
+        const known = routes.map((each) => each.path).join(", ");
+        throw new HttpError(404, `found the path ${excerpt(path)}, expected ${known}`);
+      }
+      const preflight = this.#policy.preflight(request, route.methods);
+      if (preflight) reply = empty(preflight);
+      else {
+        const { methods } = route;
+        if (!methods.split(", ").includes(request.method)) {
+          const sentence = `${route.path}: found ${excerpt(request.method)}, expected ${methods}`;
+          throw new HttpError(405, sentence, { allow: methods });
+        }
+        const index = this.#indexOf(id);
+        const project = this.projects[index];
+        context = { service: this, request, route, query, index, project, holding, placed: false };
+        reply = await route.handle(context);
+      }
     } catch (error) {
-      answer = refused(error, path);
+      reply = replyTo(error, path);
     }
-    Object.assign(answer.headers, this.#doors.headers(asked));
-    this.#metrics.request(found?.route.path ?? "other", answer.status, (performance.now() - begin) / 1000);
-    return this.#open(answer, passage);
+    Object.assign(reply.headers, this.#policy.headers(request));
+    this.metrics.request(route?.path ?? "other", reply.status, (performance.now() - begin) / 1000);
+    return this.#open(reply, () => {
+      holding.release();
+      if (context?.placed) this.#places--;
+    });
   }
 
-  refuse(refusal: Refusal): OpenAnswer {
-    this.#metrics.request("other", refusal.status, 0);
+  /** Answers without looking any further, where a host has to refuse. */
+  refuse(error: HttpError): OpenReply {
+    this.metrics.request("other", error.status, 0);
     this.#inFlight++;
-    return this.#open(refused(refusal, ""));
+    return this.#open(replyTo(error, ""), () => {});
   }
 
-  #open(answer: Answer, passage?: Passage): OpenAnswer {
+  async predict(kind: JobKind, context: RequestContext): Promise<Reply> {
+    const { request, index: project, holding } = context;
+    const job = { ...(await read(context)), kind, project };
+    if (this.#places >= this.limits.requests) throw busy(`${this.limits.requests} requests are under way`);
+    this.#places++;
+    context.placed = true;
+    const reply = await this.#answer(job, () => request.gone());
+    this.metrics.predicted(reply.inputs ?? 0);
+    // The body is done with; a reply counts until the client has taken it.
+    holding.release();
+    for (const piece of typeof reply.body === "string" ? [] : reply.body) holding.add(piece.length);
+    return reply;
+  }
+
+  #answer(job: Job, gone: () => boolean): Promise<Reply> {
+    if (job.bytes.length <= SMALL.bodyBytes) {
+      const question = this.#executor.read(job);
+      if (this.#executor.isSmall(question, job.project)) return this.#executor.answer(question, job.project, gone);
+    }
+    return this.#bulk.answer(job, gone);
+  }
+
+  #indexOf(id: string | undefined): number {
+    if (id === undefined) return 0;
+    const index = this.projects.findIndex((project) => project.id === id);
+    if (index >= 0) return index;
+    const known = this.projects.map((project) => project.id).join(", ");
+    throw new HttpError(404, `Project '${id.slice(0, 100)}' not found, expected one of ${known}`);
+  }
+
+  #open(reply: Reply, end: () => void): OpenReply {
     let open = true;
     const over = (sent: boolean): void => {
       if (!open) return;
       open = false;
       this.#inFlight--;
-      passage?.holding.release();
-      if (passage?.placed) this.#places--;
-      if (!sent) this.#metrics.dropped();
+      end();
+      if (!sent) this.metrics.dropped();
     };
-    return { ...answer, over };
-  }
-
-  #route(route: Route, id: string | undefined, passage: Passage): Answer | Promise<Answer> {
-    const { asked } = passage;
-    const { path, work } = route;
-    const preflight = this.#doors.preflight(asked, route.methods);
-    if (preflight) return { status: 204, headers: preflight, body: "" };
-    checkMethod(route, asked.method);
-    const project = this.#indexOf(id);
-    if (work?.kind === "learn") return this.#learn(passage, this.#projects[project] as Project, work.types);
-    if (work) return this.#predict(passage, { kind: work.kind, project }, work.types);
-    if (path.endsWith("/detect-language"))
-      throw new Refusal(
-        501,
-        "found a question about the language of a text, expected one about its subjects",
-      );
-    if (path === "/v1") return aboutService();
-    if (path === "/v1/projects") return json(200, { projects: this.#projects.map(aboutProject) });
-    if (id !== undefined) return json(200, aboutProject(this.#projects[project] as Project));
-    if (path === "/health") return this.#health();
-    return path === "/metrics" ? this.#numbers() : this.#welcome(asked);
-  }
-
-  /** Which project a path names; the first where it names none. */
-  #indexOf(id: string | undefined): number {
-    if (id === undefined) return 0;
-    const index = this.#projects.findIndex((project) => project.id === id);
-    if (index < 0) {
-      const known = this.#projects.map((project) => project.id).join(", ");
-      throw new Refusal(404, `Project '${id.slice(0, 100)}' not found, expected one of ${known}`);
-    }
-    return index;
-  }
-
-  async #predict(
-    passage: Passage,
-    what: Pick<Job, "kind" | "project">,
-    types: readonly string[],
-  ): Promise<Answer> {
-    const { asked, query, holding } = passage;
-    const job: Job = { ...(await readBody(asked, types, query, this.limits, holding)), ...what };
-    if (this.#places >= this.limits.requests) throw busy(`${this.limits.requests} requests are under way`);
-    this.#places++;
-    passage.placed = true;
-    const answer = await this.#work(job, () => asked.gone());
-    this.#metrics.predicted(answer.inputs ?? 0);
-    // The body is done with; what counts from here on is an answer that the client has not taken.
-    holding.release();
-    holding.add(heldBytes(answer.body));
-    return answer;
-  }
-
-  #work(job: Job, gone: () => boolean): Promise<Answer> {
-    if (job.bytes.length <= SMALL.bodyBytes) {
-      const question = this.#workbench.read(job);
-      if (this.#workbench.isSmall(question, job.project))
-        return this.#workbench.answer(question, job.project, gone);
-    }
-    return this.#large.answer(job, gone);
-  }
-
-  async #learn(passage: Passage, project: Project, types: readonly string[]): Promise<Answer> {
-    if (!project.learn)
-      throw new Refusal(403, `Project '${project.id}' is not configured to allow learning via API`);
-    const { asked, query, holding } = passage;
-    checkToken(asked.header("authorization"), this.#token);
-    const body = await readBody(asked, types, query, this.limits, holding);
-    await project.learn(parseDocuments(body.bytes, this.limits.batch));
-    return { status: 204, headers: {}, body: "" };
-  }
-
-  #health(): Answer {
-    const models = Object.fromEntries(this.#projects.map(({ id, model }) => [id, model.tagger.info ?? {}]));
-    return json(200, { status: "ok", uptimeSeconds: this.#metrics.uptimeSeconds, models });
-  }
-
-  #numbers(): Answer {
-    const text = this.#metrics.text({
-      inFlight: this.#inFlight,
-      waiting: this.#workbench.waiting,
-      largeWaiting: this.#large.waiting,
-      heldBytes: this.#held.total,
-      models: this.#projects.map(({ id, model }) => ({
-        id,
-        labels: model.labels,
-        info: model.tagger.info ?? {},
-      })),
-    });
-    return plain(text, "text/plain; version=0.0.4; charset=utf-8");
-  }
-
-  #welcome({ header }: Asked): Answer {
-    const { labels } = (this.#projects[0] as Project).model;
-    const ids = this.#projects.map(({ id }) => id);
-    return plain(welcome(header("host") ?? "localhost", labels, ids));
+    return { ...reply, over };
   }
 }
 
-/** An error as an answer: one of ours in its own words, anything else without. */
-function refused(error: unknown, path: string): Answer {
-  if (!(error instanceof Refusal)) {
-    console.error(error);
-    return refused(new Refusal(500, "the server failed at this request"), path);
+/** An error as a reply: one of ours in its own words, any other without. */
+function replyTo(error: unknown, path: string): Reply {
+  if (!(error instanceof HttpError)) {
+    const { stack = String(error) } = error as Error;
+    console.error(stack.split("\n").map(clean).join("\n"));
+    return replyTo(new HttpError(500, "the server failed at this request"), path);
   }
   if (path.startsWith("/v1")) return problem(error);
   return json(error.status, { error: error.message }, error.headers);
 }
 
-export function createService(projects: readonly Project[], options: ServiceOptions = {}): Service {
-  return new TheService(projects, options);
-}
+const welcome = (host: string, projects: readonly Project[]): string =>
+  `mlgpf: a tagger with ${projects[0].model.labels} labels. Ask it:
+
+  curl http://${host}/predict -H 'content-type: application/json' -d '{"text": "a large wild cat"}'
+
+POST /predict   {"text": "..."}, {"texts": ["...", "..."]}, {"features": {"name": 1.5}} or a list of these;
+                also "topK": 5, "threshold": 0.1 and "explain": 3 (in the object, or /predict?topK=5&threshold=0.1);
+                one line per input with content-type ${NDJSON_TYPE}; /predict/{id} asks one of: ${projects.map(({ id }) => id).join(", ")}
+GET /           in a browser: a page to try it and, where it learns, to teach it
+GET /health     liveness check
+GET /metrics    counts and latencies for Prometheus
+GET /v1/        the shape of Annif's REST API: /v1/projects, /v1/projects/{id}/suggest
+`;

@@ -2,10 +2,10 @@
 //   TSV   <http://example.org/cats>	cats	599.75          no header; the notation may be left out
 //   CSV   uri,label_en,label_fi,notation                      with a header; "label" alone is a name in no language
 
-import { CsvError, CsvRecords } from "../data/csvrecord.ts";
-import { DataError, excerpt } from "../data/errors.ts";
+import { DataError, excerpt } from "../base/errors.ts";
+import { bareAddress, tableRows } from "../data/names.ts";
 
-/** What is known of a label. */
+/** A label with its address and names. */
 export interface Subject {
   readonly uri: string;
   readonly notation?: string;
@@ -19,9 +19,6 @@ export interface NamedLabel {
   label: string;
   notation: string | null;
 }
-
-/** `<http://example.org/cats>` without its brackets. */
-const bare = (uri: string): string => /^<(.*)>$/.exec(uri)?.[1] ?? uri;
 
 /** A table of subjects, found by what a model may call them: their address, a name, or a notation. */
 export class Subjects {
@@ -39,53 +36,32 @@ export class Subjects {
   }
 
   get(label: string): Subject | undefined {
-    return this.#found.get(bare(label));
+    return this.#found.get(bareAddress(label));
   }
 }
 
 /** A label with its address and its name in a language; one that no table knows is both. */
 export function namedLabel(label: string, language: string, subjects?: Subjects): NamedLabel {
   const subject = subjects?.get(label);
-  if (subject === undefined) return { uri: bare(label), label, notation: null };
+  if (subject === undefined) return { uri: bareAddress(label), label, notation: null };
   const { uri, names, notation = null } = subject;
   return { uri, label: names[language] ?? names[""] ?? Object.values(names)[0] ?? uri, notation };
 }
 
 /** Reads a label file; tabs or commas are told by its first line. */
 export function readSubjects(text: string, file: string): Subjects {
-  const lines = text.replace(/^\ufeff/, "").split(/\r?\n/);
-  const delimiter = lines[0]?.includes("\t") ? "\t" : ",";
-  const records = new CsvRecords(delimiter);
-  const rows: Subject[] = [];
-  let columns: Columns | undefined;
-  let line = 0;
-  const refuse = (found: string, expected: string): never => {
+  const refuse = (line: number, found: string, expected: string): never => {
     throw new DataError({ file, line, found, expected });
   };
-  for (const each of lines) {
-    line++;
-    if (each.trim() === "" && !records.midRecord) continue;
-    let fields: string[] | undefined;
-    try {
-      fields = delimiter === "\t" ? each.split("\t") : records.push(each);
-    } catch (error) {
-      if (error instanceof CsvError) refuse(error.message, "fields as in CSV");
-      throw error;
-    }
-    if (fields === undefined) continue;
-    const cells = fields.map((field) => field.trim());
-    if (columns === undefined) {
-      columns = columnsOf(cells);
-      if (columns.header) continue;
-    }
-    rows.push(subjectOf(cells, columns, refuse));
-  }
-  if (records.midRecord) refuse("a quoted field that does not end", "its closing quote");
-  if (rows.length === 0) refuse("no subjects", "lines of address, label and notation");
-  return new Subjects(rows);
+  const rows = tableRows(text, file);
+  const columns = columnsOf(rows[0]?.cells ?? []);
+  const subjects = (columns.header ? rows.slice(1) : rows).map(({ cells, line }) =>
+    subjectOf(cells, columns, (found, expected) => refuse(line, found, expected)),
+  );
+  if (subjects.length === 0) refuse(0, "no subjects", "lines of address, label and notation");
+  return new Subjects(subjects);
 }
 
-/** Where the parts of a subject stand. */
 interface Columns {
   header: boolean;
   uri: number;
@@ -110,7 +86,7 @@ function subjectOf(
   refuse: (found: string, expected: string) => never,
 ): Subject {
   const given = cells[uri] ?? "";
-  const address = bare(given);
+  const address = bareAddress(given);
   // A subject without a name is one that is no longer used; anything else alone on a line is no label file.
   if (address === "" || (cells.length === 1 && !/^<|:\/\//.test(given)))
     refuse(excerpt(cells.join(" ")), "address, label and notation");

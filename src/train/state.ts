@@ -1,58 +1,34 @@
-// The state that a closed model goes on learning from: its plan, made from what the model says of its features, and the
-// documents it was trained on. A model notes the identity of its state and learns with no other.
+// The state that a model goes on learning from: a plan, made from what decides the features of a document, and the documents it has
+// learned. A model notes the identity of its state and learns with no other.
 
-import { type Change, type Documents, LearningError, select } from "../closed/documents.ts";
-import { changedEvidence } from "../closed/evidence.ts";
-import { captureState } from "../closed/restore.ts";
-import { type LearningState, planIdentity, type StatePlan } from "../closed/state.ts";
-import type { Dataset, SparseRows } from "../data/dataset.ts";
-import { excerpt } from "../data/errors.ts";
-import type { ClosedModel, LinearPart, TrainingSummary } from "../model/model.ts";
-import { type Learning, linearNumbers } from "./linear.ts";
+import type { Model } from "../model/model.ts";
+import { familyOf, type Part } from "../parts/index.ts";
+import type { PartLearner } from "../parts/part.ts";
+import type { Documents } from "../parts/regression/documents.ts";
+import { type LearningState, planIdentity, type StatePlan, stateIdentity } from "../parts/regression/state.ts";
+import type { TrainingSummary } from "../parts/run.ts";
 
-/** What decides the features of a document, as the model has it. */
-export function planOf(model: ClosedModel): StatePlan {
-  const { closed, features, featureNames, vectoriser, transform, columnIds } = model;
-  const about =
-    closed.form === "exact"
-      ? { form: closed.form, kernel: closed.kernel, hyper: closed.hyper, noise: closed.noise }
-      : { form: closed.form, noise: closed.noise };
-  const identity = planIdentity([
-    JSON.stringify([
-      about,
-      features,
-      transform.normalise,
-      transform.whole ?? false,
-      featureNames ?? null,
-      vectoriser ?? null,
-    ]),
-    transform.columnWeights ?? "",
-    columnIds ?? "",
-    closed.form === "linear" ? closed.columns : "",
-  ]);
-  const columns = closed.form === "linear" ? closed.columns.length : features;
-  return { identity, kernel: 0, linear: closed.form === "linear" ? columns : 0, columns, about };
+/** The plan of a model: everything that decides the features of a document. */
+export function planOf({ schema, parts: [part] }: Pick<Model, "schema" | "parts">): StatePlan {
+  const { features, featureNames, vectoriser, transform, columnIds } = schema;
+  const learning = familyOf(part).learning;
+  if (!learning) throw new Error(`found the part ${part.family}, expected one that can go on learning`);
+  const { arrays, ...plan } = learning.plan(part, schema);
+  const { normalise, unitNorm = false, columnWeights, views } = transform;
+  const about = [plan.about, features, normalise, unitNorm, featureNames ?? null, vectoriser ?? null, ...(views ?? [])];
+  const identity = planIdentity([JSON.stringify(about), columnWeights ?? "", columnIds ?? "", ...arrays]);
+  return { ...plan, identity };
 }
 
-/** Documents of a data set whose rows the model sees as these. */
-export function documentsOf({ ids, labels }: Dataset, features: SparseRows): Documents {
-  return { ids: ids ?? new Array<string>(features.rows).fill(""), features, labels };
-}
-
-/** The state of an exact model: its documents. */
-export function exactState(model: ClosedModel, documents: Documents): LearningState {
-  return { plan: planOf(model), labels: model.labels, labelNames: model.labelNames, documents };
-}
-
-/** The state of a linear model: its solution, and documents that can be corrected and forgotten. */
-export function linearState(
-  model: ClosedModel,
-  { totals, learned }: Learning,
+/** The state of a model with these documents; without `whole` only what its identity is made of. */
+export function stateOf(
+  model: Pick<Model, "schema" | "parts">,
+  learner: PartLearner<Part>,
   documents: Documents,
+  whole = true,
 ): LearningState {
-  const choice = { noise: model.closed.noise };
-  const parts = captureState(planOf(model), totals, { learned, choice });
-  return { ...parts, labelNames: model.labelNames, documents };
+  const { labelNames } = model.schema;
+  return { ...learner.capture(planOf(model), whole), labels: documents.labels.labels, labelNames, documents };
 }
 
 /** How a model has learned since it was trained. */
@@ -60,45 +36,10 @@ export type LearningNote = NonNullable<TrainingSummary["learning"]>;
 
 /** The same model with a note of its state. */
 export function noted(
-  model: ClosedModel,
-  state: string,
-  { learned, forgotten }: Omit<LearningNote, "state"> = { learned: 0, forgotten: 0 },
-): ClosedModel {
-  return { ...model, summary: { ...model.summary, learning: { state, learned, forgotten } } };
-}
-
-/** A linear model as it is after its solution has learned a change; labels that are new have come in behind. */
-export function learnedModel(
-  model: LinearModel,
-  { totals, learned }: Learning,
-  change: Pick<Change, "in" | "out">,
-): LinearModel {
-  const { noise, columns, evidence: before } = model.closed;
-  const evidence = before && changedEvidence(before, change);
-  return {
-    ...model,
-    ...linearNumbers(learned, { noise, columns, ...(evidence && { evidence }) }),
-    labels: totals.labels,
-    labelCounts: Int32Array.from(totals.labelCounts),
-    summary: { ...model.summary, points: totals.points },
-  };
-}
-
-/** A closed model whose form is linear. */
-export type LinearModel = ClosedModel & { closed: LinearPart };
-
-/** Only the documents that have ids: others can be neither corrected nor forgotten, and sums need no rows. */
-export function withIds(documents: Documents): Documents {
-  const named = [...documents.ids.keys()].filter((i) => documents.ids[i] !== "");
-  return named.length === documents.ids.length ? documents : select(documents, named);
-}
-
-/** Refuses ids that come twice: it would not be known which of the documents is meant. */
-export function checkIds({ ids = [] }: Dataset): void {
-  const seen = new Set<string>();
-  for (const id of ids) {
-    if (id !== "" && seen.has(id))
-      throw new LearningError(`found document ${excerpt(id)} twice, expected each id once`);
-    seen.add(id);
-  }
+  model: Model,
+  state: LearningState,
+  lessons: Omit<LearningNote, "state"> = { learned: 0, forgotten: 0 },
+): Model {
+  const learning = { state: stateIdentity(state), ...lessons };
+  return { ...model, summary: { ...model.summary, learning } };
 }

@@ -1,85 +1,43 @@
-// Training in one call: from a data set and options to a model.
+// Training in one call: from a data set and options to a model. The parts are fitted one after another, then the calibrator to scores
+// of points that they have not seen.
 
-import { openDevice } from "../backend/devices.ts";
-import { learnChange } from "../closed/change.ts";
-import type { ExactChoice } from "../closed/choose.ts";
-import { closedOn } from "../closed/device/closed.ts";
-import { changeOf, type Documents } from "../closed/documents.ts";
-import { stateIdentity } from "../closed/state.ts";
+import { wasmBackend } from "../backend/wasm.ts";
+import { ArgumentError, NotFiniteError } from "../base/errors.ts";
+import { termsOf } from "../base/kernels.ts";
+import type { WorkOptions } from "../base/progress.ts";
+import { checkSingle, firstEqualRows, labelFrequencies, rowsWithLabels, type SparseRows } from "../base/sparse.ts";
+import type { CalibratedFit } from "../calibrate/calibrate.ts";
 import { type Core, createCore } from "../core/core.ts";
-import { ArgumentError } from "../core/errors.ts";
-import type { WorkOptions } from "../core/progress.ts";
-import { checkDataset } from "../data/check.ts";
-import { compactColumns, isScattered, mapColumns } from "../data/columns.ts";
-import { type Dataset, labelFrequencies, rowsWithLabels, selectRows } from "../data/dataset.ts";
-import { denseNote, isDense } from "../data/transform.ts";
+import { NotPositiveError } from "../core/inverse.ts";
+import { checkDataset, compactColumns, type Dataset, isScattered, labelledPart, mapColumns } from "../data/dataset.ts";
+import type { ReadOptions } from "../data/options.ts";
+import { comparedFrom, denseNote, type FeatureTransform, isDense } from "../data/transform.ts";
 import { type DatasetInput, datasetFrom } from "../io/dataset.ts";
-import { type KernelName, termsOf } from "../model/kernels/index.ts";
-import {
-  type ClosedModel,
-  type ExactPart,
-  frameOf,
-  type LatentModel,
-  type ModelCommon,
-  type ModelFrame,
-  type TrainedModel,
-  type TrainingSummary,
-} from "../model/model.ts";
+import { type Model, withUnseen } from "../model/model.ts";
+import { estimate } from "../parts/estimate.ts";
+import { families, type Part } from "../parts/index.ts";
+import { completeOptions, type FullTrainOptions, type TrainOptions, trainOptions } from "../parts/options.ts";
+import type { Fit, FitContext } from "../parts/part.ts";
+import type { Predictor } from "../parts/predictor.ts";
+import type { TrainProgress } from "../parts/progress.ts";
+import { changeOf, checkIds, documentsOf, withIds } from "../parts/regression/documents.ts";
+import { completeRunOptions, type FullRunOptions, type RunOptions } from "../parts/run.ts";
+import { schemaFor } from "../parts/schema.ts";
+import { type Split, splitData } from "../parts/split.ts";
+import { evaluatePredictor } from "../predict/evaluate.ts";
+import { openPredictor, precisionOf } from "../predict/open.ts";
 import { dataFor, readingLike } from "../predict/reading.ts";
-import { type ClosedForm, chosenLikelihood, closedForm } from "./choose.ts";
-import { chooseDense } from "./dense.ts";
-import { estimateExact, estimateInducing } from "./estimate.ts";
-import { choicesFor, type ExactWork, trainExact } from "./exact.ts";
-import { explained } from "./explained.ts";
-import { calibrateHeldOut, type Split, splitData } from "./heldOut.ts";
-import { trainInducing } from "./inducing.ts";
-import { trainLatent } from "./latent.ts";
-import { checkLengths } from "./lengths.ts";
-import { type Learning, linearRows, trainLinear } from "./linear.ts";
-import { completeOptions, type FullTrainOptions, type TrainOptions } from "./options.ts";
-import { transformFor } from "./prepare.ts";
-import type { TrainProgress } from "./progress.ts";
-import { completeRunOptions, type FullRunOptions, type RunOptions } from "./run.ts";
-import {
-  checkIds,
-  documentsOf,
-  exactState,
-  type LinearModel,
-  learnedModel,
-  linearState,
-  noted,
-  withIds,
-} from "./state.ts";
-import { withValidation } from "./validated.ts";
+import { calibrateByLoo, calibrateHeldOut, moverFor } from "./calibrate.ts";
+import { type ChosenParts, chosenParts, fittedFamilies } from "./choose.ts";
+import { holdOut, type Read, readAlready } from "./holdout.ts";
+import { noted, stateOf } from "./state.ts";
 
-export type { RunOptions } from "./run.ts";
+export type { RunOptions } from "../parts/run.ts";
 
-/** Everything that a training needs, whichever likelihood it has. */
-interface Job {
-  core: Core;
-  data: Dataset;
-  /** The points to learn from and those to calibrate on, where some are held out. */
-  split: Split | undefined;
-  /** Points without labels, left out. */
-  dropped: number;
-  full: FullTrainOptions;
-  /** What the Gaussian likelihood goes through. */
-  form: ClosedForm;
-  /** Where features are dense: what the caller has named of the options that are chosen by looking at them. */
-  dense: Pick<TrainOptions, "kernel" | "normalise"> | undefined;
-  run: FullRunOptions;
-  work: WorkOptions;
-  note: (text: string) => void;
-}
-
-/** Trains a model of latent functions. Points without labels say nothing and are left out. */
-export async function train(
-  input: DatasetInput,
-  options: TrainOptions & RunOptions & { likelihood: "bernoulli" },
-): Promise<LatentModel>;
 /**
  * Trains a model on a data set, or on a file or rows that are read first: `train("docs.jsonl")`,
- * `train([{ text: "...", labels: ["..."] }])`. Points without labels say nothing and are left out.
+ * `train([{ text: "...", labels: ["..."] }])`, `train("docs.csv", { text: "abstract", labels: "subjects" })`. Rows whose labels are there and empty are points with no label; rows without the key are
+ * unlabelled and left out.
  *
  * @param input What to learn from.
  * @param options What decides the model (`TrainOptions`) and how the training runs (`RunOptions`).
@@ -91,50 +49,58 @@ export async function train(
  * const model = await train("docs.jsonl", { seed: 1, onProgress: (progress) => console.log(progress.stage) });
  * ```
  */
-export async function train(input: DatasetInput, options?: TrainOptions & RunOptions): Promise<TrainedModel>;
-/** Trains a model. */
-export async function train(
-  input: DatasetInput,
-  options: TrainOptions & RunOptions = {},
-): Promise<TrainedModel> {
-  const given = completeRunOptions(options);
-  const dataset = await datasetFrom(input);
+export async function train(input: DatasetInput, options: TrainOptions & RunOptions = {}): Promise<Model> {
+  const { validation: measured, text, labels, id, ...settings } = completeRunOptions(options);
+  const keys: ReadOptions = { ...(text && { text }), ...(labels && { labels }), ...(id && { id }) };
+  const part = typeof measured === "string" ? /^([\d.]+)\s*%$/.exec(measured)?.[1] : undefined;
+  const halves =
+    part === undefined ? undefined : await holdOut(readerOf(input, keys), Number(part) / 100, options.seed ?? 0);
+  const dataset = halves?.kept ?? (await datasetFrom(input, keys));
   checkDataset(dataset);
   const data = dataToLearn(dataset, options);
-  const { rows: points, columns: features } = data.features;
   const dense = data.vectoriser === undefined && isDense(data.features);
-  const chosen = chosenLikelihood(options, data, dense);
-  const asked = { ...options, ...chosen?.options };
-  const form = closedForm(asked, data, dense);
-  const split = splitFor(data, asked, form);
-  const sizes = {
-    points: split ? split.fitted.features.rows : points,
-    features,
-    labels: data.labels.labels,
-    dense,
-  };
-  const full = completeOptions(asked, sizes);
-  const { validation: measured, ...settings } = given;
-  const held = measured && (await dataFor(readingLike(dataset), measured));
+  const chosen = chosenParts(options, data, dense);
+  const firstEqual = firstEqualRows(data.features, comparedFrom(data));
+  const split = (options.calibration ?? true) && !byLoo(chosen) ? splitData(data, firstEqual) : undefined;
+  const fitted = split?.fitted ?? data;
+  const full = optionsFor(options, chosen, fitted, dense);
+  if (full.exclusive) checkSingle(data.labels);
+  const held = halves?.held ?? (measured && (await dataFor(readingLike(dataset), measured, keys)));
   const validation = held && mapColumns(held, data.columnIds);
   const run: FullRunOptions = { ...settings, ...(validation && { validation }) };
-  if (run.onState) checkLearning(data, full, form, chosen?.reason);
-  if (run.ranks) checkRanks(full, run);
-  checkLengths(data.features, transformFor(data, full));
-  const core = await createCore({ threads: run.threads, relaxed: run.relaxed });
+  if (run.onState) checkLearning(chosen, data);
+  if (run.mpi) checkRanks(chosen, full, run);
+  const schema = schemaFor(fitted, full);
+  checkLengths(data.features, schema.transform);
+  const core = await createCore({ threads: run.threads, relaxed: run.relaxed, wide: run.wide });
   try {
     const note = (text: string): void => run.onProgress?.({ stage: "note", text });
-    note(`${core.threadsReason}${core.relaxed ? ", relaxed SIMD" : ""}`);
-    if (chosen) note(chosen.reason);
+    note([core.threadsReason, core.relaxed ? "relaxed SIMD" : core.wideReason].filter(Boolean).join(", "));
+    if (chosen.reason) note(chosen.reason);
+    const dropped = dataset.features.rows - data.features.rows;
+    if (dropped > 0) note(`${dropped} of ${dataset.features.rows} rows are unlabelled and left out`);
+    sayData(data, firstEqual, full.exclusive, note);
     const work: WorkOptions = {
-      ...(run.signal ? { signal: run.signal } : {}),
+      ...(run.signal && { signal: run.signal }),
       onProgress: (progress) => run.onProgress?.(progress as TrainProgress),
     };
-    const dropped = dataset.features.rows - points;
-    if (dropped > 0) note(`${dropped} of ${dataset.features.rows} points have no labels and are left out`);
-    const named = dense ? options : undefined;
-    const job = { core, data, split, dropped, full, form, dense: named, run, work, note };
-    const model = await trainJob(job).catch((error) => {
+    const context: FitContext = {
+      core,
+      data: fitted,
+      heldOut: split?.heldOut,
+      schema,
+      options: full,
+      dense: dense ? options : undefined,
+      run,
+      work,
+      note,
+      looLoss: async (fit, own, quiet) => {
+        const { figures } = await calibrateByLoo({ core, schema: own, work: quiet }, fit as Fit<Part>);
+        return figures.logLoss ?? Number.POSITIVE_INFINITY;
+      },
+      measure: validationFigures,
+    };
+    const model = await trainParts(context, chosen, split, dropped).catch((error) => {
       throw explained(error, full);
     });
     return held && model.calibrator ? await withValidation(core, model, held) : model;
@@ -143,230 +109,238 @@ export async function train(
   }
 }
 
-/** The points that have labels; where most columns do not occur, on those that do. */
+/** Reads what a caller gave, as often as it takes; a data set is what it is. */
+function readerOf(input: DatasetInput, keys: ReadOptions): Read {
+  const isRead = typeof input === "object" && input !== null && ("dataset" in input || "features" in input);
+  return async (options) =>
+    isRead ? await readAlready(await datasetFrom(input))(options) : await datasetFrom(input, { ...keys, ...options });
+}
+
+/** The rows whose labels are known, also those that have none; where most columns do not occur, on those that do. */
 function dataToLearn(dataset: Dataset, { basis }: TrainOptions): Dataset {
-  const labelled = rowsWithLabels(dataset.labels);
-  if (labelled.length === 0)
-    throw new ArgumentError("dataset", "found no point with a label, expected at least one");
-  const data = labelled.length === dataset.features.rows ? dataset : selectRows(dataset, labelled);
+  const data = labelledPart(dataset);
+  if (data.labels.labelIndex.length === 0)
+    throw new ArgumentError("dataset", "found no row with a label, expected at least one");
   // A basis of one's own has a number for every column.
   return typeof basis !== "object" && isScattered(data) ? compactColumns(data) : data;
 }
 
-/** What is held out to calibrate on, where it is wanted, points are not left out for it and there are enough. */
-function splitFor(
-  data: Dataset,
-  { likelihood, calibration = true }: TrainOptions,
-  form: ClosedForm,
-): Split | undefined {
-  const leftOut = likelihood === "gaussian" && form !== "linear";
-  return calibration && !leftOut ? splitData(data) : undefined;
+/** Every part has leave-one-out scores: then no point need be held out. */
+const byLoo = ({ names }: ChosenParts): boolean => names.every((name) => families[name].loo);
+
+function optionsFor(
+  options: TrainOptions,
+  { names }: ChosenParts,
+  { features, labels }: Dataset,
+  dense: boolean,
+): FullTrainOptions {
+  const wanted = names.join("+");
+  const sizes = { points: features.rows, features: features.columns, labels: labels.labels, dense };
+  const { defaultKernel } = families[names[0]];
+  const full = completeOptions({ ...options, model: wanted }, { ...sizes, defaultKernel });
+  if (!full.calibration && !(names.length === 1 && families[names[0]].predictor))
+    throw new ArgumentError("calibration", `found false with the model ${wanted}, whose scores are no probabilities`);
+  return full;
 }
 
 /** Refuses what could not go on learning, before any work is done. */
-function checkLearning(
-  data: Dataset,
-  { likelihood }: FullTrainOptions,
-  form: ClosedForm,
-  why?: string,
-): void {
-  if (likelihood === "bernoulli")
+function checkLearning({ names, reason }: ChosenParts, data: Dataset): void {
+  const learning = fittedFamilies.filter((name) => families[name].learning);
+  if (!families[names[0]].learning)
     throw new ArgumentError(
-      "likelihood",
-      `found ${why ? `auto, which is bernoulli here (${why})` : "bernoulli"}: it is learned step by step and cannot go on learning, ` +
-        "expected gaussian or both",
-    );
-  if (likelihood === "gaussian" && form === "inducing")
-    throw new ArgumentError(
-      "kernel",
-      `found ${data.features.rows} points, too many for each to be kept, where some carry the mean for all: that cannot go on learning, ` +
-        "expected linear or fewer points",
+      "model",
+      `found ${names.join("+")}, which cannot go on learning${reason ? ` (${reason})` : ""}, expected ${learning.join(" or ")}`,
     );
   checkIds(data);
 }
 
 /** Refuses what ranks cannot compute together. */
-function checkRanks(
-  { likelihood, negatives, labelsPerStep }: FullTrainOptions,
-  { device }: FullRunOptions,
-): void {
-  const expected = { likelihood: "bernoulli", negatives: "all", labelsPerStep: "all", device: "wasm" };
-  const found: Record<string, unknown> = { likelihood, negatives, labelsPerStep, device };
-  for (const [name, value] of Object.entries(expected))
-    if (found[name] !== value)
-      throw new ArgumentError(name, `found ${found[name]} with ranks, expected ${value}`);
+function checkRanks({ names }: ChosenParts, { negatives }: FullTrainOptions, { device }: FullRunOptions): void {
+  const found: Record<string, unknown> = { model: names.join("+"), negatives, device };
+  for (const [name, value] of Object.entries({ model: "svgp", negatives: "all", device: "wasm" }))
+    if (found[name] !== value) throw new ArgumentError(name, `found ${found[name]} with ranks, expected ${value}`);
 }
 
-async function trainJob(job: Job): Promise<TrainedModel> {
-  const { likelihood } = job.full;
-  if (likelihood === "gaussian" && job.form !== "linear") return await trainKernel(job);
-  if (likelihood === "bernoulli") return await trainBernoulli(job);
-  return await trainHeldOut(job);
-}
-
-/** Through a kernel, calibrated by leaving points out. */
-async function trainKernel(job: Job): Promise<ClosedModel> {
-  const { core, data, form, run, note } = job;
-  const { rows: points } = data.features;
-  const estimate = form === "exact" ? estimateExact : estimateInducing;
-  note(estimate(core, points, data.labels.labels, job.dense !== undefined));
-  const { full, choices } = await exactChoices(job);
-  const frame = frameFor(data, full, points);
-  const common = commonFor(data, frame);
-  if (form === "inducing") {
-    const { fit, device } = await onDevice(job, (on) =>
-      trainInducing(core, data, frame, choices, full.seed, on, note),
-    );
-    const { figures, ...closed } = fit;
-    const summary = closedSummary(job, full, figures, device);
-    return { ...common, likelihood: "gaussian", ...closed, summary };
-  }
-  const { fit, device } = await onDevice(job, (on) =>
-    trainExact(core, data, frame, choices, full.seed, on, note),
-  );
-  const { figures, order, ...closed } = fit;
-  const summary = closedSummary(job, full, figures, device);
-  const model: ClosedModel = { ...common, likelihood: "gaussian", ...closed, summary };
-  if (run.onState === undefined) return model;
-  const state = exactState(model, documentsOf(selectRows(data, order), (model.closed as ExactPart).rows));
-  await run.onState(state);
-  return noted(model, stateIdentity(state));
-}
-
-/** The summary of a model in closed form, with figures on points that were left out. */
-const closedSummary = (
-  { core, data, dropped, split }: Job,
-  full: FullTrainOptions,
-  figures: Record<string, number>,
-  device: string | undefined,
-): TrainingSummary => ({
-  ...summaryFor(full, (split?.fitted ?? data).features.rows, dropped),
-  ...(device !== undefined && { device }),
-  ...(core.relaxed && { relaxed: true as const }),
-  leftOut: figures,
-});
-
-/** The covariances that the exact form chooses from; dense features have been looked at by then, and leave one. */
-async function exactChoices(job: Job): Promise<{ full: FullTrainOptions; choices: readonly ExactChoice[] }> {
-  const { core, data, full, dense, work, note } = job;
-  if (dense === undefined) return { full, choices: choicesFor(full.kernel, data.features.rows) };
-  const frameOf = (some: Dataset, kernel: KernelName, normalise: boolean): ModelFrame =>
-    frameFor(some, { ...full, kernel, normalise }, some.features.rows);
-  const named = { ...(dense.kernel && { kernel: full.kernel }), normalise: dense.normalise, seed: full.seed };
-  const { kernel, normalise, choice, reason } = await chooseDense(core, data, frameOf, named, work);
-  note(reason);
-  return { full: { ...full, kernel, normalise }, choices: [choice] };
-}
-
-/** Fits a closed form with the GPU that was asked for or found, if any, and says which it was. */
-async function onDevice<T>(
-  { core, run, work, note }: Job,
-  fitOn: (on: ExactWork) => Promise<T>,
-): Promise<{ fit: T; device?: string }> {
-  if (run.device === "wasm") return { fit: await fitOn(work) };
-  const device = await openDevice(core, run.device, "f32");
+/** Fits the parts, then the calibrator. */
+async function trainParts(
+  context: FitContext,
+  { names }: ChosenParts,
+  split: Split | undefined,
+  dropped: number,
+): Promise<Model> {
+  const { core, data, options, run, work, note } = context;
+  if (names.some((name) => families[name].loo === undefined)) sayDense(context);
+  if (split) note(`${split.heldOut.features.rows} rows are held out for calibration`);
+  const costs = names.flatMap((name) => families[name].cost?.(data, context.dense !== undefined, options) ?? []);
+  note(estimate(core, costs, split?.heldOut.features.rows, run.device === "webgpu"));
+  const fits: Fit<Part>[] = [];
   try {
-    note(`the closed form on ${device.about}`);
-    if (device.backend.onCore) return { fit: await fitOn(work) };
-    return { fit: await fitOn({ ...work, device: closedOn(device, note) }), device: device.about };
+    for (const name of names) {
+      const { fit } = families[name];
+      fits.push(await (fit as NonNullable<typeof fit>)(context));
+    }
+    const [first] = fits;
+    const schema = first.schema ?? context.schema;
+    const parts = fits.map(({ part }) => part);
+    let model: Model = { schema, parts, summary: summaryOf(context, fits, dropped) };
+    if (typeof options.names === "object" && !data.features.texts)
+      note("Names of labels are not used: the rows are no texts, or too many of them to keep");
+    const mover = moverFor({ schema, names: options.names, texts: data.features.texts ?? [], note });
+    const { onLeftOut } = run;
+    const told =
+      onLeftOut &&
+      ((rows: readonly number[], probabilities: ArrayLike<number>) => onLeftOut({ data, schema, rows, probabilities }));
+    if (first.loo) model = calibrated(model, await calibrateByLoo({ core, schema, work }, first, mover, told));
+    else if (split && !(run.mpi && run.mpi.rank > 0))
+      model = calibrated(model, await calibrateHeldOut(core, model, split.heldOut, work, mover));
+    return run.onState ? await withState(model, first, split, context) : model;
   } finally {
-    device.dispose();
+    for (const fit of fits) fit.free?.();
   }
 }
 
-/** Step by step; calibrated on points held out, where there are enough and it is wanted. */
-async function trainBernoulli(job: Job): Promise<LatentModel> {
-  const { core, data, split, dropped, full, run, work } = job;
-  sayDense(job);
-  if (split === undefined) return await trainLatent(core, data, dropped, full, run);
-  sayHeldOut(job, split.heldOut);
-  const model = await trainLatent(core, split.fitted, dropped, full, run);
-  if (run.ranks && run.ranks.rank > 0) return model;
-  const parts = { frame: frameOf(model), latent: model };
-  const { figures, ...honest } = await calibrateHeldOut(core, parts, split.heldOut, work);
-  return { ...model, ...honest, summary: { ...model.summary, leftOut: figures } };
+/** The model with its calibrator, thresholds and figures; parts that follow the first come in behind it. */
+function calibrated(
+  model: Model,
+  { figures, calibrator, thresholds, parts }: CalibratedFit & { parts: readonly Part[] },
+): Model {
+  const summary = { ...model.summary, leftOut: figures };
+  return withUnseen({ ...model, parts, calibrator, thresholds, summary });
 }
 
-/** The linear closed form, with the latent functions beside it or alone, calibrated on points held out. */
-async function trainHeldOut(job: Job): Promise<TrainedModel> {
-  const { core, data, split, dropped, full, run, work } = job;
-  if (split === undefined) return await trainKernel(job);
-  sayDense(job);
-  sayHeldOut(job, split.heldOut);
-  const { fitted, heldOut } = split;
-  const frame = frameFor(fitted, full, fitted.features.rows);
-  const latent = full.likelihood === "both" ? await trainLatent(core, fitted, dropped, full, run) : undefined;
-  const given = { data: fitted, unseen: heldOut.features };
-  const { fit, device } = await onDevice(job, (on) =>
-    trainLinear(core, given, frame, on, run.onState !== undefined),
-  );
-  const { learning, ...numbers } = fit;
-  try {
-    const closed = { ...numbers, labels: frame.labels };
-    const { figures, ...honest } = await calibrateHeldOut(core, { frame, closed, latent }, heldOut, work);
-    const model: LinearModel = {
-      ...commonFor(data, frame),
-      likelihood: latent ? "both" : "gaussian",
-      ...closed,
-      ...honest,
-      summary: closedSummary(job, full, figures, device),
-      ...(latent && { latent }),
-    };
-    return learning ? await withState(model, learning, split, job) : model;
-  } finally {
-    learning?.free();
-  }
+function summaryOf({ core, options }: FitContext, fits: readonly Fit<Part>[], dropped: number): Model["summary"] {
+  const full = fits[0].options ?? options;
+  return {
+    options: {
+      ...full,
+      basis: typeof full.basis === "string" ? full.basis : "given",
+      names: typeof full.names === "string" ? full.names : "given",
+    },
+    droppedPoints: dropped,
+    ...(core.relaxed && { relaxed: true as const }),
+    // Where two say the same, the first has it.
+    ...Object.assign({}, ...fits.map(({ summary }) => summary).reverse()),
+  };
 }
 
-/** What was held out is learned too once it has served; the state goes to whoever asked for it. */
+/** Held-out points are learned too once they have served; the state goes to whoever asked for it. */
 async function withState(
-  model: LinearModel,
-  learning: Learning,
-  split: Split,
-  job: Job,
-): Promise<ClosedModel> {
-  const { columns } = model.closed;
-  const [fitted, heldOut] = [split.fitted, split.heldOut].map((part) =>
-    documentsOf(part, linearRows(part.features, model, columns)),
-  ) as [Documents, Documents];
-  const change = changeOf(withIds(fitted), { learn: heldOut });
-  await learnChange(learning.learned, { linear: true }, change, job.work);
-  const whole = learnedModel(model, learning, change);
-  const state = linearState(whole, learning, withIds(change.after));
-  await job.run.onState?.(state);
-  return noted(whole, stateIdentity(state));
+  model: Model,
+  { learning }: Fit<Part>,
+  split: Split | undefined,
+  { run, work }: FitContext,
+): Promise<Model> {
+  const { learner, documents } = learning as NonNullable<Fit<Part>["learning"]>;
+  if (!split) {
+    const state = stateOf(model, learner, documents);
+    await run.onState?.(state);
+    return noted(model, state);
+  }
+  const heldOut = documentsOf(split.heldOut, learner.rows(split.heldOut.features));
+  const change = changeOf(withIds(documents), { learn: heldOut });
+  const { part } = await learner.learn(change, model.schema, work);
+  const whole = { ...model, parts: [part, ...model.parts.slice(1)] };
+  const state = stateOf(whole, learner, withIds(change.after));
+  await run.onState?.(state);
+  const { points, labelCounts } = state.totals as NonNullable<typeof state.totals>;
+  const schema = { ...model.schema, points, labelCounts: Int32Array.from(labelCounts) };
+  return noted({ ...whole, schema }, state);
 }
 
-const sayDense = ({ dense, full, note }: Job): void => {
-  if (dense && !full.normalise) note(denseNote(!termsOf(full.kernel).linear));
+/** Tells what a person should know of the data before the figures. */
+function sayData(
+  { labels, labelNames }: Dataset,
+  firstEqual: Int32Array | undefined,
+  exclusive: boolean,
+  note: (text: string) => void,
+): void {
+  const none = labels.rows - rowsWithLabels(labels).length;
+  if (none > 0) note(`${none} of ${labels.rows} rows have an empty set of labels and are learned as such`);
+  else if (!exclusive && labels.labels > 1 && labels.labelIndex.length === labels.rows)
+    note("Every row has exactly one label; --exclusive (`exclusive: true`) makes its probabilities sum to one");
+  const copies = firstEqual?.reduce((sum, first, row) => sum + (first === row ? 0 : 1), 0) ?? 0;
+  if (copies > 0)
+    note(
+      `${copies} of ${labels.rows} rows have the same words as an earlier one; copies are left out and held out together`,
+    );
+  const counts = labelFrequencies(labels);
+  const every = [...counts.keys()].filter((label) => labels.rows > 1 && counts[label] === labels.rows);
+  if (every.length > 0)
+    note(
+      `WARNING: every row has the label ${labelNames?.[every[0]] ?? every[0]}: a model can learn nothing about it. ` +
+        "Rows without it are needed too",
+    );
+}
+
+const sayDense = ({ dense, options, note }: FitContext): void => {
+  if (dense && !options.normalise) note(denseNote(!termsOf(options.kernel).linear));
 };
 
-const sayHeldOut = ({ note }: Job, { features }: Dataset): void =>
-  note(`${features.rows} points are held out to make the probabilities honest`);
+/** Errors of the core in the words of a training: what its user can change. */
+function explained(error: unknown, { normalise }: FullTrainOptions): unknown {
+  const found = faultOf(error);
+  if (found === undefined) return error;
+  const remedies = normalise
+    ? "another `kernel` or a lower `learningRate`"
+    : "`normalise` the rows or scale the features";
+  return new Error(`found ${found}, expected features of a moderate size: ${remedies}`, { cause: error });
+}
 
-/** What a closed model knows of its features and labels. */
-export function frameFor(data: Dataset, full: FullTrainOptions, points: number): ModelFrame {
+function faultOf(error: unknown): string | undefined {
+  if (error instanceof NotPositiveError) return "a covariance of the points that is not positive definite";
+  if (!(error instanceof NotFiniteError) || error.argument in trainOptions) return undefined;
+  return "NaN or Infinity in what was computed from the features";
+}
+
+/** Beyond it products of covariances leave single precision. */
+const LONGEST_ROW = 1e9;
+
+/** Refuses rows that are too long once they are weighted; ones that are scaled to unit length need only be finite. */
+export function checkLengths(
+  { rows, rowStart, columnIndex, values }: SparseRows,
+  { columnWeights, normalise }: FeatureTransform,
+): void {
+  for (let i = 0; i < rows; i++) {
+    let squares = 0;
+    for (let e = rowStart[i]; e < rowStart[i + 1]; e++) {
+      const value = Math.fround(values[e] * (columnWeights?.[columnIndex[e]] ?? 1));
+      squares += value * value;
+    }
+    const length = Math.sqrt(squares);
+    if (normalise ? Number.isFinite(length) : length <= LONGEST_ROW) continue;
+    const remedy = normalise ? "smaller values" : "`normalise` the rows, or scale the features";
+    const limit = normalise ? "one that is finite" : `at most ${LONGEST_ROW}`;
+    throw new ArgumentError(
+      "features",
+      `found row ${i} of length ${length.toPrecision(3)}, expected ${limit}: ${remedy}`,
+    );
+  }
+}
+
+/** P@k, nDCG@k and, where it is asked for (it takes longer), the log loss: of the classes, where probabilities sum to one. */
+export async function validationFigures(
+  predictor: Predictor,
+  data: Dataset,
+  logLoss: boolean,
+): Promise<Record<string, number>> {
+  const { ranking, calibration, singleLabel } = await evaluatePredictor(predictor, data, { calibration: logLoss });
+  const loss = singleLabel?.logLoss ?? calibration?.logLoss;
   return {
-    features: data.features.columns,
-    labels: data.labels.labels,
-    points,
-    transform: transformFor(data, full),
-    labelCounts: Int32Array.from(labelFrequencies(data.labels)),
-    ...(data.labelNames ? { labelNames: data.labelNames } : {}),
-    ...(data.columnIds ? { columnIds: data.columnIds } : {}),
+    ...ranking.metrics,
+    ...(singleLabel && { accuracy: 100 * singleLabel.accuracy }),
+    ...(loss !== undefined && { logLoss: loss }),
   };
 }
 
-function commonFor(data: Dataset, { points: _, ...frame }: ModelFrame): Omit<ModelCommon, "summary"> {
-  return {
-    ...frame,
-    ...(data.featureNames ? { featureNames: data.featureNames } : {}),
-    ...(data.vectoriser ? { vectoriser: data.vectoriser.toJSON() } : {}),
-  };
-}
-
-/** The summary's account of the options. */
-export function summaryFor(full: FullTrainOptions, points: number, dropped: number): TrainingSummary {
-  const options = { ...full, basis: typeof full.basis === "string" ? full.basis : "given" };
-  return { options, points, droppedPoints: dropped };
+/** The model with its figures: those of its steps, if there were any, were of one that was not calibrated yet. */
+async function withValidation(core: Core, model: Model, data: Dataset): Promise<Model> {
+  const backend = wasmBackend(core, precisionOf(model));
+  const predictor = openPredictor(core, backend, model);
+  try {
+    const validation = await validationFigures(predictor, data, true);
+    return { ...model, summary: { ...model.summary, validation } };
+  } finally {
+    predictor.free();
+    backend.dispose();
+  }
 }

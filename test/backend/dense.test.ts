@@ -19,12 +19,7 @@ const shapes: [number, number, number][] = [
 ];
 
 /** A tensor that begins in the middle of another, at an offset that is no multiple of anything. */
-function inside(
-  backend: Backend,
-  rows: number,
-  columns: number,
-  values: Numbers,
-): { view: Tensor; whole: Tensor } {
+function inside(backend: Backend, rows: number, columns: number, values: Numbers): { view: Tensor; whole: Tensor } {
   const whole = backend.tensor(rows + 2, columns);
   const view = backend.rowRange(whole, 1, rows + 1);
   backend.write(view, values);
@@ -54,21 +49,17 @@ for (const kind of backendKinds) {
               [-0.5, 1],
             ] as const) {
               const left = transposeA ? inside(backend, k, m, transposed(m, k, a)) : inside(backend, m, k, a);
-              const other = transposeB
-                ? inside(backend, n, k, transposed(k, n, b))
-                : inside(backend, k, n, b);
+              const other = transposeB ? inside(backend, n, k, transposed(k, n, b)) : inside(backend, k, n, b);
               const out = inside(backend, m, n, before);
               backend.gemm(left.view, other.view, out.view, { transposeA, transposeB, alpha, beta });
-              const wanted = right.map((value, i) => alpha * value + beta * (before[i] as number));
+              const wanted = right.map((value, i) => alpha * value + beta * before[i]);
               const found = await valuesOf(backend, out.whole);
               expect(
                 worst(found.slice(n, (m + 1) * n), wanted),
                 `${m} x ${n} x ${k}, ${transposeA}, ${transposeB}, ${beta}`,
               ).toBeLessThan(bound(kind.epsilon, k));
               // Nothing beside the view was written.
-              expect([...found.slice(0, n), ...found.slice((m + 1) * n)].every((value) => value === 0)).toBe(
-                true,
-              );
+              expect([...found.slice(0, n), ...found.slice((m + 1) * n)].every((value) => value === 0)).toBe(true);
               backend.free(left.whole, other.whole, out.whole);
             }
           }
@@ -83,7 +74,7 @@ for (const kind of backendKinds) {
             for (const weighted of [false, true]) {
               const a = randomNumbers(n * k, n + 3 * k);
               const w = randomNumbers(k, k + 9);
-              const scaled = fill(n, k, (i, j) => at(a, k, i, j) * (weighted ? (w[j] as number) : 1));
+              const scaled = fill(n, k, (i, j) => at(a, k, i, j) * (weighted ? w[j] : 1));
               const wanted = product(n, n, k, scaled, transposed(n, k, a)).map((value) => 0.5 * value + 2);
               const left = transpose ? inside(backend, k, n, transposed(n, k, a)) : inside(backend, n, k, a);
               const weights = backend.tensor(1, k, w);
@@ -137,15 +128,11 @@ for (const kind of backendKinds) {
               backend.combine(op as keyof typeof rules, x.view, y.view, out);
               expect(worst(await valuesOf(backend, out), wanted), op).toBeLessThan(8 * kind.epsilon);
               backend.combine(op as keyof typeof rules, x.view, y.view, x.view);
-              expect(worst(await valuesOf(backend, x.view), wanted), `${op} in x`).toBeLessThan(
-                8 * kind.epsilon,
-              );
+              expect(worst(await valuesOf(backend, x.view), wanted), `${op} in x`).toBeLessThan(8 * kind.epsilon);
               if (rows === m && columns === n) {
                 const again = inside(backend, m, n, xs);
                 backend.combine(op as keyof typeof rules, again.view, y.view, y.view);
-                expect(worst(await valuesOf(backend, y.view), wanted), `${op} in y`).toBeLessThan(
-                  8 * kind.epsilon,
-                );
+                expect(worst(await valuesOf(backend, y.view), wanted), `${op} in y`).toBeLessThan(8 * kind.epsilon);
                 backend.free(again.whole);
               }
               backend.free(x.whole, y.whole, out);
@@ -174,11 +161,9 @@ for (const kind of backendKinds) {
           expect(worst(await valuesOf(backend, out), wanted), op).toBeLessThan(200 * kind.epsilon);
           backend.blend(1, x.view, 0, x.view, out);
           backend.map(op as keyof typeof rules, out, out);
-          expect(worst(await valuesOf(backend, out), wanted), `${op} in place`).toBeLessThan(
-            200 * kind.epsilon,
-          );
+          expect(worst(await valuesOf(backend, out), wanted), `${op} in place`).toBeLessThan(200 * kind.epsilon);
         }
-        const wanted = xs.map((v, i) => 0.25 * v - 3 * (ys[i] as number));
+        const wanted = xs.map((v, i) => 0.25 * v - 3 * ys[i]);
         backend.blend(0.25, x.view, -3, y.view, out);
         expect(worst(await valuesOf(backend, out), wanted)).toBeLessThan(16 * kind.epsilon);
         backend.blend(0.25, x.view, -3, y.view, y.view);
@@ -206,7 +191,7 @@ for (const kind of backendKinds) {
         const found = await valuesOf(backend, x);
         xs.forEach((value, i) => {
           const wanted = Math.log(value);
-          expect(Math.abs((found[i] as number) - wanted) / Math.abs(wanted)).toBeLessThan(4 * kind.epsilon);
+          expect(Math.abs(found[i] - wanted) / Math.abs(wanted)).toBeLessThan(4 * kind.epsilon);
         });
         backend.free(x);
       });
@@ -234,21 +219,19 @@ for (const kind of backendKinds) {
             byColumn: fill(1, n, (_, j) => sum(m, (i) => at(xs, n, i, j) * factor(i, j))),
           });
           const check = async (out: Tensor, wanted: Float64Array, terms: number): Promise<void> =>
-            expect(worst(await valuesOf(backend, out), wanted), `${m} x ${n}`).toBeLessThan(
-              bound(kind.epsilon, terms),
-            );
+            expect(worst(await valuesOf(backend, out), wanted), `${m} x ${n}`).toBeLessThan(bound(kind.epsilon, terms));
           backend.rowSums(x.view, rows);
           await check(rows, rule(() => 1).byRow, n);
           backend.rowSums(x.view, rows, full.view);
           await check(rows, rule((i, j) => at(ys, n, i, j)).byRow, n);
           backend.rowSums(x.view, rows, ofRow);
-          await check(rows, rule((_, j) => ys[j] as number).byRow, n);
+          await check(rows, rule((_, j) => ys[j]).byRow, n);
           backend.columnSums(x.view, columns);
           await check(columns, rule(() => 1).byColumn, m);
           backend.columnSums(x.view, columns, full.view);
           await check(columns, rule((i, j) => at(ys, n, i, j)).byColumn, m);
           backend.columnSums(x.view, columns, ofColumn);
-          await check(columns, rule((i) => ys[i] as number).byColumn, m);
+          await check(columns, rule((i) => ys[i]).byColumn, m);
           backend.free(x.whole, full.whole, ofRow, ofColumn, rows, columns);
         }
       });
@@ -272,9 +255,7 @@ for (const kind of backendKinds) {
           backend.writeIndices(rows, chosen);
           const gathered = backend.tensor(5, n);
           backend.gatherRows(x.view, rows, gathered);
-          expect(await valuesOf(backend, gathered)).toEqual(
-            fill(5, n, (i, j) => at(xs, n, chosen[i] as number, j)),
-          );
+          expect(await valuesOf(backend, gathered)).toEqual(fill(5, n, (i, j) => at(xs, n, chosen[i], j)));
           backend.free(x.whole, result, rows, gathered);
         }
         const n = 70;
@@ -284,9 +265,7 @@ for (const kind of backendKinds) {
         backend.diagonal(x.view, row);
         expect(await valuesOf(backend, row)).toEqual(fill(1, n, (_, i) => at(xs, n, i, i)));
         backend.addDiagonal(x.view, row);
-        expect(await valuesOf(backend, x.view)).toEqual(
-          fill(n, n, (i, j) => at(xs, n, i, j) * (i === j ? 2 : 1)),
-        );
+        expect(await valuesOf(backend, x.view)).toEqual(fill(n, n, (i, j) => at(xs, n, i, j) * (i === j ? 2 : 1)));
         backend.free(x.whole, row);
       });
     });
@@ -304,14 +283,13 @@ for (const kind of backendKinds) {
         const wanted = Float64Array.from(start);
         const [m, v] = [new Float64Array(n), new Float64Array(n)];
         for (let step = 1; step <= 3; step++) {
-          backend.adam(p, g, first, second, { rate: 0.1, step });
+          backend.adam(p, g, { first, second }, { rate: 0.1, step });
           gradient.forEach((value, i) => {
             if (!Number.isFinite(value)) return;
-            m[i] = 0.9 * (m[i] as number) + 0.1 * value;
-            v[i] = 0.999 * (v[i] as number) + 0.001 * value * value;
-            const change = (m[i] as number) / (1 - 0.9 ** step);
-            (wanted[i] as number) +=
-              (0.1 * change) / (Math.sqrt((v[i] as number) / (1 - 0.999 ** step)) + 1e-8);
+            m[i] = 0.9 * m[i] + 0.1 * value;
+            v[i] = 0.999 * v[i] + 0.001 * value * value;
+            const change = m[i] / (1 - 0.9 ** step);
+            wanted[i] += (0.1 * change) / (Math.sqrt(v[i] / (1 - 0.999 ** step)) + 1e-8);
           });
         }
         expect(worst(await valuesOf(backend, p), wanted)).toBeLessThan(100 * kind.epsilon);
@@ -327,9 +305,7 @@ for (const kind of backendKinds) {
         expect(() => backend.gemm(a, b, out)).toThrow("b: found 5 rows, expected 4");
         expect(() => backend.gemm(a, b, out, { transposeA: true })).toThrow("b: found 5 rows, expected 3");
         expect(() => backend.combine("add", a, b, a)).toThrow("y: found 5 x 6");
-        expect(() => backend.blend(Number.NaN, a, 1, a, a)).toThrow(
-          "alpha: found NaN, expected a finite number",
-        );
+        expect(() => backend.blend(Number.NaN, a, 1, a, a)).toThrow("alpha: found NaN, expected a finite number");
         expect(() => backend.transpose(a, a)).toThrow("out: found 3 x 4, expected 4 x 3");
         expect(() => backend.factorise(a, 1)).toThrow("a: found 3 x 4, expected 1 square matrices");
         expect(() => backend.free(backend.rowRange(a, 0, 1))).toThrow("found a view");

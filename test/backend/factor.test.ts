@@ -14,28 +14,16 @@ const matrices = (n: number, count: number, condition: number): Float64Array[] =
   Array.from({ length: count }, (_, i) => symmetricMatrix(n, condition, 7 * n + i).map(Math.fround));
 
 const joined = (parts: Float64Array[]): Float64Array => Float64Array.from(parts.flatMap((part) => [...part]));
-const part = (values: Float64Array, n: number, i: number): Float64Array =>
-  values.slice(i * n * n, (i + 1) * n * n);
+const part = (values: Float64Array, n: number, i: number): Float64Array => values.slice(i * n * n, (i + 1) * n * n);
 
 /** |found - expected| / (n |scale| eps) */
-function ratio(
-  n: number,
-  found: Float64Array,
-  expected: Float64Array,
-  scale: number,
-  epsilon: number,
-): number {
+function ratio(n: number, found: Float64Array, expected: Float64Array, scale: number, epsilon: number): number {
   const difference = fill(n, n, (i, j) => at(found, n, i, j) - at(expected, n, i, j));
   return oneNorm(n, n, difference) / (n * scale * epsilon);
 }
 
 /** Factors, inverses and log-determinants of a stack, checked one by one; returns the factors. */
-async function checkStack(
-  backend: Backend,
-  epsilon: number,
-  n: number,
-  parts: Float64Array[],
-): Promise<void> {
+async function checkStack(backend: Backend, epsilon: number, n: number, parts: Float64Array[]): Promise<void> {
   const count = parts.length;
   const stack = backend.tensor(count * n, n, joined(parts));
   const inverse = backend.tensor(count * n, n);
@@ -64,13 +52,11 @@ async function checkStack(
     const inv = part(inverses, n, i);
     const one = fill(n, n, (r, c) => (r === c ? 1 : 0));
     const scale = oneNorm(n, n, a) * oneNorm(n, n, inv);
-    expect(ratio(n, product(n, n, n, a, inv), one, scale, epsilon), `inverse of ${what}`).toBeLessThan(
-      THRESHOLD,
-    );
+    expect(ratio(n, product(n, n, n, a, inv), one, scale, epsilon), `inverse of ${what}`).toBeLessThan(THRESHOLD);
     expect(worst(inv, transposed(n, n, inv)), what).toBe(0);
     let logDeterminant = 0;
     for (let r = 0; r < n; r++) logDeterminant += 2 * Math.log(at(l, n, r, r));
-    const error = Math.abs((logs[i] as number) - logDeterminant) / (1 + Math.abs(logDeterminant));
+    const error = Math.abs(logs[i] - logDeterminant) / (1 + Math.abs(logDeterminant));
     expect(error / epsilon, `determinant of ${what}`).toBeLessThan(THRESHOLD);
   });
   backend.free(stack, inverse, determinants);

@@ -2,10 +2,10 @@
 
 import { describe, expect, test } from "vitest";
 import type { Backend } from "../../src/backend/backend.ts";
-import { selfcheckCases } from "../../src/model/cases.ts";
-import { termsOf } from "../../src/model/kernels/index.ts";
-import { selfcheckCase } from "../../src/model/selfcheck.ts";
+import { termsOf } from "../../src/base/kernels.ts";
 import { backendKinds, valuesOf } from "../support/backends.ts";
+import { flatErrors } from "../support/boundcheck.ts";
+import { boundCases } from "../support/cases.ts";
 import { type Expected, expectation } from "../support/expectation.ts";
 import { covarianceOf, hasTerms, kernelNames, slopeOf } from "../support/kernels.ts";
 import { randomNumbers } from "../support/numbers.ts";
@@ -16,8 +16,8 @@ const variances = [0, 1e-4, 0.1, 0.5, 1, 2.25, 4, 9, 30, 100].map(Math.fround);
 const grid = means.map((mean) => variances.map((variance) => expectation(mean, Math.sqrt(variance))));
 /** Of an absent label at the same place: E log(1 + e^f). Of a present one: value(-m), and the slope reversed. */
 const expectedAt = (i: number, j: number, present: boolean): Expected => {
-  const row = grid[present ? means.length - 1 - i : i] as Expected[];
-  const { value, slope, curve } = row[j] as Expected;
+  const row = grid[present ? means.length - 1 - i : i];
+  const { value, slope, curve } = row[j];
   return { value, slope: present ? -slope : slope, curve };
 };
 
@@ -47,11 +47,7 @@ for (const kind of backendKinds) {
             hyper: backend.tensor(1, 3, hyperValues),
           };
           const distance = (i: number, j: number): number =>
-            Math.max(
-              0,
-              (rowSquares[i] as number) + (columnSquares[j] as number) - 2 * at(products, n, i, j),
-            ) /
-            l ** 2;
+            Math.max(0, rowSquares[i] + columnSquares[j] - 2 * at(products, n, i, j)) / l ** 2;
           const near = (t: number): number => covarianceOf(kernel, [0, v, 1], 0, t);
           const stationary = (i: number, j: number): number => near(distance(i, j));
           const slope = (i: number, j: number): number => slopeOf(kernel, v, distance(i, j));
@@ -68,8 +64,7 @@ for (const kind of backendKinds) {
           const parts = fill(m, n, (i, j) => (at(given, n, i, j) * slope(i, j)) / l ** 2);
           const byProduct = fill(m, n, (i, j) => linear * a * at(given, n, i, j) + at(parts, n, i, j));
           expect(worst(await valuesOf(backend, d), byProduct), kernel).toBeLessThan(60 * kind.epsilon);
-          if (has.stationary)
-            expect(worst(await valuesOf(backend, part), parts)).toBeLessThan(60 * kind.epsilon);
+          if (has.stationary) expect(worst(await valuesOf(backend, part), parts)).toBeLessThan(60 * kind.epsilon);
           const shares = fill(m, 3, (i, k) => {
             let sum = 0;
             for (let j = 0; j < n; j++) {
@@ -79,18 +74,12 @@ for (const kind of backendKinds) {
                 at(given, n, i, j) * stationary(i, j),
                 change * distance(i, j),
               ];
-              sum += terms[k] as number;
+              sum += terms[k];
             }
             return sum;
           });
           expect(worst(await valuesOf(backend, sums), shares), kernel).toBeLessThan(3000 * kind.epsilon);
-          backend.free(
-            ...Object.values(inputs).filter((value) => typeof value !== "string"),
-            out,
-            d,
-            part,
-            sums,
-          );
+          backend.free(...Object.values(inputs).filter((value) => typeof value !== "string"), out, d, part, sums);
         }
       });
     });
@@ -112,12 +101,12 @@ for (const kind of backendKinds) {
         const mean = backend.tensor(
           1,
           m * n,
-          fill(m, n, (i) => means[i] as number),
+          fill(m, n, (i) => means[i]),
         );
         const variance = backend.tensor(
           1,
           m * n,
-          fill(m, n, (_, j) => variances[j] as number),
+          fill(m, n, (_, j) => variances[j]),
         );
         const weights = fill(m, n, (i, j) => ((i + j) % 2 === 0 ? 1 : -2.5));
         const signedWeight = backend.tensor(1, m * n, weights);
@@ -130,14 +119,10 @@ for (const kind of backendKinds) {
           { value, dMean: mean, dVariance: variance },
         );
         const wanted = (pick: (e: Expected) => number): Float64Array =>
-          fill(
-            m,
-            n,
-            (i, j) => Math.abs(at(weights, n, i, j)) * pick(expectedAt(i, j, at(weights, n, i, j) > 0)),
-          );
+          fill(m, n, (i, j) => Math.abs(at(weights, n, i, j)) * pick(expectedAt(i, j, at(weights, n, i, j) > 0)));
         const found = await valuesOf(backend, value);
         wanted((e) => e.value).forEach((w, i) => {
-          expect(Math.abs((found[i] as number) - w) / Math.max(1, w)).toBeLessThan(tolerance(kind.epsilon));
+          expect(Math.abs(found[i] - w) / Math.max(1, w)).toBeLessThan(tolerance(kind.epsilon));
         });
         expect(
           worst(
@@ -188,11 +173,9 @@ for (const kind of backendKinds) {
             const wanted = expectation(x, deviation);
             // The reference itself is a sum of thousands.
             const most = limit + 1e-13 + 8 * kind.epsilon * Math.max(1, wanted.value);
-            expect(Math.abs((found[0]?.[i] as number) - wanted.value), `${nodes} nodes at ${x}`).toBeLessThan(
-              most,
-            );
-            expect(Math.abs((found[1]?.[i] as number) - wanted.slope)).toBeLessThan(most);
-            expect(Math.abs((found[2]?.[i] as number) - wanted.curve)).toBeLessThan(most);
+            expect(Math.abs(found[0]?.[i] - wanted.value), `${nodes} nodes at ${x}`).toBeLessThan(most);
+            expect(Math.abs(found[1]?.[i] - wanted.slope)).toBeLessThan(most);
+            expect(Math.abs(found[2]?.[i] - wanted.curve)).toBeLessThan(most);
           });
           backend.free(...tensors);
         }
@@ -201,8 +184,8 @@ for (const kind of backendKinds) {
 
     test("the bound and every gradient, against known answers", async () => {
       await kind.with(async (backend) => {
-        for (const problem of selfcheckCases) {
-          for (const [name, error] of Object.entries(await selfcheckCase(backend, problem, "closed")))
+        for (const problem of boundCases) {
+          for (const [name, error] of Object.entries(await flatErrors(backend, problem, "closed")))
             expect(error, `${name} of ${problem.name}`).toBeLessThan(kind.epsilon > 1e-10 ? 1e-4 : 1e-7);
         }
       });
@@ -222,12 +205,12 @@ async function checkGrid(backend: Backend, epsilon: number, outer: boolean, inPl
   const mean = backend.tensor(
     m,
     n,
-    fill(m, n, (i) => means[i] as number),
+    fill(m, n, (i) => means[i]),
   );
   const full = backend.tensor(
     m,
     n,
-    fill(m, n, (_, j) => variances[j] as number),
+    fill(m, n, (_, j) => variances[j]),
   );
   const ofRow = backend.tensor(
     1,
@@ -252,7 +235,7 @@ async function checkGrid(backend: Backend, epsilon: number, outer: boolean, inPl
   const rows = await valuesOf(backend, rowValue);
   means.forEach((_, i) => {
     const wanted = variances.reduce((sum, _, j) => sum + expectedAt(i, j, present(i, j)).value, 0);
-    expect(Math.abs((rows[i] as number) - wanted) / Math.max(1, wanted)).toBeLessThan(tolerance(epsilon));
+    expect(Math.abs(rows[i] - wanted) / Math.max(1, wanted)).toBeLessThan(tolerance(epsilon));
   });
   expect(
     worst(
@@ -266,6 +249,6 @@ async function checkGrid(backend: Backend, epsilon: number, outer: boolean, inPl
       expected((e) => -2 * e.curve),
     ),
   ).toBeLessThan(2 * tolerance(epsilon));
-  if (!inPlace) expect(await valuesOf(backend, mean)).toEqual(fill(m, n, (i) => means[i] as number));
+  if (!inPlace) expect(await valuesOf(backend, mean)).toEqual(fill(m, n, (i) => means[i]));
   backend.free(mean, full, ofRow, ofLabel, rowValue, dMean, dVariance);
 }

@@ -21,8 +21,7 @@ fn element(i: u32) {
   out[p.outOffset + i] = p.factor * xAt(i) + y[i];
 }
 `;
-const made = (text: string): string =>
-  shaderModule(new Map(Object.entries({ scaled: text, once: "fn once() {}\n" })));
+const made = (text: string): string => shaderModule(new Map(Object.entries({ scaled: text, once: "fn once() {}\n" })));
 
 test("a shader gets its imports, its readers and the parameters that the recorder fills in, and no more", () => {
   const text = made(scaled);
@@ -57,9 +56,7 @@ return x[p.xOffset + i];
 });
 
 test("an input with a derivative is read from the derivative's buffer", () => {
-  const text = made(
-    scaled.replace("read_write> out", "read_write> dX").replace("out[p.outOffset", "dX[p.dXOffset"),
-  );
+  const text = made(scaled.replace("read_write> out", "read_write> dX").replace("out[p.outOffset", "dX[p.dXOffset"));
   expect(text).toContain("return dX[p.xOffset + i];");
 });
 

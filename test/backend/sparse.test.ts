@@ -41,7 +41,7 @@ async function checkBatch(
   columns: number,
 ): Promise<void> {
   const full = dense(x);
-  const data = backend.sparse(x.rows, x.columns, x.rowStart, x.columnIndex, x.values);
+  const data = backend.sparse(x);
   const rows = backend.indices(chosen.length);
   backend.writeIndices(rows, Int32Array.from(chosen));
   const right = randomNumbers(x.columns * columns, 3);
@@ -50,8 +50,7 @@ async function checkBatch(
   backend.sparseTimes(data, rows, b, out);
   const wanted = fill(chosen.length, columns, (i, j) => {
     let sum = 0;
-    for (let k = 0; k < x.columns; k++)
-      sum += at(full, x.columns, chosen[i] as number, k) * at(right, columns, k, j);
+    for (let k = 0; k < x.columns; k++) sum += at(full, x.columns, chosen[i], k) * at(right, columns, k, j);
     return sum;
   });
   expect(worst(await valuesOf(backend, out), wanted)).toBeLessThan(tolerance);
@@ -117,10 +116,9 @@ for (const kind of backendKinds) {
           backend.sampledProducts(pattern, a, b, out);
           const dots: number[] = [];
           for (let i = 0; i < rows; i++) {
-            for (let e = rowStart[i] as number; e < (rowStart[i + 1] as number); e++) {
+            for (let e = rowStart[i]; e < rowStart[i + 1]; e++) {
               let sum = 0;
-              for (let j = 0; j < columns; j++)
-                sum += at(left, columns, i, j) * at(right, columns, columnIndex[e] as number, j);
+              for (let j = 0; j < columns; j++) sum += at(left, columns, i, j) * at(right, columns, columnIndex[e], j);
               dots.push(sum);
             }
           }
@@ -168,9 +166,7 @@ for (const kind of backendKinds) {
             const row = Array.from(values.slice(i * columns, (i + 1) * columns));
             const rank = row.map((_, j) => j).sort((a, b) => level(row[b]) - level(row[a]) || a - b);
             expect([...found.indices.slice(i * k, (i + 1) * k)]).toEqual(rank.slice(0, k));
-            expect([...found.values.slice(i * k, (i + 1) * k)]).toEqual(
-              rank.slice(0, k).map((j) => level(row[j])),
-            );
+            expect([...found.values.slice(i * k, (i + 1) * k)]).toEqual(rank.slice(0, k).map((j) => level(row[j])));
           }
           backend.free(scores);
         }

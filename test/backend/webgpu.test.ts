@@ -1,22 +1,21 @@
 // What only the GPU backend has: shaders that are valid on any device, buffers that are kept and not lost, a start-up
 // check that finds a device which computes wrong.
+// @module-tag long
 
 import { describe, expect, test } from "vitest";
-import type { Backend, Tensor } from "../../src/backend/backend.ts";
-import { WasmBackend } from "../../src/backend/wasm.ts";
-import { WebGpuBackend } from "../../src/backend/webgpu/backend.ts";
+import { type WasmBackend, wasmBackend } from "../../src/backend/wasm.ts";
+import { type WebGpuBackend, webGpuBackend } from "../../src/backend/webgpu/backend.ts";
 import { checkShaders } from "../../src/backend/webgpu/check.ts";
+import type { GpuTensor } from "../../src/backend/webgpu/tensors.ts";
 import { createCore } from "../../src/core/index.ts";
 import { type ShaderName, shaders } from "../../src/generated/shaders.ts";
-import { Bound } from "../../src/model/bound.ts";
-import { selfcheckCases } from "../../src/model/cases.ts";
-import { allocateParameters, type Parameters, parameterNames } from "../../src/model/parameters.ts";
-import { selfcheckCase } from "../../src/model/selfcheck.ts";
-import type { ModelShape } from "../../src/model/shape.ts";
-import { hasGpu, sharedDevice, withGpu } from "../support/backends.ts";
+import { Bound } from "../../src/parts/svgp/bound.ts";
+import { allocateParameters, type ModelShape, type Parameters, parameterNames } from "../../src/parts/svgp/shape.ts";
+import { sharedDevice, withGpu } from "../support/backends.ts";
+import { flatErrors } from "../support/boundcheck.ts";
+import { boundCases } from "../support/cases.ts";
 import { randomNumbers } from "../support/numbers.ts";
 
-const gpuTest = test.skipIf(!hasGpu);
 const names = Object.keys(shaders) as ShaderName[];
 
 /** One wrong number in each shader. */
@@ -51,17 +50,16 @@ const faults: Record<ShaderName, [string, string]> = {
 
 async function withReference(body: (reference: WasmBackend) => Promise<void>): Promise<void> {
   const core = await createCore({ threads: 1 });
-  await body(new WasmBackend(core, "f32"));
+  await body(wasmBackend(core, "f32"));
   core.dispose();
 }
 
 describe("shaders", () => {
-  gpuTest("compile without a word on a device with default limits, and ask for no feature", async () => {
+  test("compile without a word on a device with default limits, and ask for no feature", async () => {
     const device = await sharedDevice();
-    expect([
-      device.limits.maxStorageBuffersPerShaderStage,
-      device.limits.maxComputeWorkgroupStorageSize,
-    ]).toEqual([8, 16384]);
+    expect([device.limits.maxStorageBuffersPerShaderStage, device.limits.maxComputeWorkgroupStorageSize]).toEqual([
+      8, 16384,
+    ]);
     for (const name of names) {
       const { source } = shaders[name];
       expect(source, name).not.toContain("enable ");
@@ -76,18 +74,18 @@ describe("shaders", () => {
     }
   });
 
-  gpuTest("pass the start-up check", async () => {
+  test("pass the start-up check", async () => {
     await withGpu((backend) => withReference((reference) => checkShaders(backend, reference)));
   });
 
-  gpuTest("a wrong one is refused by its name, whichever it is", async () => {
+  test("a wrong one is refused by its name, whichever it is", async () => {
     const device = await sharedDevice();
     await withReference(async (reference) => {
       for (const name of names) {
         const [right, wrong] = faults[name];
         const { source } = shaders[name];
         expect(source, name).toContain(right);
-        const backend = await WebGpuBackend.create(device, { [name]: source.replace(right, wrong) });
+        const backend = await webGpuBackend(device, { [name]: source.replace(right, wrong) });
         let message = "";
         await checkShaders(backend, reference).catch((error: Error) => {
           message = error.message;
@@ -98,10 +96,10 @@ describe("shaders", () => {
     });
   });
 
-  gpuTest("one that does not compile is refused by its name", async () => {
+  test("one that does not compile is refused by its name", async () => {
     const device = await sharedDevice();
     let message = "";
-    await WebGpuBackend.create(device, { gemm: `${shaders.gemm.source}\nnonsense` }).catch((error: Error) => {
+    await webGpuBackend(device, { gemm: `${shaders.gemm.source}\nnonsense` }).catch((error: Error) => {
       message = error.message;
     });
     expect(message).toContain("shader gemm: found ");
@@ -109,7 +107,7 @@ describe("shaders", () => {
 });
 
 /** A little of everything, with tensors that come and go. */
-function work(backend: Backend, length: number): Tensor {
+function work(backend: WebGpuBackend, length: number): GpuTensor {
   const a = backend.tensor(length, 20, randomNumbers(20 * length, length));
   const b = backend.tensor(20, length);
   const out = backend.tensor(length, length);
@@ -133,7 +131,7 @@ const STEP: ModelShape = {
   inducing: "free",
   posterior: "perFactor",
   mean: "features",
-  floor: 1e-6,
+  minSigma: 1e-6,
   quadrature: "closed",
 };
 
@@ -141,13 +139,13 @@ const STEP: ModelShape = {
 function trainingStep(backend: WebGpuBackend): () => void {
   const { points, features, batch: size, labels } = STEP;
   const [parameters, first, second] = [0, 1, 2].map(() => allocateParameters(backend, STEP)) as Parameters[];
-  const x = backend.sparse(
-    points,
-    features,
-    Int32Array.from({ length: points + 1 }, (_, i) => i),
-    Int32Array.from({ length: points }, (_, i) => i % features),
-    new Float32Array(points).fill(1),
-  );
+  const x = backend.sparse({
+    rows: points,
+    columns: features,
+    rowStart: Int32Array.from({ length: points + 1 }, (_, i) => i),
+    columnIndex: Int32Array.from({ length: points }, (_, i) => i % features),
+    values: new Float32Array(points).fill(1),
+  });
   const rows = backend.indices(size);
   const squares = backend.tensor(1, size, new Float32Array(size).fill(1));
   const bound = new Bound(backend, STEP);
@@ -165,19 +163,15 @@ function trainingStep(backend: WebGpuBackend): () => void {
     const options = { klWeight: 1, learnInducing: true, learnHyper: true };
     bound.evaluate(parameters as Parameters, { x, rows, squares, labels: lists }, options);
     for (const name of parameterNames) {
-      const [p, m, v] = [parameters, first, second].map((one) => (one as Parameters)[name]) as [
-        Tensor,
-        Tensor,
-        Tensor,
-      ];
-      backend.adam(p, bound.gradient[name], m, v, { rate: 0.01, step });
+      const [p, m, v] = [parameters, first, second].map((one) => (one as Parameters)[name]);
+      backend.adam(p, bound.gradient[name], { first: m, second: v }, { rate: 0.01, step });
     }
     backend.flush();
   };
 }
 
 describe("the GPU's memory", () => {
-  gpuTest("repeated work makes no new buffer and uploads only its data", async () => {
+  test("repeated work makes no new buffer and uploads only its data", async () => {
     await withGpu(async (backend) => {
       const round = async (): Promise<void> => {
         for (let i = 0; i < 30; i++) {
@@ -190,16 +184,15 @@ describe("the GPU's memory", () => {
       await round();
       await round();
       expect([backend.statistics.buffers, backend.statistics.bytes]).toEqual([buffers, bytes]);
-      const data =
-        3 * 2 * Array.from({ length: 10 }, (_, i) => 4 * 20 * (20 + i)).reduce((sum, x) => sum + x, 0);
+      const data = 3 * 2 * Array.from({ length: 10 }, (_, i) => 4 * 20 * (20 + i)).reduce((sum, x) => sum + x, 0);
       expect(backend.statistics.uploadedBytes - uploadedBytes).toBe(data);
     });
   });
 
-  gpuTest("the bound, over and over, makes no new buffer", async () => {
+  test("the bound, over and over, makes no new buffer", async () => {
     await withGpu(async (backend) => {
       const evaluate = async (): Promise<void> => {
-        for (const problem of selfcheckCases) await selfcheckCase(backend, problem, "closed");
+        for (const problem of boundCases) await flatErrors(backend, problem, "closed");
       };
       await evaluate();
       const { buffers, bytes } = { ...backend.statistics };
@@ -208,43 +201,35 @@ describe("the GPU's memory", () => {
     });
   });
 
-  gpuTest(
-    "a training step is one submission: its batch goes up, nothing comes down, no buffer is made",
-    async () => {
-      await withGpu(async (backend) => {
-        const step = trainingStep(backend);
-        for (let i = 0; i < 3; i++) step();
-        const before = { ...backend.statistics };
-        step();
-        const { buffers, bytes, submits, readBytes, uploadedBytes } = backend.statistics;
-        expect([buffers, bytes, readBytes]).toEqual([before.buffers, before.bytes, before.readBytes]);
-        expect(submits - before.submits).toBe(1);
-        // Rows, starts of lists and labels; the step's length, new each time, for each parameter.
-        const adamFields = 11;
-        expect(uploadedBytes - before.uploadedBytes).toBeLessThan(
-          4 * (STEP.batch * 3 + 1 + 6 * adamFields) + 1,
-        );
-      });
-    },
-  );
+  test("a training step is one submission: its batch goes up, nothing comes down, no buffer is made", async () => {
+    await withGpu(async (backend) => {
+      const step = trainingStep(backend);
+      for (let i = 0; i < 3; i++) step();
+      const before = { ...backend.statistics };
+      step();
+      const { buffers, bytes, submits, readBytes, uploadedBytes } = backend.statistics;
+      expect([buffers, bytes, readBytes]).toEqual([before.buffers, before.bytes, before.readBytes]);
+      expect(submits - before.submits).toBe(1);
+      // Rows, starts of lists and labels; the step's length, new each time, for each parameter.
+      const adamFields = 11;
+      expect(uploadedBytes - before.uploadedBytes).toBeLessThan(4 * (STEP.batch * 3 + 1 + 6 * adamFields) + 1);
+    });
+  });
 
-  gpuTest(
-    "what is written between operations is seen by those that follow, and by no earlier one",
-    async () => {
-      await withGpu(async (backend) => {
-        const x = backend.tensor(1, 1);
-        const sum = backend.tensor(1, 1);
-        for (let i = 1; i <= 5; i++) {
-          backend.write(x, [i]);
-          backend.blend(10, sum, 1, x, sum);
-        }
-        expect([...(await backend.read(sum))]).toEqual([12345]);
-        backend.free(x, sum);
-      });
-    },
-  );
+  test("what is written between operations is seen by those that follow, and by no earlier one", async () => {
+    await withGpu(async (backend) => {
+      const x = backend.tensor(1, 1);
+      const sum = backend.tensor(1, 1);
+      for (let i = 1; i <= 5; i++) {
+        backend.write(x, [i]);
+        backend.blend(10, sum, 1, x, sum);
+      }
+      expect([...(await backend.read(sum))]).toEqual([12345]);
+      backend.free(x, sum);
+    });
+  });
 
-  gpuTest("a new tensor is zero, whatever its buffer held before", async () => {
+  test("a new tensor is zero, whatever its buffer held before", async () => {
     await withGpu(async (backend) => {
       for (let i = 0; i < 3; i++) {
         const x = backend.tensor(5, 5);
@@ -261,7 +246,7 @@ describe("the GPU's memory", () => {
     });
   });
 
-  gpuTest("a tensor larger than the device can hold is an error that says what would fit", async () => {
+  test("a tensor larger than the device can hold is an error that says what would fit", async () => {
     await withGpu(async (backend) => {
       const { maxBufferSize } = backend.device.limits;
       const rows = Math.floor(maxBufferSize / 4) + 1;
@@ -269,7 +254,7 @@ describe("the GPU's memory", () => {
     });
   });
 
-  gpuTest("a tensor larger than a binding is worked on in blocks of rows", async () => {
+  test("a tensor larger than a binding is worked on in blocks of rows", async () => {
     await withGpu(async (backend) => {
       const most = backend.device.limits.maxStorageBufferBindingSize;
       const columns = 4099;
@@ -282,18 +267,13 @@ describe("the GPU's memory", () => {
       backend.rowSums(x, sums);
       expect((await backend.read(sums)).every((value) => value === 0.5 * columns)).toBe(true);
       for (const at of [0, rows - 1])
-        expect((await backend.read(backend.rowRange(x, at, at + 1))).every((value) => value === 0.5)).toBe(
-          true,
-        );
-      expect(() => backend.columnSums(x, row)).toThrow(
-        `expected at most ${most}, which this device can bind`,
-      );
+        expect((await backend.read(backend.rowRange(x, at, at + 1))).every((value) => value === 0.5)).toBe(true);
+      expect(() => backend.columnSums(x, row)).toThrow(`expected at most ${most}, which this device can bind`);
       backend.free(x, row, sums);
     });
   });
 
-  gpuTest("numbers in memory that threads share arrive as they are", async () => {
-    if (typeof SharedArrayBuffer === "undefined") return;
+  test("numbers in memory that threads share arrive as they are", async () => {
     await withGpu(async (backend) => {
       const values = new Float32Array(new SharedArrayBuffer(16));
       values.set([1, 2, 3, 4]);
@@ -303,13 +283,13 @@ describe("the GPU's memory", () => {
     });
   });
 
-  gpuTest("dispose frees the buffers and leaves the device alone", async () => {
+  test("dispose frees the buffers and leaves the device alone", async () => {
     const device = await sharedDevice();
-    const backend = await WebGpuBackend.create(device);
+    const backend = await webGpuBackend(device);
     work(backend, 30);
     backend.dispose();
     expect(backend.statistics.buffers).toBe(0);
-    const again = await WebGpuBackend.create(device);
+    const again = await webGpuBackend(device);
     const out = work(again, 3);
     expect((await again.read(out)).length).toBe(9);
     again.dispose();

@@ -1,6 +1,6 @@
 // Calibrators to test with, and the formula as a page of paper has it.
 
-import type { Calibrator, Curve, LabelFrequencies } from "../../src/calibrate/calibrator.ts";
+import type { Calibrator, Curve, LabelFrequencies } from "../../src/base/calibrator.ts";
 import type { ScoreTerm, TermShape } from "../../src/core/calibrator.ts";
 import { generator } from "../support/numbers.ts";
 
@@ -29,12 +29,11 @@ function someWeights(curves: number, terms: number, next: () => number): Float64
   });
 }
 
-/** A calibrator with terms of all shapes, curves at several knots, effects of every label and a finish. */
-export function someCalibrator(
-  labels: number,
-  seed: number,
-  scores: string[] = ["gaussian", "stack"],
-): Calibrator {
+/** The outer curve that leaves a logit as it is. */
+export const identity: Curve = { terms: [term(0, "linear")], weights: Float64Array.from([0, 1]) };
+
+/** A calibrator with terms of all shapes, curves at several knots, effects of every label and an outer curve. */
+export function someCalibrator(labels: number, seed: number, scores: string[] = ["gaussian", "stack"]): Calibrator {
   const next = generator(seed);
   const terms = [
     ...gaussianTerms,
@@ -44,7 +43,7 @@ export function someCalibrator(
     term(2, "linear"),
     term(2, "hinge", -3, 0.7),
   ].filter(({ score }) => score < scores.length);
-  const finishTerms = [term(0, "linear"), term(0, "hinge", -1, 0.5), term(0, "cap", 1, 0.5)];
+  const outerTerms = [term(0, "linear"), term(0, "hinge", -1, 0.5), term(0, "cap", 1, 0.5)];
   return {
     scores,
     strength: term(0, "log", 0, 0.03),
@@ -55,19 +54,15 @@ export function someCalibrator(
       weights: someWeights(6, terms.length, next),
     },
     labelOffsets: Float64Array.from({ length: labels }, () => next() - 0.5),
-    labelSlopes: Float64Array.from({ length: labels }, () => 2 * next() - 0.7),
-    centre: -0.4,
     offsetVariance: 0.1,
-    finish: { terms: finishTerms, weights: someWeights(1, finishTerms.length, next) },
+    outer: { terms: outerTerms, weights: someWeights(1, outerTerms.length, next) },
   };
 }
 
 /** Labels of all frequencies, one of which was never seen. */
 export const someFrequencies = (labels: number, points: number, seed: number): LabelFrequencies => {
   const next = generator(seed);
-  const labelCounts = Int32Array.from({ length: labels }, (_, k) =>
-    k === 0 ? 0 : Math.floor(next() ** 3 * points),
-  );
+  const labelCounts = Int32Array.from({ length: labels }, (_, k) => (k === 0 ? 0 : Math.floor(next() ** 3 * points)));
   return { labelCounts, points };
 };
 
@@ -82,18 +77,15 @@ function valueByFormula({ shape, centre, width }: ScoreTerm, score: number): num
 }
 
 function curveByFormula({ terms, weights }: Curve, scores: readonly number[]): number {
-  return terms.reduce(
-    (sum, one, t) => sum + (weights[1 + t] as number) * valueByFormula(one, scores[one.score] as number),
-    weights[0] as number,
-  );
+  return terms.reduce((sum, one, t) => sum + weights[1 + t] * valueByFormula(one, scores[one.score]), weights[0]);
 }
 
 /** Linear interpolation of f between knots, constant beyond their ends. */
 function interpolated(knots: ArrayLike<number>, value: number, f: (knot: number) => number): number {
   const last = knots.length - 1;
-  if (value <= (knots[0] as number)) return f(0);
+  if (value <= knots[0]) return f(0);
   for (let i = 0; i < last; i++) {
-    const [low, high] = [knots[i] as number, knots[i + 1] as number];
+    const [low, high] = [knots[i], knots[i + 1]];
     if (value < high) return ((high - value) * f(i) + (value - low) * f(i + 1)) / (high - low);
   }
   return f(last);
@@ -105,27 +97,21 @@ export function logitByFormula(
   { labelCounts, points }: LabelFrequencies,
   label: number,
   row: readonly (readonly number[])[],
-  variance = 1,
 ): number {
-  const { curves, strength, finish, centre = 0 } = calibrator;
-  const best = [...(row[0] as number[])].sort((a, b) => b - a).slice(0, 10);
+  const { curves, strength, outer } = calibrator;
+  const best = [...row[0]].sort((a, b) => b - a).slice(0, 10);
   const mean = best.reduce((sum, score) => sum + score, 0) / best.length;
-  const ofPoint = strength ? valueByFormula(strength, mean) : Math.log(variance);
-  const ofLabel = Math.log(((labelCounts[label] as number) + 0.5) / (points + 1));
-  const scores = row.map((values) => values[label] as number);
+  const ofPoint = valueByFormula(strength, mean);
+  const ofLabel = Math.log((labelCounts[label] + 0.5) / (points + 1));
+  const scores = row.map((values) => values[label]);
   const width = 1 + curves.terms.length;
   const z = interpolated(curves.labelKnots, ofLabel, (a) =>
     interpolated(curves.pointKnots, ofPoint, (b) => {
       const from = (a * curves.pointKnots.length + b) * width;
-      return curveByFormula(
-        { terms: curves.terms, weights: curves.weights.slice(from, from + width) },
-        scores,
-      );
+      return curveByFormula({ terms: curves.terms, weights: curves.weights.slice(from, from + width) }, scores);
     }),
   );
-  const logit =
-    z + (calibrator.labelOffsets[label] ?? 0) + (calibrator.labelSlopes?.[label] ?? 0) * (z - centre);
-  return finish ? curveByFormula(finish, [logit]) : logit;
+  return curveByFormula(outer, [z + (calibrator.labelOffsets[label] ?? 0)]);
 }
 
 export const sigmoid = (x: number): number => 1 / (1 + Math.exp(-x));

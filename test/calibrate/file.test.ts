@@ -2,37 +2,42 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Calibrator } from "../../src/calibrate/calibrator.ts";
+import type { Calibrator } from "../../src/base/calibrator.ts";
+import { FormatError } from "../../src/base/errors.ts";
+import type { Thresholds } from "../../src/base/prediction.ts";
+import { readSafetensors, type Tensor, type TensorFile, writeSafetensors } from "../../src/base/safetensors.ts";
+import { TensorReader } from "../../src/base/tensors.ts";
 import {
-  calibratorFromPart,
-  calibratorToPart,
-  thresholdsFromPart,
-  thresholdsToPart,
+  calibratorFromFile,
+  calibratorToFile,
+  thresholdsFromFile,
+  thresholdsToFile,
 } from "../../src/calibrate/file.ts";
 import { calibratedProbability, calibratePoint, prepareCalibrator } from "../../src/calibrate/forward.ts";
 import { chooseThresholds } from "../../src/calibrate/thresholds.ts";
-import { FormatError } from "../../src/io/errors.ts";
-import { readSafetensors, type Tensor, type TensorFile, writeSafetensors } from "../../src/io/safetensors.ts";
+import { guarantees } from "../support/guarantees.ts";
 import { someCalibrator } from "./calibrators.ts";
 
 const labels = 5;
 const calibrator = someCalibrator(labels, 3);
-const thresholds = chooseThresholds({
-  labelStart: Int32Array.from([0, 1, 2, 3, 4, 5]),
-  signedWeight: [1, -1, 1, -2, 1],
-  probabilities: [0.9, 0.2, 0.6, 0.5, 0.01],
-});
+const thresholds = {
+  ...chooseThresholds({
+    labelStart: Int32Array.from([0, 1, 2, 3, 4, 5]),
+    signedWeight: [1, -1, 1, -2, 1],
+    probabilities: [0.9, 0.2, 0.6, 0.5, 0.01],
+  }),
+  guarantees,
+};
 
-const through = (part: TensorFile): TensorFile => readSafetensors(writeSafetensors(part));
+const through = (file: TensorFile): TensorFile => readSafetensors(writeSafetensors(file));
+
+const readCalibrator = (file: TensorFile, count: number = labels, name = "m"): Calibrator | undefined =>
+  calibratorFromFile(new TensorReader(file, name), count, calibrator.scores);
+const readThresholds = (file: TensorFile): Thresholds => thresholdsFromFile(new TensorReader(file, "m"), labels);
 
 /** A copy with some fields of its JSON changed, or tensors. */
-function altered(
-  part: TensorFile,
-  key: string,
-  fields: object,
-  tensors: [string, Tensor | undefined][] = [],
-) {
-  const about = { ...JSON.parse(part.metadata[key] as string), ...fields };
+function altered(part: TensorFile, key: string, fields: object, tensors: [string, Tensor | undefined][] = []) {
+  const about = { ...JSON.parse(part.metadata[key]), ...fields };
   const map = new Map(part.tensors);
   for (const [name, tensor] of tensors) {
     if (tensor) map.set(name, tensor);
@@ -47,18 +52,17 @@ const doubles = (...values: number[]): Tensor => ({
 });
 
 describe("a calibrator in a file", () => {
-  const part = calibratorToPart(calibrator);
+  const part = calibratorToFile(calibrator);
 
   test("comes back as it was, with and without what it need not have", () => {
-    const { labelSlopes: _, centre: __, finish: ___, strength: ____, ...plain } = calibrator;
-    for (const one of [calibrator, plain])
-      expect(calibratorFromPart(through(calibratorToPart(one)), labels, "m")).toEqual(one);
-    expect(calibratorFromPart({ tensors: new Map(), metadata: {} }, labels, "m")).toBeUndefined();
+    for (const one of [calibrator, { ...calibrator, rankOffsets: Float64Array.from([0.2, 0, -0.1]) }])
+      expect(readCalibrator(through(calibratorToFile(one)))).toEqual(one);
+    expect(readCalibrator({ tensors: new Map(), metadata: {} })).toBeUndefined();
   });
 
   test("may have fewer labels than the model, not more", () => {
-    expect(calibratorFromPart(part, labels + 1, "m")).toEqual(calibrator);
-    expect(() => calibratorFromPart(part, labels - 1, "m.safetensors")).toThrow(
+    expect(readCalibrator(part, labels + 1)).toEqual(calibrator);
+    expect(() => readCalibrator(part, labels - 1, "m.safetensors")).toThrow(
       "m.safetensors: found 5 numbers in calibrator.labelOffsets, expected at most 4, one for each label",
     );
   });
@@ -84,26 +88,24 @@ describe("a calibrator in a file", () => {
     "no weights": [{}, [["calibrator.weights", undefined]]],
     "weights of another type": [
       {},
-      [["calibrator.finish", { dtype: "F32", shape: [4], data: Float32Array.from([0, 1, 0, 0]) }]],
+      [["calibrator.outer", { dtype: "F32", shape: [4], data: Float32Array.from([0, 1, 0, 0]) }]],
     ],
-    "a weight below 0": [{}, [["calibrator.finish", doubles(0, 1, -0.1, 0)]]],
-    "a weight without end": [{}, [["calibrator.finish", doubles(0, Infinity, 0, 0)]]],
+    "a weight below 0": [{}, [["calibrator.outer", doubles(0, 1, -0.1, 0)]]],
+    "a weight without end": [{}, [["calibrator.outer", doubles(0, Infinity, 0, 0)]]],
     "an offset that is NaN": [{}, [["calibrator.labelOffsets", doubles(NaN)]]],
-    "a slope below -1": [{}, [["calibrator.labelSlopes", doubles(-1.5)]]],
-    "slopes without a centre": [{ centre: null }],
+    "no strength": [{ strength: null }],
+    "no outer curve": [{}, [["calibrator.outer", undefined]]],
   };
   for (const [name, [fields, tensors]] of Object.entries(wrong)) {
     test(`is refused with ${name}`, () => {
       const file = altered(part, "calibrator", fields, tensors);
-      expect(() => calibratorFromPart(file, labels, "m")).toThrow(FormatError);
+      expect(() => readCalibrator(file)).toThrow(FormatError);
     });
   }
 
   test("is refused when its JSON is none", () => {
     for (const text of ["", "[]", "null", "{", "1"])
-      expect(() => calibratorFromPart({ ...part, metadata: { calibrator: text } }, labels, "m")).toThrow(
-        FormatError,
-      );
+      expect(() => readCalibrator({ ...part, metadata: { calibrator: text } })).toThrow(FormatError);
   });
 
   test("whatever is accepted gives probabilities", () => {
@@ -111,7 +113,7 @@ describe("a calibrator in a file", () => {
     const score = fc.double({ min: -3.4e38, max: 3.4e38, noNaN: true });
     fc.assert(
       fc.property(
-        fc.constantFrom("labelKnots", "pointKnots", "weights", "labelOffsets", "labelSlopes", "finish"),
+        fc.constantFrom("labelKnots", "pointKnots", "weights", "labelOffsets", "outer"),
         fc.array(number, { minLength: 1, maxLength: 90 }),
         fc.tuple(score, score),
         (name, values, scores) => {
@@ -120,11 +122,7 @@ describe("a calibrator in a file", () => {
           const tensor: Tensor = { dtype: "F64", shape: given.shape, data };
           let found: Calibrator | undefined;
           try {
-            found = calibratorFromPart(
-              altered(part, "calibrator", {}, [[`calibrator.${name}`, tensor]]),
-              labels,
-              "m",
-            );
+            found = readCalibrator(altered(part, "calibrator", {}, [[`calibrator.${name}`, tensor]]));
           } catch (error) {
             expect(error).toBeInstanceOf(FormatError);
             return;
@@ -148,11 +146,10 @@ describe("a calibrator in a file", () => {
 });
 
 describe("thresholds in a file", () => {
-  const part = thresholdsToPart(thresholds);
+  const part = thresholdsToFile(thresholds);
 
   test("come back as they were", () => {
-    expect(thresholdsFromPart(through(part), labels, "m")).toEqual(thresholds);
-    expect(thresholdsFromPart({ tensors: new Map(), metadata: {} }, labels, "m")).toBeUndefined();
+    expect(readThresholds(through(part))).toEqual(thresholds);
   });
 
   const wrong: Record<string, [fields: object, tensors?: [string, Tensor][]]> = {
@@ -167,16 +164,11 @@ describe("thresholds in a file", () => {
       {},
       [["thresholds.f1", { dtype: "F32", shape: [5], data: Float32Array.from([0, 0, 0, 0, -1]) }]],
     ],
-    "another number of labels": [
-      {},
-      [["thresholds.f1", { dtype: "F32", shape: [4], data: new Float32Array(4) }]],
-    ],
+    "another number of labels": [{}, [["thresholds.f1", { dtype: "F32", shape: [4], data: new Float32Array(4) }]]],
   };
   for (const [name, [fields, tensors]] of Object.entries(wrong)) {
     test(`are refused with ${name}`, () => {
-      expect(() => thresholdsFromPart(altered(part, "thresholds", fields, tensors), labels, "m")).toThrow(
-        FormatError,
-      );
+      expect(() => readThresholds(altered(part, "thresholds", fields, tensors))).toThrow(FormatError);
     });
   }
 });

@@ -1,8 +1,10 @@
 // Fits: what is known is found again, rare labels stay sensible, wrong scores are noticed, nothing breaks a fit.
 
 import { describe, expect, test } from "vitest";
-import type { Calibrator, LabelFrequencies } from "../../src/calibrate/calibrator.ts";
-import { type CalibratorFit, fitCalibrator } from "../../src/calibrate/fit.ts";
+import type { Calibrator, LabelFrequencies } from "../../src/base/calibrator.ts";
+import { type CalibratorFit, fitCalibrator, pairLogits } from "../../src/calibrate/fit.ts";
+import { logistic } from "../../src/calibrate/forward.ts";
+import { pairsOf } from "../../src/calibrate/pairs.ts";
 import type { Core } from "../../src/core/index.ts";
 import { coreKinds, withCore } from "../support/cores.ts";
 import { generator } from "../support/numbers.ts";
@@ -53,8 +55,8 @@ describe("a fit on left-out scores", () => {
       let apart = 0;
       let count = 0;
       found.forEach((p, e) => {
-        if ((right[e] as number) < 0.02) return;
-        apart += Math.abs(logit(p) - logit(right[e] as number));
+        if (right[e] < 0.02) return;
+        apart += Math.abs(logit(p) - logit(right[e]));
         count++;
       });
       expect(apart / count).toBeLessThan(0.25);
@@ -68,22 +70,39 @@ describe("a fit on left-out scores", () => {
       let apart = 0;
       const { row, label } = pairs;
       probabilities.forEach((p, e) => {
-        apart += Math.abs(p - (all[(row[e] as number) * labels + (label[e] as number)] as number));
+        apart += Math.abs(p - all[row[e] * labels + label[e]]);
       });
       // Not the same: each pair's label has the offset that other points give it.
       expect(apart / row.length).toBeLessThan(0.01);
     });
   });
 
+  test("pairs of some rows, by a calibrator that has not seen them, have the probabilities of whole rows", async () => {
+    await withCore(one, async (core) => {
+      const { calibrator, frequencies, pairs } = await first();
+      const all = probabilitiesOf(core, calibrator, frequencies, seen);
+      const half = pairsOf(pairs, (row) => row % 2 === 0);
+      expect(half.labelStart.at(-1)).toBe(half.row.length);
+      for (let k = 0; k < labels; k++)
+        expect(half.label.slice(half.labelStart[k], half.labelStart[k + 1]).every((own) => own === k)).toBe(true);
+      pairLogits(calibrator, half, frequencies)
+        .map(logistic)
+        .forEach((p, e) => {
+          expect(half.row[e] % 2).toBe(0);
+          expect(p).toBeCloseTo(all[half.row[e] * labels + half.label[e]], 5);
+        });
+    });
+  });
+
   test("the weights of terms are never negative", async () => {
-    const { curves, finish } = (await first()).calibrator;
-    for (const { terms, weights } of finish ? [curves, finish] : [curves])
+    const { curves, outer } = (await first()).calibrator;
+    for (const { terms, weights } of [curves, outer])
       weights.forEach((weight, i) => {
         if (i % (1 + terms.length) > 0) expect(weight).toBeGreaterThanOrEqual(0);
       });
   });
 
-  test("is the same for any number of threads and any blocks", async () => {
+  test("is the same for any number of threads and any blocks", { tags: "long" }, async () => {
     const results: Calibrator[] = [];
     const small = simulate(known, 300, labels, 3);
     for (const [kind, rows] of [
@@ -99,13 +118,11 @@ describe("a fit on left-out scores", () => {
     expect(results[2]).toEqual(results[0]);
   });
 
-  test("on training scores is caught by the calibration of new points", async () => {
+  test("on training scores is caught by the calibration of new points", { tags: "long" }, async () => {
     await withCore(one, async (core) => {
       const { calibrator: right, frequencies } = await first();
       // A model has seen the labels of its training points: their scores lean towards them.
-      const leaning = seen.scores.map((all) =>
-        all.map((s, e) => s + 0.5 * ((seen.present[e] as number) - s)),
-      );
+      const leaning = seen.scores.map((all) => all.map((s, e) => s + 0.5 * (seen.present[e] - s)));
       const wrong = (await fitted(core, { ...seen, scores: leaning })).calibrator;
       const error = (calibrator: Calibrator) =>
         calibrationErrorOf(probabilitiesOf(core, calibrator, frequencies, fresh), fresh);
@@ -114,7 +131,7 @@ describe("a fit on left-out scores", () => {
     });
   });
 
-  test("a label with one positive stays near its frequency band", async () => {
+  test("a label with one positive stays near its frequency band", { tags: "long" }, async () => {
     await withCore(one, async (core) => {
       // Labels 30 to 39 lose all positives but one.
       const present = seen.present.slice();
@@ -130,7 +147,7 @@ describe("a fit on left-out scores", () => {
       const p = probabilitiesOf(core, calibrator, data.frequencies, rare);
       for (let k = 30; k < labels; k++) {
         let expected = 0;
-        for (let i = 0; i < points; i++) expected += p[i * labels + k] as number;
+        for (let i = 0; i < points; i++) expected += p[i * labels + k];
         expect(expected).toBeGreaterThan(0.2);
         expect(expected).toBeLessThan(5);
       }
@@ -145,12 +162,11 @@ describe("a refit", () => {
     return { ...scored, scores: scored.scores.map((all) => all.map((s) => s / 2)) };
   };
 
-  test("on many points follows the new data, on few it stays where it was", async () => {
+  test("on many points follows the new data, on few it stays where it was", { tags: "long" }, async () => {
     await withCore(one, async (core) => {
       const { calibrator, frequencies } = await first();
       const moved = shifted(points, 5);
-      const error = (one: Calibrator) =>
-        calibrationErrorOf(probabilitiesOf(core, one, frequencies, moved), moved);
+      const error = (one: Calibrator) => calibrationErrorOf(probabilitiesOf(core, one, frequencies, moved), moved);
       const many = (await fitted(core, shifted(points, 4), calibrator)).calibrator;
       const few = (await fitted(core, shifted(5, 4), calibrator)).calibrator;
       expect(error(calibrator)).toBeGreaterThan(0.05);
@@ -163,10 +179,8 @@ describe("a refit", () => {
     await withCore(one, async (core) => {
       const { calibrator, frequencies } = await first();
       const again = (await fitted(core, simulate(known, 100, labels, 6), calibrator)).calibrator;
-      const losses = [calibrator, again].map((one) =>
-        logLoss(probabilitiesOf(core, one, frequencies, fresh), fresh),
-      );
-      expect((losses[1] as number) / (losses[0] as number)).toBeLessThan(1.01);
+      const losses = [calibrator, again].map((one) => logLoss(probabilitiesOf(core, one, frequencies, fresh), fresh));
+      expect(losses[1] / losses[0]).toBeLessThan(1.01);
     });
   });
 
@@ -239,11 +253,7 @@ describe("degenerate data", () => {
         const given = calibrationData(core, data, ["gaussian"]);
         const { calibrator, converged } = await fitCalibrator(core, given);
         expect(converged).toBe(true);
-        const numbers = [
-          calibrator.curves.weights,
-          calibrator.labelOffsets,
-          calibrator.finish?.weights ?? [],
-        ];
+        const numbers = [calibrator.curves.weights, calibrator.labelOffsets, calibrator.outer.weights];
         for (const list of numbers) for (const value of list) expect(Number.isFinite(value)).toBe(true);
         const p = probabilitiesOf(core, calibrator, given.frequencies, data);
         p.forEach((value) => {

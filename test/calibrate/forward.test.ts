@@ -50,16 +50,11 @@ describe("probabilities of a block", () => {
             [7, 66],
             [20, 131],
           ] as const) {
-            const {
-              calibrator,
-              frequencies,
-              rows: all,
-              found,
-            } = inBlock(core, precision, rows, labels, false);
+            const { calibrator, frequencies, rows: all, found } = inBlock(core, precision, rows, labels, false);
             all.forEach((row, i) => {
               for (let k = 0; k < labels; k++) {
-                const expected = sigmoid(logitByFormula(calibrator, frequencies, k, row, 1));
-                const difference = Math.abs((found[i * labels + k] as number) - expected);
+                const expected = sigmoid(logitByFormula(calibrator, frequencies, k, row));
+                const difference = Math.abs(found[i * labels + k] - expected);
                 expect(difference).toBeLessThan(precision === "f64" ? 1e-11 : 3e-5);
               }
             });
@@ -77,7 +72,7 @@ describe("probabilities of a block", () => {
         const point = calibratePoint(prepared, row);
         for (let k = 0; k < labels; k++) {
           const logit = calibratedLogit(prepared, point, k);
-          const difference = Math.abs(logit - (found[i * labels + k] as number));
+          const difference = Math.abs(logit - found[i * labels + k]);
           expect(difference).toBeLessThan(1e-13 * (10 + Math.abs(logit)));
         }
       });
@@ -97,7 +92,7 @@ describe("probabilities of a block", () => {
                 core,
                 40,
                 37,
-                rows.flatMap((row) => row[j] as number[]),
+                rows.flatMap((row) => row[j]),
               ),
             ),
           );
@@ -180,9 +175,7 @@ describe("one point at a time", () => {
         const deviation = calibratedDeviation(prepared, { scores: row(0), weights }, k, [0.01, 0]);
         expect(Math.abs(deviation - 0.01 * slope)).toBeLessThan(1e-7 + 1e-5 * deviation);
       }
-      expect(calibratedDeviation(prepared, { scores: row(0), weights }, 0, [1e9, 1e9])).toBeLessThanOrEqual(
-        0.5,
-      );
+      expect(calibratedDeviation(prepared, { scores: row(0), weights }, 0, [1e9, 1e9])).toBeLessThanOrEqual(0.5);
     }
   });
 });

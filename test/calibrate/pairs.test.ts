@@ -12,7 +12,7 @@ const scores = [0, 1].map(() => Float32Array.from({ length: points * labels }, (
 const lists = Array.from({ length: points }, () => [3, 17, 120, 299, 512].filter(() => next() < 0.5));
 const rowStart = new Int32Array(points + 1);
 lists.forEach((list, i) => {
-  rowStart[i + 1] = (rowStart[i] as number) + list.length;
+  rowStart[i + 1] = rowStart[i] + list.length;
 });
 const truth = { rowStart, labelIndex: Int32Array.from(lists.flat()) };
 
@@ -35,20 +35,20 @@ describe("the pairs of a fit", () => {
     const { row, label, signedWeight, scores: found, labelStart } = await collected();
     const taken = new Map<number, number>();
     row.forEach((i, e) => {
-      const k = label[e] as number;
+      const k = label[e];
       expect(taken.has(i * labels + k)).toBe(false);
-      taken.set(i * labels + k, signedWeight[e] as number);
+      taken.set(i * labels + k, signedWeight[e]);
       found.forEach((values, j) => {
         expect(values[e]).toBe(scores[j]?.[i * labels + k]);
       });
-      expect(e >= (labelStart[k] as number) && e < (labelStart[k + 1] as number)).toBe(true);
+      expect(e >= labelStart[k] && e < labelStart[k + 1]).toBe(true);
     });
     for (let i = 0; i < points; i++) {
-      const own = (lists[i] as number[]).filter((k) => k < labels);
+      const own = lists[i].filter((k) => k < labels);
       for (const k of own) expect(taken.get(i * labels + k)).toBe(1);
       for (const all of scores) {
         const order = Array.from({ length: labels }, (_, k) => k).sort(
-          (a, b) => (all[i * labels + b] as number) - (all[i * labels + a] as number) || a - b,
+          (a, b) => all[i * labels + b] - all[i * labels + a] || a - b,
         );
         for (const k of order.slice(0, 20)) expect(taken.get(i * labels + k)).toBe(own.includes(k) ? 1 : -1);
       }
@@ -57,7 +57,7 @@ describe("the pairs of a fit", () => {
 
   test("stand for all: sums over them are those over every pair", async () => {
     const { row, label, signedWeight } = await collected();
-    const leading = scores[0] as Float32Array;
+    const leading = scores[0];
     const sums: [(score: number) => number, tolerance: number][] = [
       [(s) => s, 0.02],
       [(s) => s * s, 0.02],
@@ -69,8 +69,7 @@ describe("the pairs of a fit", () => {
     for (const [f, tolerance] of sums) {
       let estimate = 0;
       row.forEach((i, e) => {
-        estimate +=
-          Math.abs(signedWeight[e] as number) * f(leading[i * labels + (label[e] as number)] as number);
+        estimate += Math.abs(signedWeight[e]) * f(leading[i * labels + label[e]]);
       });
       const exact = leading.reduce((sum, s) => sum + f(s), 0);
       expect(Math.abs(estimate / exact - 1)).toBeLessThan(tolerance);
@@ -82,7 +81,7 @@ describe("the pairs of a fit", () => {
   test("the strength of a row is the mean of its ten best first scores", async () => {
     const { strengths } = await collected();
     for (const i of [0, 57, 399]) {
-      const best = Array.from((scores[0] as Float32Array).subarray(i * labels, (i + 1) * labels))
+      const best = Array.from(scores[0].subarray(i * labels, (i + 1) * labels))
         .sort((a, b) => b - a)
         .slice(0, 10);
       expect(strengths[i]).toBeCloseTo(best.reduce((sum, s) => sum + s, 0) / 10, 12);
@@ -93,13 +92,13 @@ describe("the pairs of a fit", () => {
     expect(Array.from(calibrationRows(5))).toEqual([0, 1, 2, 3, 4]);
     const some = calibrationRows(100_000, 400_000);
     expect(Math.abs(some.length / 10_000 - 1)).toBeLessThan(0.05);
-    expect(some.every((row, i) => i === 0 || row > (some[i - 1] as number))).toBe(true);
+    expect(some.every((row, i) => i === 0 || row > some[i - 1])).toBe(true);
   });
 
   test("are refused where a score is no number", async () => {
     const collector = new PairCollector(["gaussian"], truth, labels);
     await withCore(coreKinds[0] as (typeof coreKinds)[number], (core) => {
-      const block = matrixFrom(core, 1, labels, (scores[0] as Float32Array).slice(0, labels));
+      const block = matrixFrom(core, 1, labels, scores[0].slice(0, labels));
       block.set(block.toArray().fill(Number.NaN, 5, 6));
       expect(() => collector.add({ scores: [block], rows: [0] })).toThrow(/scores.*NaN|scores.*finite/);
       block.free();

@@ -3,10 +3,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { calibrateBlock } from "../../src/calibrate/block.ts";
-import { prepareCalibrator } from "../../src/calibrate/forward.ts";
-import { fitRanks, moveByRank, RANKS } from "../../src/calibrate/ranks.ts";
+import { fitRanks } from "../../src/calibrate/fit.ts";
+import { moveByRank, prepareCalibrator, RANKS } from "../../src/calibrate/forward.ts";
 import { type Core, matrix, matrixFrom, type Precision, scoped } from "../../src/core/index.ts";
-import { mostCalibrated } from "../../src/edge/ranking.ts";
+import { calibratedScores } from "../../src/edge/scores.ts";
 import { coreKinds, precisions, withCore } from "../support/cores.ts";
 import { generator, randomNumbers } from "../support/numbers.ts";
 import { sigmoid, someCalibrator, someFrequencies } from "./calibrators.ts";
@@ -16,14 +16,12 @@ const someOffsets = fc.array(fc.double({ min: -1, max: 1, noNaN: true }), { maxL
 
 /** By sorting, and one after another: the best goes where its rank says, each other at least a little below the one before. */
 function movedByDefinition(logits: readonly number[], offsets: readonly number[]): number[] {
-  const order = logits
-    .map((_, k) => k)
-    .sort((a, b) => (logits[b] as number) - (logits[a] as number) || a - b);
+  const order = logits.map((_, k) => k).sort((a, b) => logits[b] - logits[a] || a - b);
   const moved = logits.slice();
   let before = Number.POSITIVE_INFINITY;
   order.forEach((k, rank) => {
     const limit = rank <= RANKS ? before - 1e-4 : before;
-    before = Math.min(limit, (logits[k] as number) + (rank < RANKS ? (offsets[rank] ?? 0) : 0));
+    before = Math.min(limit, logits[k] + (rank < RANKS ? (offsets[rank] ?? 0) : 0));
     moved[k] = before;
   });
   return moved;
@@ -36,10 +34,10 @@ describe("moved logits", () => {
         const logits = values.sort((a, b) => b - a);
         const moved = moveByRank(logits, offsets);
         moved.forEach((value, rank) => {
-          const alone = (logits[rank] as number) + (offsets[rank] ?? 0);
+          const alone = logits[rank] + (offsets[rank] ?? 0);
           expect(value).toBeLessThanOrEqual(alone);
-          if (rank > 0) expect(value).toBeLessThan(moved[rank - 1] as number);
-          if (rank === 0 || alone < (moved[rank - 1] as number) - 1e-4) expect(value).toBe(alone);
+          if (rank > 0) expect(value).toBeLessThan(moved[rank - 1]);
+          if (rank === 0 || alone < moved[rank - 1] - 1e-4) expect(value).toBe(alone);
         });
       }),
     );
@@ -80,7 +78,7 @@ describe("a block", () => {
             for (let i = 0; i < rows; i++) {
               const own = logits.slice(i * labels, (i + 1) * labels);
               movedByDefinition(own, [...rankOffsets]).forEach((value, k) => {
-                const difference = (found[i * labels + k] as number) - (logit ? value : sigmoid(value));
+                const difference = found[i * labels + k] - (logit ? value : sigmoid(value));
                 expect(Math.abs(difference)).toBeLessThan(precision === "f64" ? 1e-11 : 2e-5);
               });
             }
@@ -107,26 +105,22 @@ describe("at the edge", () => {
           const logits = all.map(({ logit }) => logit);
           const allowed = free ? undefined : Uint8Array.from(all, (one) => Number(one.allowed));
           const kept = all.flatMap((_, k) => (allowed?.[k] === 0 ? [] : [k]));
-          const found = mostCalibrated(
-            {
-              rankOffsets: offsets,
-              // As a model might: some labels that cannot be listed are left out.
-              candidates: (many, least, only) => {
-                const open = all.flatMap(({ logit }, k) => (only?.[k] === 0 || logit < least ? [] : [k]));
-                const order = open.sort((a, b) => (logits[b] as number) - (logits[a] as number) || a - b);
-                const listed = Int32Array.from(order.slice(0, many)).sort();
-                return { labels: listed, logits: Float64Array.from(listed, (k) => logits[k] as number) };
-              },
+          const found = calibratedScores({
+            rankOffsets: offsets,
+            of: (label) => logits[label],
+            // As a model might: some labels that cannot be listed are left out.
+            candidates: (many, least, only) => {
+              const open = all.flatMap(({ logit }, k) => (only?.[k] === 0 || logit < least ? [] : [k]));
+              const order = open.sort((a, b) => logits[b] - logits[a] || a - b);
+              const listed = Int32Array.from(order.slice(0, many)).sort();
+              return { labels: listed, values: Float64Array.from(listed, (k) => logits[k]) };
             },
-            most,
-            threshold,
-            allowed,
-          );
+          }).best(most, threshold, allowed);
           const moved = movedByDefinition(logits, offsets);
           const expected = kept
-            .sort((a, b) => (logits[b] as number) - (logits[a] as number) || a - b)
+            .sort((a, b) => logits[b] - logits[a] || a - b)
             .slice(0, most)
-            .map((label) => ({ label, probability: sigmoid(moved[label] as number) }));
+            .map((label) => ({ label, probability: sigmoid(moved[label]) }));
           // Beside the threshold rounding may decide.
           const sure = expected.filter(({ probability }) => probability > threshold + 1e-9);
           expect(found.length).toBeGreaterThanOrEqual(sure.length);
@@ -162,7 +156,7 @@ describe("the fit", () => {
     };
     const { offsets } = make(20_000);
     [0, 1, 2, 3].forEach((rank) => {
-      expect(Math.abs((offsets[rank] as number) - planted(rank))).toBeLessThan(0.08);
+      expect(Math.abs(offsets[rank] - planted(rank))).toBeLessThan(0.08);
     });
     expect(Math.max(...make(3).offsets.map(Math.abs))).toBeLessThan(0.5);
   });

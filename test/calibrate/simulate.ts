@@ -1,13 +1,13 @@
 // Scores and labels drawn from a known calibrator.
 
+import type { Calibrator, LabelFrequencies } from "../../src/base/calibrator.ts";
 import { calibrateBlock } from "../../src/calibrate/block.ts";
-import type { Calibrator, LabelFrequencies } from "../../src/calibrate/calibrator.ts";
 import type { CalibrationData } from "../../src/calibrate/fit.ts";
 import { calibratedProbability, calibratePoint, prepareCalibrator } from "../../src/calibrate/forward.ts";
 import type { HeldOutBlock } from "../../src/calibrate/pairs.ts";
 import { type Core, matrix, matrixFrom, type RealArray, scoped } from "../../src/core/index.ts";
 import { generator } from "../support/numbers.ts";
-import { term } from "./calibrators.ts";
+import { identity, term } from "./calibrators.ts";
 
 /** Held-out scores [points,labels] of each kind, and what the points have. */
 export interface Scored {
@@ -37,6 +37,7 @@ export function truth(labels: number): Calibrator {
     },
     labelOffsets: Float64Array.from({ length: labels }, (_, k) => (((k * 37) % 11) - 5) / 8),
     offsetVariance: 0.1,
+    outer: identity,
   };
 }
 
@@ -66,12 +67,7 @@ export function simulate(calibrator: Calibrator, points: number, labels: number,
 }
 
 /** The same as a fit takes it, in blocks of some rows. */
-export function calibrationData(
-  core: Core,
-  scored: Scored,
-  names: readonly string[],
-  blockRows = 64,
-): CalibrationData {
+export function calibrationData(core: Core, scored: Scored, names: readonly string[], blockRows = 64): CalibrationData {
   const { points, labels, present } = scored;
   const lists = Array.from({ length: points }, (_, i) =>
     Array.from({ length: labels }, (_, k) => k).filter((k) => present[i * labels + k] === 1),
@@ -79,8 +75,8 @@ export function calibrationData(
   const rowStart = new Int32Array(points + 1);
   const labelCounts = new Int32Array(labels);
   lists.forEach((list, i) => {
-    rowStart[i + 1] = (rowStart[i] as number) + list.length;
-    for (const k of list) labelCounts[k] = (labelCounts[k] as number) + 1;
+    rowStart[i + 1] = rowStart[i] + list.length;
+    for (const k of list) labelCounts[k] = labelCounts[k] + 1;
   });
   function* blocks(): Generator<HeldOutBlock> {
     for (let first = 0; first < points; first += blockRows) {
@@ -119,7 +115,7 @@ export function probabilitiesOf(
 export function logLoss(probabilities: ArrayLike<number>, { points, present }: Scored): number {
   let sum = 0;
   for (let e = 0; e < present.length; e++) {
-    const p = probabilities[e] as number;
+    const p = probabilities[e];
     sum -= Math.log(Math.max(1e-12, present[e] ? p : 1 - p));
   }
   return sum / points;
@@ -127,7 +123,7 @@ export function logLoss(probabilities: ArrayLike<number>, { points, present }: S
 
 /** Mean |said - came| over ten groups of equal size of the predictions of at least 5 %. */
 export function calibrationErrorOf(probabilities: ArrayLike<number>, { present }: Scored): number {
-  const told = Array.from(probabilities, (p, e) => ({ p, y: present[e] as number }))
+  const told = Array.from(probabilities, (p, e) => ({ p, y: present[e] }))
     .filter(({ p }) => p >= 0.05)
     .sort((a, b) => a.p - b.p);
   let error = 0;

@@ -1,8 +1,9 @@
 // Thresholds: the best of all that could be tried, shrunk for rare labels, as precise as wanted.
 
 import { describe, expect, test } from "vitest";
+import { cutFor } from "../../src/base/prediction.ts";
 import { chooseThresholds, type Predictions } from "../../src/calibrate/thresholds.ts";
-import { cutFor } from "../../src/metrics/cut.ts";
+import { guarantees } from "../support/guarantees.ts";
 import { generator } from "../support/numbers.ts";
 
 /** Predictions that are right as often as they say, mostly small; label k has about 4,000 / (1 + k)^2 of them. */
@@ -32,9 +33,9 @@ function figures(
   let [right, kept, positives] = [0, 0, 0];
   for (let k = 0; k + 1 < labelStart.length; k++) {
     if (only !== undefined && k !== only) continue;
-    for (let e = labelStart[k] as number; e < (labelStart[k + 1] as number); e++) {
-      const isKept = (probabilities[e] as number) >= cut(k);
-      const signed = signedWeight[e] as number;
+    for (let e = labelStart[k]; e < labelStart[k + 1]; e++) {
+      const isKept = probabilities[e] >= cut(k);
+      const signed = signedWeight[e];
       if (isKept) kept += Math.abs(signed);
       if (isKept && signed > 0) right += signed;
       if (signed > 0) positives += signed;
@@ -66,11 +67,34 @@ describe("thresholds for F1", () => {
     // Label 0 is told poorly: none of its probabilities is above 0.3.
     const poor = somePredictions(40, 2, (k) => (k === 0 ? 0.3 : 1));
     const { f1 } = chooseThresholds(poor);
-    const own = figures(poor, () => f1.labels[0] as number, 0).f1;
+    const own = figures(poor, () => f1.labels[0], 0).f1;
     expect(own).toBeGreaterThan(figures(poor, () => f1.overall, 0).f1 + 0.05);
     for (let t = 0.01; t < 0.3; t += 0.01) expect(figures(poor, () => t, 0).f1).toBeLessThan(own + 0.01);
-    for (let k = 30; k < 40; k++) expect(Math.abs((f1.labels[k] as number) - f1.overall)).toBeLessThan(0.15);
+    for (let k = 30; k < 40; k++) expect(Math.abs(f1.labels[k] - f1.overall)).toBeLessThan(0.15);
   });
+});
+
+test("thresholds for macro F1 are the best for what the probabilities expect of each label, whatever came", () => {
+  const given = somePredictions(6, 5);
+  const { macroF1 } = chooseThresholds(given);
+  for (let k = 0; k < 6; k++) {
+    const [from, to] = [given.labelStart[k], given.labelStart[k + 1]];
+    const expected = (t: number): number => {
+      let [right, kept, positives] = [0, 0, 0];
+      for (let e = from; e < to; e++) {
+        const weight = Math.abs(given.signedWeight[e]);
+        positives += weight * given.probabilities[e];
+        if (given.probabilities[e] < t) continue;
+        kept += weight;
+        right += weight * given.probabilities[e];
+      }
+      return (2 * right) / (kept + positives);
+    };
+    // Thresholds are tried in steps.
+    for (let t = 0.01; t < 1; t += 0.01) expect(expected(t)).toBeLessThan(expected(macroF1[k]) + 0.01);
+  }
+  const turned = { ...given, signedWeight: Array.from(given.signedWeight, (weight) => -weight) };
+  expect(chooseThresholds(turned).macroF1).toEqual(macroF1);
 });
 
 describe("thresholds for a precision", () => {
@@ -83,8 +107,7 @@ describe("thresholds for a precision", () => {
       const here = figures(given, () => cut.overall);
       expect(here.precision).toBeGreaterThanOrEqual(precision);
       if (precision < 0.9) expect(here.precision).toBeLessThan(precision + 0.03);
-      if (precision < 0.95)
-        expect(figures(fresh, () => cut.overall).precision).toBeGreaterThan(precision - 0.05);
+      if (precision < 0.95) expect(figures(fresh, () => cut.overall).precision).toBeGreaterThan(precision - 0.05);
     }
     const overall = chosen.precisions.map(({ cut }) => cut.overall);
     expect(overall).toEqual([...overall].sort((a, b) => a - b));
@@ -98,8 +121,10 @@ describe("thresholds for a precision", () => {
   });
 
   test("a wanted precision between two takes the higher one", () => {
-    expect(cutFor(chosen, 0.85)).toBe(chosen.precisions.find(({ precision }) => precision === 0.9)?.cut);
-    expect(() => cutFor(chosen, 0.999)).toThrow(
+    expect(cutFor({ ...chosen, guarantees }, 0.85)).toBe(
+      chosen.precisions.find(({ precision }) => precision === 0.9)?.cut,
+    );
+    expect(() => cutFor({ ...chosen, guarantees }, 0.999)).toThrow(
       "precision: found 0.999, expected a number above 0 and up to 0.99",
     );
   });
@@ -116,8 +141,7 @@ test("degenerate predictions have thresholds too", () => {
   for (const given of [empty, noPositives, certain]) {
     const { f1, precisions } = chooseThresholds(given);
     for (const cut of [f1, ...precisions.map((aim) => aim.cut)])
-      for (const threshold of [cut.overall, ...cut.labels])
-        expect(threshold > 0 && threshold <= 1).toBe(true);
+      for (const threshold of [cut.overall, ...cut.labels]) expect(threshold > 0 && threshold <= 1).toBe(true);
   }
   expect(chooseThresholds(certain).expected.f1).toBe(1);
 });

@@ -24,31 +24,24 @@ describe("mlgpf calibrate", () => {
       writeFileSync(path("train.jsonl"), texts(500, 1, 0.9));
       writeFileSync(path("now.jsonl"), texts(800, 2, 0.5));
       writeFileSync(path("later.jsonl"), texts(400, 3, 0.5));
-      const options = ["--likelihood", "gaussian", "--threads", "1", "--out", path("model")];
+      const options = ["--model", "gpr", "--threads", "1", "--out", path("model")];
       const trained = await mlgpf(["train", path("train.jsonl"), ...options]);
       expect(trained.code, trained.err).toBe(0);
-      const expectationOf = async (model: string): Promise<{ expected: number; came: number }> => {
-        const { out } = await mlgpf([
-          "eval",
-          path(model),
-          path("later.jsonl"),
-          "--json",
-          "--threshold",
-          "label",
-        ]);
+      const expectationOf = async (model: string): Promise<{ confidence: number; accuracy: number }> => {
+        const { out } = await mlgpf(["eval", path(model), path("later.jsonl"), "--json", "--threshold", "label"]);
         const { expectation, kept } = JSON.parse(out);
         expect(kept.threshold).toBe("label");
         return expectation;
       };
-      const off = ({ expected, came }: { expected: number; came: number }): number =>
-        Math.abs(expected - came);
+      const off = ({ confidence, accuracy }: { confidence: number; accuracy: number }): number =>
+        Math.abs(confidence - accuracy);
       const before = readFileSync(path("model"));
       const offBefore = off(await expectationOf("model"));
       expect(offBefore).toBeGreaterThan(0.15);
       const again = await mlgpf(["calibrate", path("model"), path("now.jsonl"), "--out", path("newer")]);
       expect(again.code, again.err).toBe(0);
-      expect(again.err).toContain("more than chance");
-      expect(again.err).toContain("calibrated, on the same points: log loss");
+      expect(again.err).toContain("too far off for chance");
+      expect(again.err).toContain("After, on the same rows: log loss");
       expect(off(await expectationOf("newer"))).toBeLessThan(offBefore / 2);
       expect(readFileSync(path("model"))).toEqual(before);
       await mlgpf(["calibrate", path("model"), path("now.jsonl"), "--quiet"]);
@@ -63,16 +56,14 @@ async function cuts(model: string, data: string): Promise<void> {
   const { thresholds } = modelFromBytes(readFileSync(model));
   for (const [flags, least] of [
     [["--threshold", "best"], thresholds?.f1.overall],
-    [["--precision", "0.6"], thresholds?.precisions[1]?.cut.overall],
+    [["--precision", "0.5"], thresholds?.precisions[0]?.cut.overall],
   ] as const) {
     const { out, code, err } = await mlgpf(["predict", model, data, ...flags, "--quiet"]);
     expect(code, err).toBe(0);
     const said = out
       .trimEnd()
       .split("\n")
-      .flatMap((line) =>
-        JSON.parse(line).labels.map(({ probability }: { probability: number }) => probability),
-      );
+      .flatMap((line) => JSON.parse(line).labels.map(({ probability }: { probability: number }) => probability));
     expect(said.length).toBeGreaterThan(20);
     expect(Math.min(...said)).toBeGreaterThan((least as number) - 1e-5);
   }

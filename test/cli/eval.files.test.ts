@@ -25,9 +25,7 @@ interface Point {
 function points(count: number, seed: number): Point[] {
   const next = generator(seed);
   return Array.from({ length: count }, (_, i) => {
-    const own = Array.from({ length: LABELS }, (_, label) => label).filter(
-      (label) => next() < 0.4 / (label + 1),
-    );
+    const own = Array.from({ length: LABELS }, (_, label) => label).filter((label) => next() < 0.4 / (label + 1));
     const words = own.filter(() => next() < 0.8).map((label) => `word${label}`);
     return {
       text: [...words, `noise${i % 11}`].join(" "),
@@ -52,7 +50,7 @@ function inFolder<T>(body: (path: PathOf) => T): T {
   }
 }
 
-/** What was said of a label of a point that has labels, and whether it is so. */
+/** What was said of a label of a point, and whether it is so. */
 interface Pair {
   row: number;
   label: string;
@@ -79,7 +77,6 @@ function make(): Made {
     const pairs = lines.flatMap((line, row) => {
       const truth = tested[row]?.labels ?? [];
       const { labels } = JSON.parse(line) as { labels: { label: string; probability: number }[] };
-      if (truth.length === 0) return [];
       return labels.map(({ label, probability }) => ({
         row,
         label,
@@ -122,15 +119,16 @@ describe("mlgpf eval", () => {
       const found = measured("--calibration");
       const labelled = tested.filter(({ labels }) => labels.length > 0).length;
       expect([found.points, found.pointsWithoutLabels]).toEqual([labelled, tested.length - labelled]);
+      expect(found.calibration.points).toBe(tested.length);
       const sum = (of: (pair: { p: number; yes: boolean }) => number): number =>
         pairs.reduce((total, pair) => total + of(pair), 0);
-      expect(found.logLoss).toBeCloseTo(sum(({ p, yes }) => -Math.log(yes ? p : 1 - p)) / labelled, 4);
-      expect(found.brier).toBeCloseTo(sum(({ p, yes }) => (p - (yes ? 1 : 0)) ** 2) / labelled, 4);
+      expect(found.logLoss).toBeCloseTo(sum(({ p, yes }) => -Math.log(yes ? p : 1 - p)) / tested.length, 4);
+      expect(found.brier).toBeCloseTo(sum(({ p, yes }) => (p - (yes ? 1 : 0)) ** 2) / tested.length, 4);
       const likely = pairs.filter(({ p }) => p >= 0.05);
       const bias = likely.reduce((total, { p, yes }) => total + p - (yes ? 1 : 0), 0) / likely.length;
       expect(found.calibration.overFivePercent.predictions).toBe(likely.length);
       expect(found.calibration.overFivePercent.bias).toBeCloseTo(bias, 5);
-      expect(found.calibration.bestFive.predictions).toBe(5 * labelled);
+      expect(found.calibration.top5.predictions).toBe(5 * tested.length);
     });
   });
 
@@ -165,14 +163,14 @@ describe("mlgpf eval", () => {
       const list = JSON.parse(readFileSync(path("labels.json"), "utf8"));
       expect(lines.length).toBe(LABELS);
       lines.forEach((cells, i) => {
-        const cell = (name: string): string => cells[(head as string[]).indexOf(name)] as string;
+        const cell = (name: string): string => cells[(head as string[]).indexOf(name)];
         const own = pairs.filter(({ label }) => label === cell("name"));
         const [right, kept, having] = [
           own.filter(({ p, yes }) => yes && p >= 0.2).length,
           own.filter(({ p }) => p >= 0.2).length,
           own.filter(({ yes }) => yes).length,
         ];
-        expect([cell("right"), cell("kept"), cell("points")]).toEqual([right, kept, having].map(String));
+        expect([cell("right"), cell("kept"), cell("rows")]).toEqual([right, kept, having].map(String));
         expect(cell("precision")).toBe(kept === 0 ? "" : String(Number((right / kept).toPrecision(6))));
         expect(list[i].recall ?? "").toBe(cell("recall") === "" ? "" : Number(cell("recall")));
       });
@@ -189,9 +187,9 @@ describe("mlgpf eval", () => {
       for (const tail of [0, 0.6, 1]) {
         const first = new Map<number, Pair>();
         for (const pair of pairs) {
+          if (tested[pair.row].labels.length === 0) continue;
           const held = first.get(pair.row);
-          if (!held || pair.p * weight(pair.label, tail) > held.p * weight(held.label, tail))
-            first.set(pair.row, pair);
+          if (!held || pair.p * weight(pair.label, tail) > held.p * weight(held.label, tail)) first.set(pair.row, pair);
         }
         const right = [...first.values()].filter(({ yes }) => yes).length;
         expect(measured("--tail", String(tail))["P@1"]).toBeCloseTo((100 * right) / first.size, 6);
@@ -205,7 +203,7 @@ describe("mlgpf eval", () => {
     withModel(({ run }) => {
       const { stdout } = run("--calibration", "--thresholds", "--quiet");
       expect(stdout).toContain("log loss");
-      expect(stdout).toContain("best five of each point");
+      expect(stdout).toContain("top 5 labels of each row");
       for (const line of stdout.split("\n")) expect(line.length, line).toBeLessThanOrEqual(80);
     });
   });

@@ -1,51 +1,69 @@
 // What is held out: every point once over the folds, the part that was asked for, points with labels alone.
 
 import { describe, expect, test } from "vitest";
-import { folds, holdOut, spreadOf, validationOf } from "../../src/cli/holdout.ts";
+import { spreadOf, validationOf } from "../../src/cli/train.ts";
 import type { Dataset } from "../../src/data/dataset.ts";
+import { readDataset } from "../../src/io/dataset.ts";
+import { folds, holdOut, type Read, readAlready } from "../../src/train/holdout.ts";
 import { topicData } from "../support/problems.ts";
 
 const topics = topicData({ points: 103, features: 40, labels: 12 }, 3);
-/** Points are told apart by their ids; the first two have no label. */
-const { labels } = topics;
-const data: Dataset = {
-  ...topics,
-  labels: {
-    ...labels,
-    rowStart: labels.rowStart.map((start, row) => (row < 3 ? 0 : start - (labels.rowStart[2] as number))),
-    labelIndex: labels.labelIndex.subarray(labels.rowStart[2]),
-  },
-  ids: Array.from({ length: 103 }, (_, i) => `${i}`),
-};
-const labelled = new Set((data.ids ?? []).slice(2));
+/** Points are told apart by their ids. */
+const data: Dataset = { ...topics, ids: Array.from({ length: 103 }, (_, i) => `${i}`) };
+const every = new Set(data.ids);
+const read = readAlready(data);
 const idsOf = ({ ids, features }: Dataset): string[] => {
   expect(ids?.length).toBe(features.rows);
   return [...(ids ?? [])];
 };
 
+async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = [];
+  for await (const item of items) found.push(item);
+  return found;
+}
+
 describe("points that are held out", () => {
-  test("are the part that was asked for, of those with labels", () => {
-    const { kept, held } = holdOut(data, 0.1, 5);
+  test("are the part that was asked for", async () => {
+    const { kept, held } = await holdOut(read, 0.1, 5);
     expect(held.features.rows).toBe(10);
-    expect(new Set([...idsOf(kept), ...idsOf(held)])).toEqual(labelled);
-    expect(kept.features.rows).toBe(91);
-    expect(idsOf(holdOut(data, 0.1, 5).held)).toEqual(idsOf(held));
-    expect(idsOf(holdOut(data, 0.1, 6).held)).not.toEqual(idsOf(held));
-    expect(() => holdOut(data, 0.001, 5)).toThrow("expected enough to split");
+    expect(new Set([...idsOf(kept), ...idsOf(held)])).toEqual(every);
+    expect(kept.features.rows).toBe(93);
+    expect(idsOf((await holdOut(read, 0.1, 5)).held)).toEqual(idsOf(held));
+    expect(idsOf((await holdOut(read, 0.1, 6)).held)).not.toEqual(idsOf(held));
+    await expect(holdOut(read, 0.001, 5)).rejects.toThrow("expected enough to split");
   });
 
-  test("are each point once over the folds", () => {
-    for (const count of [2, 5, 101]) {
-      const parts = [...folds(data, count, 0)];
+  test("are each point once over the folds", async () => {
+    for (const count of [2, 5, 103]) {
+      const parts = await all(folds(read, count, 0));
       expect(parts.length).toBe(count);
-      expect(parts.flatMap(({ held }) => idsOf(held)).sort()).toEqual([...labelled].sort());
+      expect(parts.flatMap(({ held }) => idsOf(held)).sort()).toEqual([...every].sort());
       for (const { kept, held } of parts) {
-        expect(Math.abs(held.features.rows - 101 / count)).toBeLessThan(1);
-        expect(new Set([...idsOf(kept), ...idsOf(held)])).toEqual(labelled);
-        expect(kept.features.rows + held.features.rows).toBe(101);
+        expect(Math.abs(held.features.rows - 103 / count)).toBeLessThan(1);
+        expect(kept.features.rows + held.features.rows).toBe(103);
       }
     }
-    expect(() => [...folds(data, 102, 0)]).toThrow("--cross-validate: found 101 points with labels");
+    await expect(all(folds(read, 104, 0))).rejects.toThrow("found 103 different rows");
+  });
+
+  test("are on one side with their copies, and give no words or labels to the other", async () => {
+    const rows = Array.from({ length: 40 }, (_, i) => ({
+      text: `word${i % 20} common`,
+      labels: [`l${i % 20}`],
+    }));
+    const texts: Read = async (options) =>
+      (await readDataset(rows, { tfidf: { minDocuments: 1 }, ...options })).dataset;
+    const { kept, held } = await holdOut(texts, 0.3, 1);
+    expect(held.features.rows).toBe(12);
+    const terms = kept.vectoriser?.terms ?? [];
+    const labelsOf = ({ labelNames = [], labels }: Dataset) =>
+      new Set([...labels.labelIndex].map((id) => labelNames[id]));
+    for (const label of labelsOf(held)) {
+      expect(kept.labelNames?.slice(0, kept.labels.labels)).not.toContain(label);
+      expect(terms).not.toContain(label.replace("l", "word"));
+    }
+    expect(held.features.columns).toBe(kept.features.columns);
   });
 
   test("are a file or a part", () => {

@@ -1,7 +1,18 @@
 // mlgpf learn from the command line: model and state go on together, or nothing is changed at all.
 
-import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { describe, expect, test } from "vitest";
+import { takeLock } from "../../src/io/lock.ts";
 import { finishTogether, writeTogether } from "../../src/io/together.ts";
 import { expectSentence, inFolder, mlgpf } from "./support.ts";
 
@@ -17,8 +28,8 @@ const WORDS: Record<string, string> = {
 /** So many texts, a subject each in turn; the first has the given number. */
 function texts(count: number, first = 0, subjects: readonly string[] = SUBJECTS): string {
   const line = (_: unknown, i: number): string => {
-    const subject = subjects[i % subjects.length] as string;
-    const words = (WORDS[subject] as string).split(" ");
+    const subject = subjects[i % subjects.length];
+    const words = WORDS[subject].split(" ");
     const text = `the ${words[i % 4]} and the ${words[(i >> 2) % 4]} of number ${(first + i) % 7}`;
     return JSON.stringify({ id: `t${first + i}`, text, labels: [subject] });
   };
@@ -40,9 +51,8 @@ describe("mlgpf learn", () => {
       const kites = texts(8, 100, ["kites"]);
       writeFileSync(path("old.jsonl"), texts(80) + kites.replaceAll('["kites"]', '["cats"]'));
       const trained = await run("train", path("old.jsonl"), "--out", model, "--state", state);
-      expect(trained.err).toMatch(/state written \([\d.]+ kB\): mlgpf learn goes on from it/);
-      const answers = async (): Promise<string> =>
-        (await run("predict", model, path("old.jsonl"), "--top", "1")).out;
+      expect(trained.err).toMatch(/state written \([\d.]+ kB\); pass it to mlgpf learn/);
+      const answers = async (): Promise<string> => (await run("predict", model, path("old.jsonl"), "--top", "1")).out;
       const before = await answers();
 
       writeFileSync(path("right.jsonl"), kites);
@@ -63,16 +73,12 @@ describe("mlgpf learn", () => {
       writeFileSync(path("more.jsonl"), texts(20, 200).replace("number", "zeppelin"));
       const more = await run("learn", model, path("more.jsonl"), "--state", state);
       expect(more.err).toMatch(/1 words are new to the vocabulary and were left out/);
-      expect(more.err).toMatch(/20 documents learned .*: 108 documents in all/);
-      writeFileSync(
-        path("gone.csv"),
-        `id\n${Array.from({ length: 20 }, (_, i) => `t${200 + i}`).join("\n")}\n`,
-      );
+      expect(more.err).toMatch(/^Learned 20 documents \(\d+ replaced earlier versions\).*; 108 documents in all$/m);
+      writeFileSync(path("gone.csv"), `id\n${Array.from({ length: 20 }, (_, i) => `t${200 + i}`).join("\n")}\n`);
       await run("learn", model, path("gone.csv"), "--state", state, "--forget");
       writeFileSync(path("wrong.jsonl"), kites.replaceAll('["kites"]', '["cats"]'));
       await run("learn", model, path("wrong.jsonl"), "--state", state);
-      const labels = (out: string): unknown[] =>
-        lines(out).map((line) => JSON.parse(line).labels?.[0]?.label);
+      const labels = (out: string): unknown[] => lines(out).map((line) => JSON.parse(line).labels?.[0]?.label);
       expect(labels(await answers())).toEqual(labels(before));
     });
   });
@@ -117,7 +123,7 @@ describe("mlgpf learn", () => {
       writeFileSync(path("cut"), readFileSync(state).subarray(0, 900));
       const refusals: [args: string[], said: RegExp][] = [
         [[model, path("b.jsonl"), "--state", path("other.state")], /found the state of another model/],
-        [[path("steps"), path("b.jsonl"), "--state", state], /bernoulli model/],
+        [[path("steps"), path("b.jsonl"), "--state", state], /SVGP.*cannot go on learning/],
         [[model, path("b.jsonl"), "--state", model], /a state made by mlgpf/],
         [[model, path("b.jsonl"), "--state", path("cut")], /found/],
         [[model, path("b.jsonl"), "--state", path("none")], /there is no such file/],
@@ -137,25 +143,65 @@ describe("mlgpf learn", () => {
   });
 });
 
-describe("mlgpf ask", () => {
+describe("mlgpf query", () => {
   test("writes the documents to label next as CSV, the labels that it would give beside them", async () => {
     await inFolder(async (path) => {
       writeFileSync(path("a.jsonl"), texts(60));
-      await mlgpf(["train", path("a.jsonl"), "--out", path("model"), "--likelihood", "gaussian"]);
+      await mlgpf(["train", path("a.jsonl"), "--out", path("model"), "--model", "gpr"]);
       writeFileSync(
         path("new.jsonl"),
         `${texts(6, 100)}{"id":"both, of them","text":"the violin and the harbour"}\n{"id":"none","text":"zzz"}\n`,
       );
-      const done = await mlgpf(["ask", path("model"), path("new.jsonl"), "--top", "5", "--quiet"]);
+      const done = await mlgpf(["query", path("model"), path("new.jsonl"), "--top", "5", "--quiet"]);
       expect(done.code, done.err).toBe(0);
       const [head, ...rows] = lines(done.out);
-      expect(head).toBe("id,line,value,unknown,doubt,labels,probabilities");
+      expect(head).toBe("id,line,value,variance,uncertainty,labels,probabilities");
       expect(rows.length).toBe(5);
       expect(rows.some((row) => row.startsWith('"both, of them",7,'))).toBe(true);
       expect(rows.some((row) => row.startsWith("none,"))).toBe(false);
-      const wrong = await mlgpf(["ask", path("model")]);
+      const wrong = await mlgpf(["query", path("model")]);
       expect(wrong.code).toBe(2);
       expectSentence(wrong);
+    });
+  });
+});
+
+describe("model and state of mlgpf learn", () => {
+  test("may be links, keep who may read them, and are written by one process at a time", async () => {
+    await inFolder(async (path) => {
+      writeFileSync(path("old.jsonl"), texts(40));
+      writeFileSync(path("new.jsonl"), texts(4, 200));
+      mkdirSync(path("volume"));
+      const [model, state] = [path("volume/model"), path("volume/state")];
+      const trained = await mlgpf(["train", path("old.jsonl"), "--out", model, "--state", state]);
+      expect(trained.code, trained.err).toBe(0);
+      for (const name of ["model", "state"]) {
+        chmodSync(path(`volume/${name}`), 0o600);
+        symlinkSync(path(`volume/${name}`), path(name));
+      }
+      const before = readFileSync(state);
+      const learned = await mlgpf(["learn", path("model"), path("new.jsonl"), "--state", path("state")]);
+      expect(learned.code, learned.err).toBe(0);
+      expect(readFileSync(state).equals(before)).toBe(false);
+      for (const name of ["model", "state"]) {
+        expect(lstatSync(path(name)).isSymbolicLink()).toBe(true);
+        expect(lstatSync(path(`volume/${name}`)).mode & 0o777).toBe(0o600);
+      }
+      expect(readdirSync(path("volume")).sort()).toEqual(["model", "state"]);
+      const lock = await takeLock(state);
+      for (const args of [
+        ["learn", path("model"), path("new.jsonl"), "--state", path("state")],
+        ["train", path("old.jsonl"), "--out", path("other"), "--state", path("state")],
+      ]) {
+        const refused = await mlgpf(args);
+        expect(refused.code).toBe(1);
+        expect(refused.err).toMatch(/state: process \d+ on .* is using it \(delete .*state.lock if it is gone\)/);
+      }
+      await lock.release();
+      const other = await takeLock(model);
+      const refused = await mlgpf(["calibrate", model, path("new.jsonl")]);
+      expect(refused.err).toMatch(/model: process \d+ on .* is using it/);
+      await other.release();
     });
   });
 });
@@ -190,6 +236,17 @@ describe("files that are replaced together", () => {
       }
       writeFileSync(record, "{");
       await expect(finishTogether(record)).rejects.toThrow(/expected the record/);
+    });
+  });
+
+  test("stay as they are where the check before the last step fails", async () => {
+    await inFolder(async (path) => {
+      writeFileSync(path("a"), "a1");
+      const files = [{ path: path("a"), content: content("a2") }];
+      const check = (): Promise<void> => Promise.reject(new Error("not ours"));
+      await expect(writeTogether(path("record"), files, check)).rejects.toThrow("not ours");
+      expect(readFileSync(path("a"), "utf8")).toBe("a1");
+      expect(readdirSync(path("."))).toEqual(["a"]);
     });
   });
 

@@ -21,9 +21,9 @@ describe("--valid 20%", () => {
       const train = [...trainingOf(path), "--out", path("model"), "--json"];
       const { code, out, err } = await mlgpf([...train, "--valid", "20%", "--early-stop"]);
       expect(code, err).toBe(0);
-      expect(err).toContain("120 points, 40 features, 12 labels");
-      expect(err).toMatch(/on 20%: P@1 /);
-      expect(err).toMatch(/^this will take a few seconds and \d+ MB$/m);
+      expect(err).toContain("120 rows, 40 features, 12 labels");
+      expect(err).toMatch(/On the 30 held-out rows: P@1 /);
+      expect(err).toMatch(/^This will take a few seconds and \d+ MB$/m);
       const summary = JSON.parse(out);
       expect(summary.points).toBe(120);
       expect(summary.validation["P@1"]).toBeGreaterThan(20);
@@ -40,9 +40,10 @@ describe("--labels-from", () => {
       const train = ["train", path("X.npy"), "--labels-from", path("Y.npz"), "--out", path("model")];
       const valid = ["--valid", path("test.npy"), "--valid-labels-from"];
       const figures = async (labels: string): Promise<string | undefined> => {
-        const { code, err } = await mlgpf([...train, ...valid, path(labels)]);
+        const { code, err, out } = await mlgpf([...train, ...valid, path(labels), "--json"]);
         expect(code, err).toBe(0);
-        return /test\.npy: P@1 \S+ P@3 (\S+)/.exec(err)?.[1];
+        expect(err).toMatch(labels === "Y.npy" ? /test\.npy: accuracy \S+ %/ : /test\.npy: P@1 \S+ P@3/);
+        return JSON.parse(out).validation["P@3"].toFixed(1);
       };
       // Of the labels [0], [0, 1] and [1], [0]: three, or two, of six.
       expect(await figures("Y.npz")).toBe("50.0");
@@ -59,9 +60,9 @@ describe("--cross-validate", () => {
       const train = [...trainingOf(path), "--cross-validate", "3"];
       const printed = await mlgpf(train);
       expect(printed.code, printed.err).toBe(0);
-      expect(printed.out).toMatch(/^ +mean +spread\nP@1 +[\d.]+ +[\d.]+\n/);
+      expect(printed.out).toMatch(/^ +mean +std dev\nP@1 +[\d.]+ +[\d.]+\n/);
       expect(printed.out).toMatch(/\nlogLoss +[\d.]+ +[\d.]+\n$/);
-      expect(printed.err.match(/^100 points, /gm)?.length).toBe(3);
+      expect(printed.err.match(/^100 rows, /gm)?.length).toBe(3);
       const both = await mlgpf([...train, "--json", "--out", path("model")]);
       const [crossed, summary] = both.out
         .trimEnd()
@@ -106,19 +107,12 @@ describe("--basis FILE", () => {
       writeFileSync(path("rows.npy"), npy(rows));
       const models: Buffer[] = [];
       for (const name of ["rows.txt", "rows.npy"]) {
-        const { code, out, err } = await mlgpf([
-          ...train,
-          "--out",
-          path("model"),
-          "--basis",
-          path(name),
-          "--json",
-        ]);
+        const { code, out, err } = await mlgpf([...train, "--out", path("model"), "--basis", path(name), "--json"]);
         expect(code, err).toBe(0);
         expect(JSON.parse(out).options).toMatchObject({ basis: "given", rank: 7 });
         models.push(readFileSync(path("model")));
       }
-      expect(models[0]?.equals(models[1] as Buffer)).toBe(true);
+      expect(models[0]?.equals(models[1])).toBe(true);
       writeFileSync(path("wrong.txt"), "1 2 3\n4 5\n");
       const cases: [string, string][] = [
         ["wrong.txt", "wrong.txt: found 2 numbers in row 2, expected 3 as in the first"],
@@ -137,16 +131,10 @@ describe("--basis FILE", () => {
 /** A matrix as numpy saves it, in double precision and by columns. */
 function npy(rows: number[][]): Uint8Array {
   const columns = rows[0]?.length ?? 0;
-  const header = `{'descr': '<f8', 'fortran_order': True, 'shape': (${rows.length}, ${columns}), }`.padEnd(
-    117,
-  );
+  const header = `{'descr': '<f8', 'fortran_order': True, 'shape': (${rows.length}, ${columns}), }`.padEnd(117);
   const values = Float64Array.from({ length: rows.length * columns }, (_, at) => {
-    return rows[at % rows.length]?.[Math.floor(at / rows.length)] as number;
+    return rows[at % rows.length]?.[Math.floor(at / rows.length)];
   });
   const magic = [0x93, ...new TextEncoder().encode("NUMPY"), 1, 0, header.length + 1, 0];
-  return Uint8Array.from([
-    ...magic,
-    ...new TextEncoder().encode(`${header}\n`),
-    ...new Uint8Array(values.buffer),
-  ]);
+  return Uint8Array.from([...magic, ...new TextEncoder().encode(`${header}\n`), ...new Uint8Array(values.buffer)]);
 }

@@ -2,7 +2,7 @@
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { shardOf } from "../../src/cli/shard.ts";
+import { shardOf } from "../../src/cli/data.ts";
 import { topicData } from "../support/problems.ts";
 import { expectSentence, inFolder, mlgpf, type Outcome, outcome, start, xcText } from "./support.ts";
 
@@ -31,16 +31,8 @@ describe("--shard", () => {
     ["4/3", {}, "--shard: found 4/3, expected I/N with I from 1 to N, auto or auto/N"],
     ["half", {}, "--shard: found half, expected I/N with I from 1 to N, auto or auto/N"],
     ["2", {}, "--shard: found 2, expected I/N with I from 1 to N, auto or auto/N"],
-    [
-      "auto",
-      { JOB_COMPLETION_INDEX: "3" },
-      "--shard auto: found JOB_COMPLETION_INDEX but not how many there are",
-    ],
-    [
-      "auto",
-      {},
-      "--shard auto: found none of SLURM_ARRAY_TASK_ID, AWS_BATCH_JOB_ARRAY_INDEX, JOB_COMPLETION_INDEX",
-    ],
+    ["auto", { JOB_COMPLETION_INDEX: "3" }, "--shard auto: found JOB_COMPLETION_INDEX but not how many there are"],
+    ["auto", {}, "--shard auto: found none of SLURM_ARRAY_TASK_ID, AWS_BATCH_JOB_ARRAY_INDEX, JOB_COMPLETION_INDEX"],
   ] as const)("%s is refused where it cannot be", (text, environment, message) => {
     expect(() => shardOf(text, environment)).toThrow(message);
   });
@@ -70,7 +62,9 @@ test("a plan, its parts and their merger: the same bytes for any number of parts
       }
       const { code, out, err } = await mlgpf(["merge", ...parts, "--out", path("model"), "--json"]);
       expect(code).toBe(0);
-      expect(err).toMatch(/^\d+ s, \d+ points, \d+ labels; on points left out: P@1 .* log loss [\d.]+$/m);
+      expect(err).toMatch(
+        /^Trained in [\d.]+ s on [\d,]+ rows with \d+ labels\. On rows it was not fitted on: P@1 .* log loss [\d.]+$/m,
+      );
       expect(JSON.parse(out).leftOut["P@1"]).toBeGreaterThan(0.5);
       return readFileSync(path("model"));
     };
@@ -79,15 +73,7 @@ test("a plan, its parts and their merger: the same bytes for any number of parts
     const whole = await mlgpf(["predict", path("model"), path("data.txt"), "--top", "2"]);
     const answers: string[][] = [];
     for (const shard of ["1/3", "2/3", "3/3"]) {
-      const { out } = await mlgpf([
-        "predict",
-        path("model"),
-        path("data.txt"),
-        "--top",
-        "2",
-        "--shard",
-        shard,
-      ]);
+      const { out } = await mlgpf(["predict", path("model"), path("data.txt"), "--top", "2", "--shard", shard]);
       answers.push(lines(out));
     }
     const woven = lines(whole.out).map((_, i) => answers[i % 3]?.[Math.floor(i / 3)]);
@@ -103,6 +89,6 @@ test("a plan, its parts and their merger: the same bytes for any number of parts
 
 test("what is missing is said", async () => {
   refused(await mlgpf(["train", "x.txt", "--out", "m", "--shard", "1/2"]), /--shard: found no --plan/);
-  refused(await mlgpf(["merge", "--out", "m"]), /takes all parts of a plan/);
+  refused(await mlgpf(["merge", "--out", "m"]), /takes PART \.\.\., found nothing/);
   refused(await mlgpf(["plan", "x.txt"]), /needs --out PLAN/);
 });

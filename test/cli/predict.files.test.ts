@@ -2,6 +2,7 @@
 
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { CsvRecords } from "../../src/data/csvrecord.ts";
 import { expectSentence, inFolder, mlgpf } from "./support.ts";
@@ -47,16 +48,7 @@ describe("predict", () => {
   test("has a line for each row, with its id and line and what to keep, as JSON and as CSV", async () => {
     await inFolder(async (path) => {
       await tagger(path);
-      const predict = [
-        "predict",
-        path("tagger"),
-        path("new.jsonl"),
-        "--id",
-        "key",
-        "--keep",
-        "text",
-        "--lenient",
-      ];
+      const predict = ["predict", path("tagger"), path("new.jsonl"), "--id", "key", "--keep", "text", "--lenient"];
       const printed = await mlgpf(predict);
       expect(printed.code, printed.err).toBe(0);
       const rows = printed.out
@@ -99,6 +91,69 @@ describe("predict", () => {
     });
   });
 
+  test("takes a text as an argument, from standard input and from a text file, packed or not", async () => {
+    await inFolder(async (path) => {
+      await tagger(path);
+      const text = "fins and gills\nin the water, 7; 8\n";
+      writeFileSync(path("a note.txt"), text);
+      writeFileSync(path("note.txt.gz"), gzipSync(text));
+      writeFileSync(path("note"), text);
+      const wanted = (await mlgpf(["predict", path("tagger"), "fins and gills in the water, 7; 8"])).out;
+      expect(JSON.parse(wanted)).toMatchObject({ line: 1, labels: expect.any(Array) });
+      for (const name of ["a note.txt", "note.txt.gz", "note"]) {
+        const read = await mlgpf(["predict", path("tagger"), path(name)]);
+        expect(read.err).toBe("");
+        expect(read.out).toBe(wanted);
+      }
+      expect((await mlgpf(["predict", path("tagger")], text)).out).toBe(wanted);
+      expect((await mlgpf(["predict", path("tagger"), "-"], text)).out).toBe(wanted);
+      // What has a format of its own is read in it, and a name that is no file is no text.
+      const two = '{"text": "fins"}\n{"text": "a tail"}\n';
+      expect((await mlgpf(["predict", path("tagger")], two)).out.trimEnd().split("\n").length).toBe(2);
+      const csv = "text;key\nfins;1\na tail;2\n";
+      expect((await mlgpf(["predict", path("tagger")], csv)).out.trimEnd().split("\n").length).toBe(2);
+      const missing = await mlgpf(["predict", path("tagger"), path("none.txt")]);
+      expect(missing.err).toContain("none.txt: there is no such file");
+      expect(missing.code).toBe(1);
+    });
+  });
+
+  test("writes CSV as it came, and cells that no spreadsheet runs unless asked for", async () => {
+    await inFolder(async (path) => {
+      await tagger(path);
+      const formula = '=HYPERLINK("http://example.org")';
+      const texts = [formula, "+1", "-2 tails", "@fins", "fins"];
+      const cell = (value: string): string => `"${value.replaceAll('"', '""')}"`;
+      const rows = texts.map((text, i) => `${i};${cell(text)}`);
+      writeFileSync(path("new.csv"), `\ufeffid;text\n${rows.join("\n")}\n`);
+      const predict = ["predict", path("tagger"), path("new.csv"), "--keep", "text", "--out", path("out.csv")];
+      expect((await mlgpf(predict)).code).toBe(0);
+      expect(readFileSync(path("out.csv"), "utf8").startsWith("\ufeffid;line;text;known;")).toBe(true);
+      const kept = (): (string | undefined)[] =>
+        csvRows(path("out.csv"), ";")
+          .slice(1)
+          .map(([, , text]) => text);
+      expect(kept()).toEqual([`'${formula}`, "+1", "'-2 tails", "'@fins", "fins"]);
+      expect((await mlgpf([...predict, "--raw-csv"])).code).toBe(0);
+      expect(kept()).toEqual(texts);
+    });
+  });
+
+  test("prints no control characters of labels to a terminal", async () => {
+    await inFolder(async (path) => {
+      const rows = ["red", "blue"].map((word) =>
+        JSON.stringify({ text: `${word} ${word}`, labels: [`${word}\u009b31m\u001b]0;x`] }),
+      );
+      writeFileSync(path("docs.jsonl"), `${rows.join("\n")}\n${rows.join("\n")}\n`);
+      const train = ["train", path("docs.jsonl"), "--out", path("tagger"), "--epochs", "1", "--quiet"];
+      expect((await mlgpf(train)).code).toBe(0);
+      const line = `node dist/cli.js predict ${path("tagger")} "red red"; node dist/cli.js inspect ${path("tagger")}`;
+      const seen = spawnSync("script", ["-qec", line, "/dev/null"], { encoding: "utf8" });
+      expect(seen.stdout).toContain("blue");
+      for (const control of ["\u009b", "\u001b"]) expect(seen.stdout.includes(control)).toBe(false);
+    });
+  });
+
   test("says why where asked, as JSON and as CSV", async () => {
     await inFolder(async (path) => {
       await tagger(path);
@@ -121,10 +176,8 @@ describe("predict", () => {
       expect(await mlgpf(predict.slice(0, -1), question)).toEqual(three);
       expect((await mlgpf([...predict, "--out", path("why.csv")], question)).code).toBe(0);
       const [head, first] = csvRows(path("why.csv"), ",");
-      const cell = first?.[head?.indexOf("reasons") ?? -1] as string;
-      expect(cell.split(", ").map((reason) => reason.split(" ")[0])).toEqual(
-        fish?.reasons.map(({ word }) => word),
-      );
+      const cell = first?.[head?.indexOf("reasons") ?? -1];
+      expect(cell.split(", ").map((reason) => reason.split(" ")[0])).toEqual(fish?.reasons.map(({ word }) => word));
       expect(cell).toMatch(/^\S+ [+-][\d.e-]+(, \S+ [+-][\d.e-]+)*$/);
     });
   });
@@ -150,7 +203,7 @@ describe("predict", () => {
     });
   });
 
-  test("takes compact models, and so do eval and inspect", async () => {
+  test("takes compact models, and so do eval and inspect", { tags: "long" }, async () => {
     await inFolder(async (path) => {
       await tagger(path);
       const run = async (...args: string[]): Promise<string> => {
@@ -177,7 +230,7 @@ describe("predict", () => {
         JSON.parse(await run("eval", path(model), path("docs.jsonl"), "--json"))["P@3"];
       expect(await figures("small")).toBeCloseTo(await figures("tagger"), 6);
       const about = JSON.parse(await run("inspect", path("small"), "--json"));
-      expect(about).toMatchObject({ compact: true, kernel: "linear", labels: 6, fromText: true });
+      expect(about).toMatchObject({ compact: true, labels: 6, fromText: true });
       const report = ["eval", path("small"), path("docs.jsonl"), "--report", path("report.html")];
       const refused = await mlgpf(report);
       expectSentence(refused);
@@ -185,7 +238,7 @@ describe("predict", () => {
     });
   });
 
-  test("gives all labels above a threshold, and those that are allowed", async () => {
+  test("gives all labels above a threshold, and those that are allowed", { tags: "long" }, async () => {
     await inFolder(async (path) => {
       await tagger(path);
       writeFileSync(path("some.txt"), "cat\ndog\npet\nunheard of\n");
@@ -209,9 +262,7 @@ describe("predict", () => {
       writeFileSync(path("spaced.txt"), "\ncat \r\n");
       const none = await mlgpf(["predict", path("tagger"), path("docs.jsonl"), "--allow", path("none.txt")]);
       expect([none.code, none.out]).toEqual([2, ""]);
-      expect(none.err).toContain(
-        "found lists that leave none of the model's 6 labels, expected at least one",
-      );
+      expect(none.err).toContain("found lists that leave none of the model's 6 labels, expected at least one");
       expect(new Set((await labels("--allow", path("spaced.txt"))).flat())).toEqual(new Set(["cat"]));
     });
   });
@@ -246,7 +297,7 @@ describe("predict", () => {
       const train = ["train", path("docs.jsonl"), "--out", path("tagger"), "--stem"];
       const refused = await mlgpf([...train, "klingon"]);
       expect(refused.code).toBe(2);
-      expect(refused.err).toContain("--stem: found klingon, expected one of arabic");
+      expect(refused.err).toContain("--stem: found klingon, expected arabic, armenian");
       const trained = await mlgpf([...train, "english"]);
       expect(trained.code, trained.err).toBe(0);
       writeFileSync(path("new.jsonl"), '{"text": "two Libraries"}\n{"text": "we sailed"}\n');
@@ -258,7 +309,7 @@ describe("predict", () => {
         ["shelf", "libraries"],
         ["boat", "sailed"],
       ].entries()) {
-        const [best] = JSON.parse(rows[i] as string).labels;
+        const [best] = JSON.parse(rows[i]).labels;
         expect([best.label, best.reasons[0].word]).toEqual([label, word]);
       }
       const small = await mlgpf(["compact", path("tagger"), "--out", path("tagger.bin")]);
@@ -269,6 +320,43 @@ describe("predict", () => {
         "boat",
         "",
       ]);
+    });
+  });
+
+  test("sends rows that need a person to a file of their own, and refuses what it cannot guarantee", async () => {
+    await inFolder(async (path) => {
+      const lines = Array.from({ length: 90 }, (_, i) => {
+        const [label, words] = ANIMALS[i % 3];
+        return JSON.stringify({ text: `${words} number ${i % 7} ${i}`, labels: i % 11 ? [label] : [label, "odd"] });
+      });
+      writeFileSync(path("docs.jsonl"), `${lines.join("\n")}\n`);
+      const trained = await mlgpf(["train", path("docs.jsonl"), "--out", path("tagger")]);
+      expect(trained.code, trained.err).toBe(0);
+      writeFileSync(
+        path("new.jsonl"),
+        '{"text": "fins gills water"}\n{"text": "xyzzy"}\n{"text": "barking tail fur"}\n',
+      );
+      const predict = ["predict", path("tagger"), path("new.jsonl")];
+      const all = await mlgpf([...predict, "--recall", "0.8"]);
+      const parts = await mlgpf([
+        ...predict,
+        "--recall",
+        "0.8",
+        "--review",
+        path("hard.jsonl"),
+        "--review-below",
+        "0.6",
+      ]);
+      expect(parts.err).toContain("hard.jsonl written: 1 rows need a person");
+      const hard = readFileSync(path("hard.jsonl"), "utf8");
+      const line = (text: string): number => JSON.parse(text).line;
+      const together = [...parts.out.trimEnd().split("\n"), hard.trimEnd()].sort((a, b) => line(a) - line(b));
+      expect(together).toEqual(all.out.trimEnd().split("\n"));
+      const { expectedPrecision, expectedRecall } = JSON.parse(hard);
+      expect(Math.min(expectedPrecision ?? 0, expectedRecall)).toBeLessThan(0.6);
+      const refused = await mlgpf([...predict, "--precision", "0.99", "--confidence", "0.99"]);
+      expect(refused.err).toMatch(/--precision: found 0.99 with confidence 0.99, which \d+ rows cannot guarantee/);
+      expect((await mlgpf([...predict, "--review-below", "0.6"])).err).toContain("--review-below: found no --review");
     });
   });
 

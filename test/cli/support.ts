@@ -45,11 +45,7 @@ export function outcome(child: ChildProcess): Promise<Outcome> {
   return new Promise((done) => child.on("close", (code) => done({ ...result, code })));
 }
 
-export async function mlgpf(
-  args: string[],
-  input = "",
-  runtime: keyof typeof runtimes = own,
-): Promise<Outcome> {
+export async function mlgpf(args: string[], input = "", runtime: keyof typeof runtimes = own): Promise<Outcome> {
   const child = start(args, runtime);
   const ended = outcome(child);
   // A command that ends without reading its input closes the pipe.
@@ -86,7 +82,7 @@ export function xcText({ features, labels }: Dataset, withHeader = true): string
   const lines = Array.from({ length: features.rows }, (_, i) => {
     const own = labels.labelIndex.subarray(labels.rowStart[i], labels.rowStart[i + 1]);
     const entries: string[] = [];
-    for (let e = features.rowStart[i] as number; e < (features.rowStart[i + 1] as number); e++)
+    for (let e = features.rowStart[i]; e < features.rowStart[i + 1]; e++)
       entries.push(`${features.columnIndex[e]}:${features.values[e]}`);
     return `${own.join(",")} ${entries.join(" ")}`;
   });

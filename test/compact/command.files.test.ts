@@ -20,9 +20,7 @@ interface Outcome {
 }
 
 /** Runs the command in a folder with a model and data; says what it left there. */
-function inFolder(
-  body: (run: (...args: string[]) => Outcome, path: (name: string) => string) => void | Promise<void>,
-) {
+function inFolder(body: (run: (...args: string[]) => Outcome, path: (name: string) => string) => void | Promise<void>) {
   return async (): Promise<void> => {
     const folder = mkdtempSync(join(tmpdir(), "mlgpf-compact-"));
     const path = (name: string): string => join(folder, name);
@@ -35,7 +33,7 @@ function inFolder(
     };
     try {
       writeFileSync(path("model.safetensors"), modelToBytes(model));
-      const lines = texts.map((text, i) => JSON.stringify({ text, labels: [model.labelNames?.[i % 25]] }));
+      const lines = texts.map((text, i) => JSON.stringify({ text, labels: [model.schema.labelNames?.[i % 25]] }));
       writeFileSync(path("test.jsonl"), `${lines.join("\n")}\n`);
       await body(run, path);
       expect(readdirSync(folder).filter((name) => name.endsWith(".tmp"))).toEqual([]);
@@ -53,9 +51,9 @@ describe("mlgpf compact", () => {
         text: Array.from({ length: 40 }, (_, w) => `word${(i * 7 + w * 5) % 60}`).join(" "),
         labels: Array.from({ length: 8 }, (_, k) => `label ${(i + k * 3) % 25}`),
       }));
-      const few = await train(rows, { likelihood: "gaussian", threads: 1 });
+      const few = await train(rows, { model: "gpr", threads: 1 });
       writeFileSync(path("few.safetensors"), modelToBytes(few));
-      expect(run("few.safetensors", "--out", "few.bin").err).toContain("--size cuts it down further");
+      expect(run("few.safetensors", "--out", "few.bin").err).toMatch(/written: [\d.]+ kB instead of/);
       const refused = run("none.safetensors", "--out", path("no/where.bin"));
       expect([refused.code, refused.err]).toEqual([
         1,
@@ -70,34 +68,23 @@ describe("mlgpf compact", () => {
       const { code, out, err } = run("model.safetensors");
       expect([code, out]).toEqual([0, ""]);
       expect(err).toMatch(
-        /^model\.compact\.safetensors: [\d.]+ kB instead of [\d.]+ kB \(int5, diagonal variance\); --data FILE measures what it costs\n$/,
+        /^model\.compact\.safetensors written: [\d.]+ kB instead of [\d.]+ kB \(int5, diagonal variance\)/,
       );
       const tagger = await load(readFileSync(path("model.compact.safetensors")));
       expect(tagger.predictMany(texts).every((found) => found.length === 5)).toBe(true);
-      expect(tagger.info.variance).toBe("diagonal");
+      expect(tagger.info.parts[0].variance).toBe("diagonal");
     }),
   );
 
   test(
     "measures the choice, and the others on request",
     inFolder((run, path) => {
-      const chosen = run(
-        "model.safetensors",
-        "--out",
-        "small.safetensors",
-        "--type",
-        "int8",
-        "--data",
-        "test.jsonl",
-      );
+      const chosen = run("model.safetensors", "--out", "small.safetensors", "--type", "int8", "--data", "test.jsonl");
       expect(chosen.code).toBe(0);
       const rows = chosen.out.trimEnd().split("\n");
-      expect(rows[0]).toMatch(/size\s+P@1\s+P@3\s+P@5\s+ECE %\s+log loss/);
-      expect(rows.slice(1).map((row) => row.split(/ {2,}/)[0])).toEqual([
-        "the model",
-        "int8, diagonal variance",
-      ]);
-      expect(chosen.err).toMatch(/small\.safetensors: .*: P@1 [+-][\d.]+, P@5 [+-][\d.]+, calibration error/);
+      expect(rows[0]).toMatch(/size\s+P@1\s+P@3\s+P@5\s+ECE@5 %\s+log loss/);
+      expect(rows.slice(1).map((row) => row.split(/ {2,}/)[0])).toEqual(["the model", "int8, diagonal variance"]);
+      expect(chosen.err).toMatch(/small\.safetensors written: .*: P@1 [+-][\d.]+, P@5 [+-][\d.]+, ECE@5/);
 
       const all = run(
         "model.safetensors",
@@ -125,7 +112,7 @@ describe("mlgpf compact", () => {
     inFolder((run, path) => {
       const before = readdirSync(path("."));
       const wrong: [args: string[], code: number, message: string][] = [
-        [[], 2, "mlgpf compact takes one model"],
+        [[], 2, "mlgpf compact takes MODEL"],
         [["model.safetensors", "--type", "int9"], 2, "--type: found int9, expected f32, f16, int8"],
         [["model.safetensors", "--variance", "some"], 2, "--variance: found some, expected exact"],
         [["model.safetensors", "--rank", "0", "--variance", "low-rank"], 2, "rank: found 0"],

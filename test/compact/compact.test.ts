@@ -1,15 +1,22 @@
 // What is left out of a compact model, and what the report says of it.
 
 import { describe, expect, test } from "vitest";
+import { readSafetensors } from "../../src/base/safetensors.ts";
 import { compactModel } from "../../src/compact/index.ts";
 import { evaluateCompact, otherChoices } from "../../src/compact/report.ts";
 import type { Dataset } from "../../src/data/dataset.ts";
 import { TfidfVectoriser } from "../../src/data/tfidf.ts";
 import { load } from "../../src/edge/index.ts";
-import { readSafetensors } from "../../src/io/safetensors.ts";
-import type { LatentModel } from "../../src/model/model.ts";
 import { loadModel } from "../../src/predict/load.ts";
-import { closedModel, sampleTexts, textModel, written } from "../edge/support.ts";
+import {
+  closedModel,
+  sampleTexts,
+  type TextModel,
+  textModel,
+  withLatent,
+  withSchema,
+  written,
+} from "../edge/support.ts";
 import { generator } from "../support/numbers.ts";
 
 const sizes = { features: 80, labels: 25, factors: 6, inducing: 8 };
@@ -17,12 +24,12 @@ const model = textModel(sizes);
 const texts = sampleTexts(model, 200, 9);
 
 /** The texts with made-up labels. */
-function dataOf(of: LatentModel): Dataset {
+function dataOf({ schema: of }: TextModel): Dataset {
   const next = generator(4);
   const lists = texts.map(() => [...Array(of.labels).keys()].filter(() => next() < 0.15));
   const rowStart = Int32Array.from([0, ...lists.map(() => 0)]);
   lists.forEach((list, i) => {
-    rowStart[i + 1] = (rowStart[i] as number) + list.length;
+    rowStart[i + 1] = rowStart[i] + list.length;
   });
   return {
     features: TfidfVectoriser.fromJSON(of.vectoriser).transform(texts),
@@ -31,7 +38,7 @@ function dataOf(of: LatentModel): Dataset {
 }
 
 test("a model with weights that no compact model may have is refused when it is made", async () => {
-  const large = { ...model, phi: model.phi.map((value) => 1e9 * value) };
+  const large = withLatent(model, { phi: model.parts[0].phi.map((value) => 1e9 * value) });
   await expect(compactModel(large, { type: "f32" })).rejects.toThrow(
     "the compact model: found a row of phi that is too large",
   );
@@ -39,12 +46,12 @@ test("a model with weights that no compact model may have is refused when it is 
 
 describe("what cannot matter is left out", () => {
   test("labels without a training point", async () => {
-    const labelCounts = model.labelCounts.map((count, label) => (label % 5 === 2 ? 0 : count));
-    const some = { ...model, labelCounts };
+    const labelCounts = model.schema.labelCounts.map((count, label) => (label % 5 === 2 ? 0 : count));
+    const some = withSchema(model, { labelCounts });
     const tagger = await load(await compactModel(some));
     const all = await load(await compactModel(some, { allLabels: true }));
-    expect(all.labels).toEqual(model.labelNames);
-    expect(tagger.labels).toEqual(model.labelNames?.filter((_, label) => label % 5 !== 2));
+    expect(all.labels).toEqual(model.schema.labelNames);
+    expect(tagger.labels).toEqual(model.schema.labelNames?.filter((_, label) => label % 5 !== 2));
     const kept = new Set(tagger.labels);
     for (const text of texts) {
       const wanted = all.predict(text, { topK: 25 }).filter(({ label }) => kept.has(label));
@@ -53,17 +60,15 @@ describe("what cannot matter is left out", () => {
   });
 
   test("but not those of a Gaussian posterior, which have honest probabilities too", async () => {
-    const whole = closedModel({ ...sizes, form: "exact" });
-    const labelCounts = whole.labelCounts.map((count, label) => (label % 5 === 2 ? 0 : count));
-    const some = { ...whole, labelCounts };
+    const whole = closedModel({ ...sizes, form: "gpr" });
+    const labelCounts = whole.schema.labelCounts.map((count, label) => (label % 5 === 2 ? 0 : count));
+    const some = withSchema(whole, { labelCounts });
     const tagger = await load(await compactModel(some));
-    expect(tagger.labels).toEqual(whole.labelNames);
+    expect(tagger.labels).toEqual(whole.schema.labelNames);
     using full = await loadModel(some, { threads: 1 });
     const never = new Set(tagger.labels.filter((_, label) => label % 5 === 2));
-    const [wanted = []] = await full.predict([texts[9] as string], { topK: 25 });
-    const found = new Map(
-      tagger.predict(texts[9] as string, { topK: 25 }).map(({ label, probability }) => [label, probability]),
-    );
+    const [wanted = []] = await full.predict([texts[9]], { topK: 25 });
+    const found = new Map(tagger.predict(texts[9], { topK: 25 }).map(({ label, probability }) => [label, probability]));
     for (const { label, probability } of wanted.filter((one) => never.has(one.label)))
       expect(found.get(label)).toBeCloseTo(probability, 2);
     const without = await load(await compactModel(some, { allLabels: false }));
@@ -74,14 +79,15 @@ describe("what cannot matter is left out", () => {
     const idle = (feature: number): boolean => feature % 3 > 0;
     // Every other one of the rest has little weight, and still counts.
     const weight = (feature: number): number => (idle(feature) ? 0 : feature % 2 === 0 ? 0.1 : 1);
-    const mu = model.mu.map((value, i) => weight(Math.floor(i / 6)) * value);
-    const inducingInputs = model.inducingInputs.map((value, i) => weight(Math.floor(i / 8)) * value);
-    const sparse = { ...model, mu, inducingInputs };
+    const [latent] = model.parts;
+    const mu = latent.mu.map((value, i) => weight(Math.floor(i / 6)) * value);
+    const inducingInputs = latent.inducingInputs.map((value, i) => weight(Math.floor(i / 8)) * value);
+    const sparse = withLatent(model, { mu, inducingInputs });
     for (const options of [{ type: "f32", variance: "exact" }, {}] as const) {
       const bytes = await compactModel(sparse, options);
       const { tensors } = readSafetensors(bytes);
-      expect(tensors.get("weights")?.shape[0]).toBe(options.type ? 27 : 80);
-      expect(tensors.has("rows")).toBe(options.type === "f32");
+      expect(tensors.get("svgp.weights")?.shape[0]).toBe(options.type ? 27 : 80);
+      expect(tensors.has("svgp.rows")).toBe(options.type === "f32");
     }
     using loaded = await loadModel(sparse, { threads: 1 });
     const wanted = await loaded.predict(texts, { topK: 25 });
@@ -103,7 +109,7 @@ describe("the report", () => {
     const { ranking, calibration } = await loaded.evaluate(data, { calibration: true });
     const figures = await evaluateCompact(model, { type: "f32", variance: "exact" }, data);
     for (const k of [1, 3, 5] as const) expect(figures[`P@${k}`]).toBe(ranking.metrics[`P@${k}`]);
-    expect(Math.abs(figures.ece - (calibration?.bestFive.ece as number))).toBeLessThan(1e-5);
+    expect(Math.abs(figures.ece - (calibration?.top5.ece as number))).toBeLessThan(1e-5);
     expect(Math.abs(figures.logLoss - (calibration?.logLoss as number))).toBeLessThan(1e-5);
     expect(figures.name).toBe("f32, exact variance");
     expect(figures.bytes).toBe((await compactModel(model, { type: "f32", variance: "exact" })).length);

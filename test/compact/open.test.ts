@@ -4,11 +4,11 @@ import { describe, expect, test } from "vitest";
 import { compactModel } from "../../src/compact/index.ts";
 import { openCompact } from "../../src/compact/open.ts";
 import { evaluateCompact } from "../../src/compact/report.ts";
-import { labelsByName } from "../../src/data/labelnames.ts";
+import { labelsByName } from "../../src/data/dataset.ts";
 import { readDataset } from "../../src/data/reader.ts";
 import { TfidfVectoriser } from "../../src/data/tfidf.ts";
 import { load } from "../../src/edge/index.ts";
-import { evaluate } from "../../src/predict/evaluate.ts";
+import { evaluatePredictor } from "../../src/predict/evaluate.ts";
 import { predictRows } from "../../src/predict/load.ts";
 import { train } from "../../src/train/train.ts";
 import { sampleTexts, textModel } from "../edge/support.ts";
@@ -20,10 +20,12 @@ describe("an open compact model", () => {
   test("has the vocabulary and the names of the model it was made from", async () => {
     const model = textModel({ features: 300, labels: 40 });
     const open = await openCompact(await compactModel(model, { allLabels: true }));
-    expect(open.vectoriser?.terms).toEqual(model.vectoriser?.terms);
-    expect(open.vectoriser?.documentFrequency).toEqual(Array.from(model.vectoriser?.documentFrequency ?? []));
-    expect(open.vectoriser?.documents).toBe(model.vectoriser?.documents);
-    expect(open.labelNames.length).toBe(40);
+    expect(open.schema.vectoriser?.terms).toEqual(model.schema.vectoriser?.terms);
+    expect(open.schema.vectoriser?.documentFrequency).toEqual(
+      Array.from(model.schema.vectoriser?.documentFrequency ?? []),
+    );
+    expect(open.schema.vectoriser?.documents).toBe(model.schema.vectoriser?.documents);
+    expect(open.schema.labelNames.length).toBe(40);
   });
 
   test.each(["linear", "se"] as const)("gives the answers of the tagger, kernel %s", async (kernel) => {
@@ -31,8 +33,8 @@ describe("an open compact model", () => {
     const texts = [...sampleTexts(model, 20, 5), "", "xyzzy"];
     const bytes = await compactModel(model);
     const [open, tagger] = [await openCompact(bytes), await load(bytes)];
-    const features = TfidfVectoriser.fromJSON(open.vectoriser).transform(texts);
-    const rows = await predictRows(open.predictor, features, 6);
+    const features = TfidfVectoriser.fromJSON(open.schema.vectoriser).transform(texts);
+    const rows = await predictRows(open.predictor, features, { topK: 6 });
     for (const [i, text] of texts.entries()) {
       const expected = tagger.predict(text, { topK: 6 });
       expect(rows[i]?.map(({ label }) => label)).toEqual(expected.map(({ label }) => label));
@@ -52,14 +54,16 @@ describe("an open compact model", () => {
     };
     const training = labelsByName({ ...near, labels: withoutTwice(seen) }, names(12));
     const { labelNames: _, ...unnamed } = training;
-    const model = await train(unnamed, { ...small, likelihood: "bernoulli", calibration: false });
+    const model = await train(unnamed, { ...small, model: "svgp", calibration: false });
     const open = await openCompact(await compactModel(model, { type: "f32" }));
-    expect(open.labels).toBe(11);
+    expect(open.schema.labels).toBe(11);
     const expected = await evaluateCompact(model, { type: "f32" }, near);
-    const found = await evaluate(open.predictor, labelsByName(near, open.labelNames), { calibration: true });
+    const found = await evaluatePredictor(open.predictor, labelsByName(near, open.schema.labelNames), {
+      calibration: true,
+    });
     for (const name of ["P@1", "P@3", "P@5"] as const)
       expect(found.ranking.metrics[name], name).toBeCloseTo(expected[name], 9);
-    expect(found.calibration?.bestFive.ece).toBeCloseTo(expected.ece, 9);
+    expect(found.calibration?.top5.ece).toBeCloseTo(expected.ece, 9);
     expect(found.ranking.metrics).not.toHaveProperty("PSP@1");
   });
 });
@@ -69,13 +73,11 @@ const names = (count: number): string[] => Array.from({ length: count }, (_, i) 
 /** Label sets in which none is listed twice. */
 function withoutTwice(labels: ReturnType<typeof topicData>["labels"]): typeof labels {
   const sets = Array.from({ length: labels.rows }, (_, row) =>
-    [...new Set(labels.labelIndex.subarray(labels.rowStart[row], labels.rowStart[row + 1]))].sort(
-      (a, b) => a - b,
-    ),
+    [...new Set(labels.labelIndex.subarray(labels.rowStart[row], labels.rowStart[row + 1]))].sort((a, b) => a - b),
   );
   const rowStart = new Int32Array(labels.rows + 1);
   sets.forEach((set, row) => {
-    rowStart[row + 1] = (rowStart[row] as number) + set.length;
+    rowStart[row + 1] = rowStart[row] + set.length;
   });
   return { ...labels, rowStart, labelIndex: Int32Array.from(sets.flat()) };
 }

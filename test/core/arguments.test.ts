@@ -48,14 +48,12 @@ const isThing = (value: unknown): boolean =>
   value instanceof api.Csr ||
   value instanceof api.Pattern ||
   value instanceof api.Integers ||
-  value instanceof api.Postings ||
-  value instanceof api.Quadrature;
+  value instanceof api.Postings;
 
 function wrongsFor(name: string, args: () => Named, others: Record<string, () => Named>): Wrong[] {
   const value = args()[name];
   if (isThing(value)) return wrongThings(name, args, others);
-  if (value instanceof api.Core)
-    return things.map((wrong) => ({ what: String(wrong), value: wrong, never: true }));
+  if (value instanceof api.Core) return things.map((wrong) => ({ what: String(wrong), value: wrong, never: true }));
   if (value instanceof Int32Array) return wrongLists(value);
   if (typeof value === "number") return numbers.map((wrong) => ({ what: String(wrong), value: wrong }));
   if (typeof value === "string") return [{ what: "nonsense", value: "nonsense", never: true }];

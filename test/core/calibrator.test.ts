@@ -21,10 +21,10 @@ function somePairs(pairs: number, labels: number) {
   const counts = new Int32Array(labels);
   for (let i = 0; i < pairs; i++) {
     const k = Math.floor(next() * next() * labels);
-    counts[k === 1 ? 0 : k] = (counts[k === 1 ? 0 : k] as number) + 1;
+    counts[k === 1 ? 0 : k] = counts[k === 1 ? 0 : k] + 1;
   }
   const labelStart = new Int32Array(labels + 1);
-  for (let k = 0; k < labels; k++) labelStart[k + 1] = (labelStart[k] as number) + (counts[k] as number);
+  for (let k = 0; k < labels; k++) labelStart[k + 1] = labelStart[k] + counts[k];
   return {
     scores: [randomNumbers(pairs, 1), randomNumbers(pairs, 2)],
     labelStart,
@@ -42,21 +42,16 @@ const hold = (core: Core, { labelPlace, pointPlace, ...pairs }: Given) =>
 /** Columns of the design of a pair, by their definition. */
 function design(given: Given, pair: number): number[] {
   const values = terms.map(({ score, shape, centre, width }) => {
-    const x = (given.scores[score]?.[pair] as number) - centre;
+    const x = given.scores[score]?.[pair] - centre;
     const hinge = (t: number) => (t + Math.sqrt(t * t + 4 * width * width)) / 2;
     if (shape === "linear") return x;
     return shape === "hinge" ? hinge(x) : shape === "log" ? Math.log(hinge(x)) : -Math.log(hinge(-x));
   });
-  const gate = (place: number | undefined, knot: number) =>
-    Math.max(0, 1 - Math.abs((place as number) - knot));
+  const gate = (place: number | undefined, knot: number) => Math.max(0, 1 - Math.abs((place as number) - knot));
   return Array.from({ length: columns }, (_, i) => {
     const corner = Math.floor(i / width);
     const label = gate(given.labelPlace[pair], Math.floor(corner / pointGates));
-    return (
-      label *
-      gate(given.pointPlace[pair], corner % pointGates) *
-      (i % width ? (values[(i % width) - 1] as number) : 1)
-    );
+    return label * gate(given.pointPlace[pair], corner % pointGates) * (i % width ? values[(i % width) - 1] : 1);
   });
 }
 
@@ -82,28 +77,25 @@ describe("sums over pairs", () => {
           const bends = new Float64Array(curvature.length);
           for (let pair = 0; pair < count; pair++) {
             const x = design(given, pair);
-            const z = x.reduce((sum, own, i) => sum + own * (parameters[i] as number), 0);
-            expect(Math.abs(z - (logits[pair] as number))).toBeLessThan(1e-12);
-            const p = 1 / (1 + Math.exp(-z - (given.offsets[pair] as number)));
-            const signed = given.signedWeight[pair] as number;
+            const z = x.reduce((sum, own, i) => sum + own * parameters[i], 0);
+            expect(Math.abs(z - logits[pair])).toBeLessThan(1e-12);
+            const p = 1 / (1 + Math.exp(-z - given.offsets[pair]));
+            const signed = given.signedWeight[pair];
             const [weight, y] = [Math.abs(signed), signed > 0 ? 1 : 0];
             loss -= weight * Math.log(y ? p : 1 - p);
             x.forEach((own, i) => {
-              slopes[i] = (slopes[i] as number) + weight * (p - y) * own;
+              slopes[i] = slopes[i] + weight * (p - y) * own;
             });
             let entry = 0;
             for (const [a, i] of chosen.entries())
               for (const j of chosen.slice(0, a + 1)) {
-                bends[entry] =
-                  (bends[entry] as number) + weight * p * (1 - p) * (x[i] as number) * (x[j] as number);
+                bends[entry] = bends[entry] + weight * p * (1 - p) * x[i] * x[j];
                 entry++;
               }
           }
           const near = (found: ArrayLike<number>, wanted: ArrayLike<number>) => {
             for (let i = 0; i < wanted.length; i++)
-              expect(Math.abs((found[i] as number) - (wanted[i] as number))).toBeLessThan(
-                1e-12 * (10 + count),
-              );
+              expect(Math.abs(found[i] - wanted[i])).toBeLessThan(1e-12 * (10 + count));
           };
           near([value], [loss]);
           near(gradient, slopes);
@@ -119,11 +111,9 @@ describe("sums over pairs", () => {
       const given = somePairs(30_000, 5);
       const held = hold(core, given);
       const parameters = randomNumbers(columns, 6);
-      const [all, some] = [1, 3].map((stride) =>
-        held.curvature(parameters, given.offsets, [0, 1, 7], stride),
-      );
+      const [all, some] = [1, 3].map((stride) => held.curvature(parameters, given.offsets, [0, 1, 7], stride));
       all?.forEach((entry, i) => {
-        expect(Math.abs((some?.[i] as number) / entry - 1)).toBeLessThan(0.1);
+        expect(Math.abs(some?.[i] / entry - 1)).toBeLessThan(0.1);
       });
       held.free();
     });
@@ -138,17 +128,17 @@ describe("offsets of labels", () => {
     const labels = 7;
     const given = somePairs(600, labels);
     // Label 0 is always there: without the prior its offset would run away.
-    for (let pair = 0; pair < (given.labelStart[1] as number); pair++) given.signedWeight[pair] = 1;
+    for (let pair = 0; pair < given.labelStart[1]; pair++) given.signedWeight[pair] = 1;
     const held = hold(core, given);
     const logits = given.offsets.map((x) => 5 * x);
     const mean = randomNumbers(labels, 9);
     const found = held.labelOffsets(logits, { mean, variance }, new Float64Array(labels), takes);
     held.free();
     const penalised = (k: number, u: number): number => {
-      let sum = (u - (mean[k] as number)) ** 2 / (2 * variance);
-      for (let pair = given.labelStart[k] as number; pair < (given.labelStart[k + 1] as number); pair++) {
-        const t = (logits[pair] as number) + u;
-        const signed = given.signedWeight[pair] as number;
+      let sum = (u - mean[k]) ** 2 / (2 * variance);
+      for (let pair = given.labelStart[k]; pair < given.labelStart[k + 1]; pair++) {
+        const t = logits[pair] + u;
+        const signed = given.signedWeight[pair];
         if (takes?.(pair) ?? true) sum += Math.abs(signed) * Math.log1p(Math.exp(signed > 0 ? -t : t));
       }
       return sum;
@@ -165,14 +155,14 @@ describe("offsets of labels", () => {
         await withCore(kind, (core) => {
           const { labels, mean, found, penalised } = offsets(core, takes);
           for (let k = 0; k < labels; k++) {
-            const u = found.offsets[k] as number;
+            const u = found.offsets[k];
             for (const step of [-1, -0.1, -1e-3, 1e-3, 0.1, 1])
               expect(penalised(k, u + step)).toBeGreaterThan(penalised(k, u));
             const bend = (penalised(k, u + 1e-3) - 2 * penalised(k, u) + penalised(k, u - 1e-3)) / 1e-6;
-            expect((found.variances[k] as number) * bend).toBeCloseTo(1, 3);
+            expect(found.variances[k] * bend).toBeCloseTo(1, 3);
           }
           // A label without pairs stays where it is expected.
-          expect(Math.abs((found.offsets[1] as number) - (mean[1] as number))).toBeLessThan(1e-12);
+          expect(Math.abs(found.offsets[1] - mean[1])).toBeLessThan(1e-12);
         });
       }
     });

@@ -9,7 +9,8 @@ describe("digest over all kernels", () => {
   for (const threads of [1, 2, 3]) {
     test(`is the recorded one with ${threads} ${threads === 1 ? "thread" : "threads"}`, async () => {
       const core = await createCore({ threads });
-      expect(core.threads).toBe(threads);
+      // WebKitGTK shares no memory.
+      expect(core.threads).toBe("SharedArrayBuffer" in globalThis ? threads : 1);
       const digest = await batteryDigest(core);
       core.dispose();
       expect(digest).toBe(expectedDigest);

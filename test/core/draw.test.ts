@@ -18,24 +18,20 @@ describe("a draw in proportion to sizes", () => {
 
   test("has so many different places, none that is taken or of size 0", () => {
     fc.assert(
-      fc.property(
-        problems,
-        fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
-        ([places, count], start) => {
-          const sizes = places.map(([size]) => size);
-          const taken = places.map(([, is]) => Number(is));
-          const { chosen, weight } = drawInProportion(sizes, count, start, taken);
-          const open = sizes.filter((size, i) => size > 0 && taken[i] === 0).length;
-          expect(chosen.length).toBe(Math.min(count, open));
-          expect(weight.length).toBe(chosen.length);
-          expect(new Set(chosen).size).toBe(chosen.length);
-          chosen.forEach((place, i) => {
-            expect(taken[place]).toBe(0);
-            expect(sizes[place]).toBeGreaterThan(0);
-            expect(weight[i]).toBeGreaterThanOrEqual(1 - 1e-12);
-          });
-        },
-      ),
+      fc.property(problems, fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), ([places, count], start) => {
+        const sizes = places.map(([size]) => size);
+        const taken = places.map(([, is]) => Number(is));
+        const { chosen, weight } = drawInProportion(sizes, count, start, taken);
+        const open = sizes.filter((size, i) => size > 0 && taken[i] === 0).length;
+        expect(chosen.length).toBe(Math.min(count, open));
+        expect(weight.length).toBe(chosen.length);
+        expect(new Set(chosen).size).toBe(chosen.length);
+        chosen.forEach((place, i) => {
+          expect(taken[place]).toBe(0);
+          expect(sizes[place]).toBeGreaterThan(0);
+          expect(weight[i]).toBeGreaterThanOrEqual(1 - 1e-12);
+        });
+      }),
     );
   });
 
@@ -46,8 +42,8 @@ describe("a draw in proportion to sizes", () => {
     for (let i = 0; i < STARTS; i++) {
       const { chosen, weight } = drawInProportion(sizes, 9, (i + 0.5) / STARTS, taken);
       chosen.forEach((place, j) => {
-        counted[place] = (counted[place] as number) + (weight[j] as number) / STARTS;
-        times[place] = (times[place] as number) + 1 / STARTS;
+        counted[place] = counted[place] + weight[j] / STARTS;
+        times[place] = times[place] + 1 / STARTS;
       });
     }
     const most = Math.max(...times);
@@ -57,8 +53,8 @@ describe("a draw in proportion to sizes", () => {
     sizes.forEach((size, i) => {
       // A place meets the comb for a part of the starts that is known to one of them at each end.
       const share = taken[i] ? 0 : Math.min(1, (size * drawn) / unit);
-      expect(Math.abs((times[i] as number) - share)).toBeLessThan(2.5 / STARTS);
-      if (share > 0) expect(Math.abs((counted[i] as number) - 1)).toBeLessThan(2.5 / STARTS / share);
+      expect(Math.abs(times[i] - share)).toBeLessThan(2.5 / STARTS);
+      if (share > 0) expect(Math.abs(counted[i] - 1)).toBeLessThan(2.5 / STARTS / share);
     });
   });
 
@@ -91,8 +87,8 @@ test("drawn columns are those of the matrix times their weights", async () => {
   );
   expect([...drawn.slice(2)]).toEqual([...others.chosen]);
   [...drawn].forEach((column, j) => {
-    const weight = j < 2 ? 1 : (others.weight[j - 2] as number);
-    for (let i = 0; i < 4; i++) expect(found[i * 6 + j]).toBe((values[i * 12 + column] as number) * weight);
+    const weight = j < 2 ? 1 : others.weight[j - 2];
+    for (let i = 0; i < 4; i++) expect(found[i * 6 + j]).toBe(values[i * 12 + column] * weight);
   });
   core.dispose();
 });

@@ -51,9 +51,10 @@ for (const kind of coreKinds) {
               fc.constantFrom("full", "row", "column", "one"),
               (s, op, how) => {
                 const x = randomNumbers(s.m * s.n, s.seed);
-                const [rows, columns] = { full: [s.m, s.n], row: [1, s.n], column: [s.m, 1], one: [1, 1] }[
-                  how
-                ] as [number, number];
+                const [rows, columns] = { full: [s.m, s.n], row: [1, s.n], column: [s.m, 1], one: [1, 1] }[how] as [
+                  number,
+                  number,
+                ];
                 const y = randomNumbers(rows * columns, s.seed + 1).map((value) => value + 3);
                 const found = scoped((scope) => {
                   const left = scope
@@ -66,10 +67,7 @@ for (const kind of coreKinds) {
                 const round = precision === "f32" ? Math.fround : (value: number) => value;
                 const expected = fill(s.m, s.n, (i, j) =>
                   round(
-                    operations[op](
-                      at(x, s.n, i, j),
-                      round(at(y, columns, rows === 1 ? 0 : i, columns === 1 ? 0 : j)),
-                    ),
+                    operations[op](at(x, s.n, i, j), round(at(y, columns, rows === 1 ? 0 : i, columns === 1 ? 0 : j))),
                   ),
                 );
                 expect(worst(found, expected)).toBe(0);
@@ -96,7 +94,7 @@ for (const kind of coreKinds) {
                 expect(
                   worst(
                     blend(0.5, a, -2, b, empty(s.m, s.n)).toArray(),
-                    x.map((v, i) => 0.5 * v - 2 * (y[i] as number)),
+                    x.map((v, i) => 0.5 * v - 2 * y[i]),
                   ),
                 ).toBeLessThanOrEqual(tolerance);
                 expect(worst(transpose(a, empty(s.n, s.m)).toArray(), transposed(s.m, s.n, x))).toBe(0);
@@ -109,9 +107,7 @@ for (const kind of coreKinds) {
                     fill(s.m, 1, (i) => sum(x.slice(i * s.n, (i + 1) * s.n))),
                   ),
                 ).toBeLessThanOrEqual(tolerance);
-                const dots = fill(1, s.n, (_, j) =>
-                  sum(fill(s.m, 1, (i) => at(x, s.n, i, j) * at(y, s.n, i, j))),
-                );
+                const dots = fill(1, s.n, (_, j) => sum(fill(s.m, 1, (i) => at(x, s.n, i, j) * at(y, s.n, i, j))));
                 expect(worst(columnSums(a, empty(1, s.n), b).toArray(), dots)).toBeLessThanOrEqual(tolerance);
                 const c = scope.keep(matrixFrom(core, s.n, s.n, square, precision));
                 const d = diagonal(c, empty(1, s.n));
@@ -135,7 +131,7 @@ for (const kind of coreKinds) {
                   expect(
                     worst(
                       gathered,
-                      fill(5, s.n, (i, j) => at(x, s.n, rows[i] as number, j)),
+                      fill(5, s.n, (i, j) => at(x, s.n, rows[i], j)),
                     ),
                   ).toBe(0);
                 }
@@ -181,15 +177,15 @@ for (const kind of coreKinds) {
             const state = { first: make(), second: make() };
             for (let step = 1; step <= 20; step++) {
               const g = randomNumbers(n, 100 + step);
-              g[7] = step === 3 ? Number.NaN : (g[7] as number);
+              g[7] = step === 3 ? Number.NaN : g[7];
               adam(p, make().set(g), state, { rate: 0.01, step });
               g.forEach((value, i) => {
                 if (!Number.isFinite(value)) return;
-                reference.m[i] = 0.9 * (reference.m[i] as number) + 0.1 * value;
-                reference.v[i] = 0.999 * (reference.v[i] as number) + 0.001 * value * value;
-                const m = (reference.m[i] as number) / (1 - 0.9 ** step);
-                const v = (reference.v[i] as number) / (1 - 0.999 ** step);
-                reference.p[i] = (reference.p[i] as number) + (0.01 * m) / (Math.sqrt(v) + 1e-8);
+                reference.m[i] = 0.9 * reference.m[i] + 0.1 * value;
+                reference.v[i] = 0.999 * reference.v[i] + 0.001 * value * value;
+                const m = reference.m[i] / (1 - 0.9 ** step);
+                const v = reference.v[i] / (1 - 0.999 ** step);
+                reference.p[i] = reference.p[i] + (0.01 * m) / (Math.sqrt(v) + 1e-8);
               });
             }
             return p.toArray();

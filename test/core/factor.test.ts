@@ -23,17 +23,10 @@ const THRESHOLD = 30;
 const sizes = [0, 1, 2, 3, 5, 10, 50, 127, 128, 129, 256, 400, 512, 1000];
 
 /** Single precision cannot hold a matrix better than it rounds it: its test matrix is the rounded one. */
-const rounded = (a: Float64Array, precision: Precision): Float64Array =>
-  precision === "f32" ? a.map(Math.fround) : a;
+const rounded = (a: Float64Array, precision: Precision): Float64Array => (precision === "f32" ? a.map(Math.fround) : a);
 
 /** |found - expected| / (n |scale| eps), 0 for an empty problem. */
-function ratio(
-  n: number,
-  found: Float64Array,
-  expected: Float64Array,
-  scale: number,
-  precision: Precision,
-): number {
+function ratio(n: number, found: Float64Array, expected: Float64Array, scale: number, precision: Precision): number {
   if (n === 0) return 0;
   const difference = fill(n, n, (i, j) => at(found, n, i, j) - at(expected, n, i, j));
   return oneNorm(n, n, difference) / (n * scale * epsilon[precision]);
@@ -51,7 +44,7 @@ function residuals(core: Core, precision: Precision, n: number, condition: numbe
     return {
       l: Float64Array.from(factor.toArray()),
       inverse: Float64Array.from(out.toArray()),
-      logDet: logDet[0] as number,
+      logDet: logDet[0],
     };
   });
   let above = 0;
@@ -62,13 +55,7 @@ function residuals(core: Core, precision: Precision, n: number, condition: numbe
   for (let i = 0; i < n; i++) reference += 2 * Math.log(at(l, n, i, i));
   return {
     factor: ratio(n, product(n, n, n, l, transposed(n, n, l)), a, oneNorm(n, n, a), precision),
-    inverse: ratio(
-      n,
-      product(n, n, n, a, inverse),
-      identity,
-      oneNorm(n, n, a) * oneNorm(n, n, inverse),
-      precision,
-    ),
+    inverse: ratio(n, product(n, n, n, a, inverse), identity, oneNorm(n, n, a) * oneNorm(n, n, inverse), precision),
     symmetry: worst(inverse, transposed(n, n, inverse)),
     logDeterminant: Math.abs(logDet - reference) / (1 + Math.abs(reference)) / epsilon[precision],
   };
@@ -89,10 +76,9 @@ for (const precision of precisions) {
         });
       });
     }
-    test(`residual ratios below ${THRESHOLD} for n = 1000, two threads`, async () => {
+    test(`residual ratios below ${THRESHOLD} for n = 1000, two threads`, { tags: "long" }, async () => {
       await withCore(coreKinds[1] as (typeof coreKinds)[number], (core) => {
-        for (const value of Object.values(residuals(core, precision, 1000, 1e6)))
-          expect(value).toBeLessThan(THRESHOLD);
+        for (const value of Object.values(residuals(core, precision, 1000, 1e6))) expect(value).toBeLessThan(THRESHOLD);
       });
     });
 
@@ -130,26 +116,19 @@ for (const precision of precisions) {
     test("a matrix that is not positive definite reports its first bad pivot and stays finite", async () => {
       await withCore(coreKinds[0] as (typeof coreKinds)[number], (core) => {
         fc.assert(
-          fc.property(
-            fc.integer({ min: 1, max: 300 }),
-            fc.nat(),
-            fc.constantFrom(-1, -1e-3),
-            (n, seed, bad) => {
-              const pivot = seed % n;
-              // L D L' with one negative D: the leading minors before it are positive.
-              const lower = fill(n, n, (i, j) =>
-                i === j ? 1 : j < i ? (randomNumbers(1, seed + i * n + j)[0] as number) / n : 0,
-              );
-              const scaled = fill(n, n, (i, j) => at(lower, n, i, j) * (j === pivot ? bad : 1));
-              const a = product(n, n, n, scaled, transposed(n, n, lower));
-              const { status, values } = scoped((scope) => {
-                const m = scope.keep(matrixFrom(core, n, n, a, precision));
-                return { status: cholesky(m)[0], values: m.toArray() };
-              });
-              expect(status).toBe(pivot);
-              expect(values.every(Number.isFinite)).toBe(true);
-            },
-          ),
+          fc.property(fc.integer({ min: 1, max: 300 }), fc.nat(), fc.constantFrom(-1, -1e-3), (n, seed, bad) => {
+            const pivot = seed % n;
+            // L D L' with one negative D: the leading minors before it are positive.
+            const lower = fill(n, n, (i, j) => (i === j ? 1 : j < i ? randomNumbers(1, seed + i * n + j)[0] / n : 0));
+            const scaled = fill(n, n, (i, j) => at(lower, n, i, j) * (j === pivot ? bad : 1));
+            const a = product(n, n, n, scaled, transposed(n, n, lower));
+            const { status, values } = scoped((scope) => {
+              const m = scope.keep(matrixFrom(core, n, n, a, precision));
+              return { status: cholesky(m)[0], values: m.toArray() };
+            });
+            expect(status).toBe(pivot);
+            expect(values.every(Number.isFinite)).toBe(true);
+          }),
           { numRuns: 15 },
         );
       });

@@ -37,17 +37,11 @@ const problem = fc.record({
 type Problem = typeof problem extends fc.Arbitrary<infer P> ? P : never;
 
 /** Every element within the error that a sum of k products may have: k + 3 roundings of the sum of their magnitudes. */
-function expectClose(
-  found: Numbers,
-  expected: Numbers,
-  magnitudes: Numbers,
-  precision: Precision,
-  k: number,
-): void {
+function expectClose(found: Numbers, expected: Numbers, magnitudes: Numbers, precision: Precision, k: number): void {
   let excess = 0;
   for (let i = 0; i < expected.length; i++) {
-    const allowed = (k + 3) * epsilon[precision] * (1 + (magnitudes[i] as number));
-    excess = Math.max(excess, Math.abs((found[i] as number) - (expected[i] as number)) / allowed);
+    const allowed = (k + 3) * epsilon[precision] * (1 + magnitudes[i]);
+    excess = Math.max(excess, Math.abs(found[i] - expected[i]) / allowed);
   }
   expect(found.length).toBe(expected.length);
   expect(excess).toBeLessThanOrEqual(1);
@@ -75,12 +69,11 @@ function checkGemm(core: Core, precision: Precision, p: Problem): void {
     const weights = scope.keep(matrixFrom(core, 1, p.k, wValues, precision));
     gemm(a, b, c, { ...p, ...(p.weighted ? { weights } : {}) });
     const edges = wide.toArray();
-    for (let i = 0; i < p.m; i++)
-      for (let j = p.n; j < p.n + p.gap; j++) expect(at(edges, p.n + p.gap, i, j)).toBe(0);
+    for (let i = 0; i < p.m; i++) for (let j = p.n; j < p.n + p.gap; j++) expect(at(edges, p.n + p.gap, i, j)).toBe(0);
     return c.toArray();
   });
   const a = p.transposeA ? transposed(aRows, aColumns, aValues) : aValues;
-  const weightedA = fill(p.m, p.k, (i, j) => at(a, p.k, i, j) * (p.weighted ? (wValues[j] as number) : 1));
+  const weightedA = fill(p.m, p.k, (i, j) => at(a, p.k, i, j) * (p.weighted ? wValues[j] : 1));
   const b = p.transposeB ? transposed(bRows, bColumns, bValues) : bValues;
   const ab = product(p.m, p.n, p.k, weightedA, b);
   const expected = fill(p.m, p.n, (i, j) => p.beta * at(cValues, p.n, i, j) + p.alpha * at(ab, p.n, i, j));
@@ -101,7 +94,7 @@ function checkSyrk(core: Core, precision: Precision, p: Problem, part: "full" | 
     return c.toArray();
   });
   const a = p.transposeA ? transposed(rows, columns, values) : values;
-  const weighted = fill(p.n, p.k, (i, j) => at(a, p.k, i, j) * (p.weighted ? (wValues[j] as number) : 1));
+  const weighted = fill(p.n, p.k, (i, j) => at(a, p.k, i, j) * (p.weighted ? wValues[j] : 1));
   const full = product(p.n, p.n, p.k, weighted, transposed(p.n, p.k, a));
   const expected = fill(p.n, p.n, (i, j) => {
     if (j > i && part === "lower") return at(start, p.n, i, j);
@@ -126,9 +119,7 @@ for (const kind of coreKinds) {
       test("A diag(w) A' equals the double loop, full or lower", async () => {
         await withCore(kind, (core) => {
           fc.assert(
-            fc.property(problem, fc.constantFrom("full", "lower"), (p, part) =>
-              checkSyrk(core, precision, p, part),
-            ),
+            fc.property(problem, fc.constantFrom("full", "lower"), (p, part) => checkSyrk(core, precision, p, part)),
             {
               numRuns: 40,
             },

@@ -45,8 +45,7 @@ export class Bench {
       this.#guards.push(guard);
       return item;
     };
-    const rowsOf = (n: number): number =>
-      variation.more === "none" ? 0 : n + (variation.more === "rows" ? 1 : 0);
+    const rowsOf = (n: number): number => (variation.more === "none" ? 0 : n + (variation.more === "rows" ? 1 : 0));
     const columnsOf = (n: number): number => n + (variation.more === "columns" ? 1 : 0);
     const matrix = (rows: number, columns: number, own: api.Precision = precision): api.Matrix => {
       const [r, c] = [rowsOf(rows), columnsOf(columns)];
@@ -65,10 +64,7 @@ export class Bench {
       positive(n) {
         const made = matrix(n, n);
         if (made.rows === made.columns)
-          api.addDiagonal(
-            made,
-            keep(api.matrixFrom(core, 1, made.rows, Array(made.rows).fill(9), precision)),
-          );
+          api.addDiagonal(made, keep(api.matrixFrom(core, 1, made.rows, Array(made.rows).fill(9), precision)));
         return made;
       },
       sparse(rows, columns) {

@@ -68,8 +68,7 @@ const sizes = fc.record({
 
 /** Rows `from` on of a rows x columns array. */
 const tail = (x: Float64Array, columns: number, from: number): Float64Array => x.slice(from * columns);
-const lowerOnly = (n: number, x: Float64Array): Float64Array =>
-  fill(n, n, (i, j) => (j <= i ? at(x, n, i, j) : 0));
+const lowerOnly = (n: number, x: Float64Array): Float64Array => fill(n, n, (i, j) => (j <= i ? at(x, n, i, j) : 0));
 
 for (const kind of coreKinds) {
   for (const precision of precisions) {
@@ -78,9 +77,7 @@ for (const kind of coreKinds) {
       test("X Z', all of it and its lower half", async () => {
         await withCore(kind, (core) => {
           fc.assert(
-            fc.property(sizes, (size) =>
-              scoped((scope) => products(core, precision, size, scope, tolerance)),
-            ),
+            fc.property(sizes, (size) => scoped((scope) => products(core, precision, size, scope, tolerance))),
             { numRuns: 60 },
           );
         });
@@ -202,9 +199,7 @@ test("arguments that do not fit are refused by name", async () => {
       expect(() => sparseProducts(x, z, out)).toThrow(ArgumentError);
       expect(() => sparseProducts(x, z, out)).toThrow(/z: found 9 columns, expected 8/);
       expect(() => addSparseGram(x, scope.keep(matrix(core, 8, 8)))).toThrow(/out: found f32, expected f64/);
-      expect(() => addColumnSums(x, scope.keep(matrix(core, 1, 8, "f64")), { from: 3, to: 9 })).toThrow(
-        /to:/,
-      );
+      expect(() => addColumnSums(x, scope.keep(matrix(core, 1, 8, "f64")), { from: 3, to: 9 })).toThrow(/to:/);
     });
   });
 });

@@ -1,15 +1,7 @@
 // Vector functions in units of the last place, and at the ends of their ranges.
 
 import { describe, expect, test } from "vitest";
-import {
-  type Core,
-  type MapName,
-  map,
-  matrix,
-  type Precision,
-  type RealArray,
-  scoped,
-} from "../../src/core/index.ts";
+import { type Core, type MapName, map, matrix, type Precision, type RealArray, scoped } from "../../src/core/index.ts";
 import { coreKinds, precisions, withCore } from "../support/cores.ts";
 import { generator } from "../support/numbers.ts";
 
@@ -37,10 +29,7 @@ const sigmoid = (x: number): number => (x >= 0 ? 1 / (1 + Math.exp(-x)) : Math.e
 
 /** Arguments to try, the reference, and the worst error allowed (the host's own is up to one in double precision). */
 const functions: Partial<
-  Record<
-    MapName,
-    { reference: (x: number) => number; argument: (u: number) => number; f32: number; f64: number }
-  >
+  Record<MapName, { reference: (x: number) => number; argument: (u: number) => number; f32: number; f64: number }>
 > = {
   exp: { reference: Math.exp, argument: (u) => 170 * u - 85, f32: 1.5, f64: 3 },
   log: { reference: Math.log, argument: (u) => 2 ** (200 * u - 100), f32: 1.5, f64: 3 },
@@ -69,7 +58,7 @@ for (const precision of precisions) {
           let worst = 0;
           given.forEach((value, i) => {
             const exact = reference(value);
-            worst = Math.max(worst, Math.abs((found[i] as number) - exact) / unit(exact, precision));
+            worst = Math.max(worst, Math.abs(found[i] - exact) / unit(exact, precision));
           });
           expect(worst).toBeLessThanOrEqual(limits[precision]);
         });
@@ -110,8 +99,7 @@ for (const precision of precisions) {
         ];
         for (const [op, x, expected] of table) {
           expect(apply(core, op, [x], precision)[0], `${op}(${x})`).toEqual(expected);
-          if (op !== "negate" && op !== "abs")
-            expect(apply(core, op, [Number.NaN], precision)[0]).toEqual(Number.NaN);
+          if (op !== "negate" && op !== "abs") expect(apply(core, op, [Number.NaN], precision)[0]).toEqual(Number.NaN);
         }
       });
     });

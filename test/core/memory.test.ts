@@ -13,9 +13,7 @@ describe("memory", () => {
         const work = (): void =>
           scoped((scope) => {
             const a = scope.keep(matrix(core, 5, 5));
-            const b = scope
-              .keep(matrix(core, 5, 5))
-              .set([...Array(25).keys()].map((i) => (i % 6 === 0 ? 9 : 1)));
+            const b = scope.keep(matrix(core, 5, 5)).set([...Array(25).keys()].map((i) => (i % 6 === 0 ? 9 : 1)));
             gemm(b, b, a, { transposeB: true });
             cholesky(a);
           });
@@ -31,28 +29,24 @@ describe("memory", () => {
   test("blocks never overlap and are all given back, in any order", async () => {
     await withCore(coreKinds[0] as (typeof coreKinds)[number], (core) => {
       fc.assert(
-        fc.property(
-          fc.array(fc.integer({ min: 0, max: 300_000 }), { maxLength: 60 }),
-          fc.nat(),
-          (sizes, seed) => {
-            const before = core.arena.used;
-            const next = generator(seed);
-            const held: { address: number; bytes: number }[] = [];
-            for (const bytes of sizes) {
-              if (held.length > 0 && next() < 0.4) {
-                const [gone] = held.splice(Math.floor(next() * held.length), 1);
-                core.arena.release((gone as { address: number }).address);
-              }
-              const address = core.arena.allocate(bytes, "a test block");
-              for (const other of held)
-                expect(address + bytes <= other.address || other.address + other.bytes <= address).toBe(true);
-              expect(address + bytes).toBeLessThanOrEqual(core.arena.capacity);
-              held.push({ address, bytes });
+        fc.property(fc.array(fc.integer({ min: 0, max: 300_000 }), { maxLength: 60 }), fc.nat(), (sizes, seed) => {
+          const before = core.arena.used;
+          const next = generator(seed);
+          const held: { address: number; bytes: number }[] = [];
+          for (const bytes of sizes) {
+            if (held.length > 0 && next() < 0.4) {
+              const [gone] = held.splice(Math.floor(next() * held.length), 1);
+              core.arena.release((gone as { address: number }).address);
             }
-            for (const { address } of held) core.arena.release(address);
-            expect(core.arena.used).toBe(before);
-          },
-        ),
+            const address = core.arena.allocate(bytes, "a test block");
+            for (const other of held)
+              expect(address + bytes <= other.address || other.address + other.bytes <= address).toBe(true);
+            expect(address + bytes).toBeLessThanOrEqual(core.arena.capacity);
+            held.push({ address, bytes });
+          }
+          for (const { address } of held) core.arena.release(address);
+          expect(core.arena.used).toBe(before);
+        }),
       );
     });
   });

@@ -69,7 +69,6 @@ export const moreCases: Record<string, Case> = {
       rows: matrix(5, 2),
       clusters: 2,
       iterations: 2,
-      method: "lloyd" as const,
       startRows: 5,
     }),
     async ({ rows, ...options }) => (await api.kmeans(rows, options)).centres.free(),
@@ -106,10 +105,6 @@ export const moreCases: Record<string, Case> = {
     (m) => ({ pattern: m.pattern(3, 4), a: m.matrix(3, 2), b: m.matrix(4, 2), out: m.matrix(1, 6) }),
     ({ pattern, a, b, out }) => api.sampledProducts(pattern, a, b, out),
   ),
-  Quadrature: that(
-    ({ core, precision }) => ({ core, precision, rule: 5 }),
-    ({ core, precision, rule }) => new api.Quadrature(core, precision, rule).free(),
-  ),
   expectedLogLikelihood: that(
     (m) => ({
       mean: m.matrix(2, 3),
@@ -117,13 +112,13 @@ export const moreCases: Record<string, Case> = {
       rowStart: Int32Array.of(0, 1, 2),
       labelIndex: Int32Array.of(0, 2),
       scale: 1,
-      quadrature: m.keep(new api.Quadrature(m.core, m.precision, 4)),
+      quadrature: 4,
       rowValue: m.matrix(1, 2),
       dMean: m.matrix(2, 3),
       dVariance: m.matrix(2, 3),
     }),
-    ({ rowStart, labelIndex, ...rest }) =>
-      api.expectedLogLikelihood({ ...rest, positives: { rowStart, labelIndex } }),
+    ({ rowStart, labelIndex, rowValue, dMean, dVariance, ...rest }) =>
+      api.expectedLogLikelihood({ ...rest, positives: { rowStart, labelIndex } }, { rowValue, dMean, dVariance }),
   ),
   listedLogLikelihood: that(
     (m) => ({
@@ -131,19 +126,19 @@ export const moreCases: Record<string, Case> = {
       variance: m.matrix(1, 4),
       signedWeight: m.matrix(1, 4),
       scale: 1,
-      quadrature: m.keep(new api.Quadrature(m.core, m.precision, 4)),
+      quadrature: 4,
       value: m.matrix(1, 4),
       dMean: m.matrix(1, 4),
       dVariance: m.matrix(1, 4),
     }),
-    (given) => api.listedLogLikelihood(given),
+    ({ value, dMean, dVariance, ...given }) => api.listedLogLikelihood(given, { value, dMean, dVariance }),
   ),
   predictiveProbability: that(
     (m) => ({
       mean: m.matrix(2, 3),
       variance: m.matrix(2, 3),
       out: m.matrix(2, 3),
-      quadrature: m.keep(new api.Quadrature(m.core, m.precision, 4)),
+      quadrature: 4,
     }),
     ({ mean, variance, out, quadrature }) => api.predictiveProbability(mean, variance, out, quadrature),
   ),

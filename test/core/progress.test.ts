@@ -1,7 +1,7 @@
 // Long work in parts: all of it is done once, in order, and a cancellation is heard after the part in which it comes.
 
 import { expect, test } from "vitest";
-import { byParts } from "../../src/core/progress.ts";
+import { byParts } from "../../src/base/progress.ts";
 
 test("parts cover everything once, in order", async () => {
   for (const [count, each] of [

@@ -10,7 +10,7 @@ import {
   matrixFrom,
   type Precision,
   predictiveProbability,
-  Quadrature,
+  type Quadrature,
   scoped,
 } from "../../src/core/index.ts";
 import { sumOf } from "../../src/core/matrix.ts";
@@ -27,7 +27,7 @@ const grid = means.flatMap((mean) =>
 );
 
 /** Values, slopes and curves at every point of the grid, for a label that is absent or present. */
-function compute(core: Core, precision: Precision, present: boolean, rule: number | "closed") {
+function compute(core: Core, precision: Precision, present: boolean, quadrature: Quadrature) {
   return scoped((scope) => {
     const n = grid.length;
     const make = (values: number[]) => scope.keep(matrixFrom(core, n, 1, values, precision));
@@ -36,10 +36,9 @@ function compute(core: Core, precision: Precision, present: boolean, rule: numbe
     const positives = present
       ? { rowStart: Int32Array.from({ length: n + 1 }, (_, i) => i), labelIndex: new Int32Array(n) }
       : { rowStart: new Int32Array(n + 1), labelIndex: new Int32Array(0) };
-    const quadrature = scope.keep(new Quadrature(core, precision, rule));
     const mean = make(grid.map((point) => point.mean));
     const variance = make(grid.map((point) => point.deviation ** 2));
-    expectedLogLikelihood({ mean, variance, positives, quadrature, ...out });
+    expectedLogLikelihood({ mean, variance, positives, quadrature }, out);
     const probability = predictiveProbability(mean, variance, zero(), quadrature).toArray();
     return {
       value: out.rowValue.toArray(),
@@ -64,31 +63,13 @@ for (const precision of precisions) {
           const mirrored = grid.find(
             (other) => other.mean === -point.mean && other.deviation === point.deviation,
           ) as Expected;
-          expect(Math.abs((absent.value[i] as number) - point.value), `absent, ${at}`).toBeLessThanOrEqual(
-            allowed + rounding,
-          );
-          expect(
-            Math.abs((present.value[i] as number) - mirrored.value),
-            `present, ${at}`,
-          ).toBeLessThanOrEqual(allowed + rounding);
-          expect(Math.abs((absent.slope[i] as number) - point.slope), `slope, ${at}`).toBeLessThanOrEqual(
-            allowed,
-          );
-          expect(
-            Math.abs((present.slope[i] as number) + mirrored.slope),
-            `slope, present, ${at}`,
-          ).toBeLessThanOrEqual(allowed);
-          expect(Math.abs((absent.curve[i] as number) - point.curve), `curve, ${at}`).toBeLessThanOrEqual(
-            allowed,
-          );
-          expect(
-            Math.abs((present.curve[i] as number) - mirrored.curve),
-            `curve, present, ${at}`,
-          ).toBeLessThanOrEqual(allowed);
-          expect(
-            Math.abs((absent.probability[i] as number) - point.slope),
-            `probability, ${at}`,
-          ).toBeLessThanOrEqual(allowed);
+          expect(Math.abs(absent.value[i] - point.value), `absent, ${at}`).toBeLessThanOrEqual(allowed + rounding);
+          expect(Math.abs(present.value[i] - mirrored.value), `present, ${at}`).toBeLessThanOrEqual(allowed + rounding);
+          expect(Math.abs(absent.slope[i] - point.slope), `slope, ${at}`).toBeLessThanOrEqual(allowed);
+          expect(Math.abs(present.slope[i] + mirrored.slope), `slope, present, ${at}`).toBeLessThanOrEqual(allowed);
+          expect(Math.abs(absent.curve[i] - point.curve), `curve, ${at}`).toBeLessThanOrEqual(allowed);
+          expect(Math.abs(present.curve[i] - mirrored.curve), `curve, present, ${at}`).toBeLessThanOrEqual(allowed);
+          expect(Math.abs(absent.probability[i] - point.slope), `probability, ${at}`).toBeLessThanOrEqual(allowed);
         });
       });
     });
@@ -98,12 +79,8 @@ for (const precision of precisions) {
         const { value, slope } = compute(core, precision, false, "closed");
         grid.forEach((point, i) => {
           if (point.mean > -4 || point.deviation > 1.5) return;
-          expect(Math.abs((value[i] as number) / point.value - 1), `value at ${point.mean}`).toBeLessThan(
-            1e-3,
-          );
-          expect(Math.abs((slope[i] as number) / point.slope - 1), `slope at ${point.mean}`).toBeLessThan(
-            1e-3,
-          );
+          expect(Math.abs(value[i] / point.value - 1), `value at ${point.mean}`).toBeLessThan(1e-3);
+          expect(Math.abs(slope[i] / point.slope - 1), `slope at ${point.mean}`).toBeLessThan(1e-3);
         });
       });
     });
@@ -120,7 +97,7 @@ for (const precision of precisions) {
             [slope, point.slope],
             [curve, point.curve],
           ] as const) {
-            expect(Math.abs((found[i] as number) - exact), at).toBeLessThanOrEqual(1e-6 + rounding);
+            expect(Math.abs(found[i] - exact), at).toBeLessThanOrEqual(1e-6 + rounding);
           }
         });
       });
@@ -135,28 +112,18 @@ for (const precision of precisions) {
             const make = (value: number) => scope.keep(matrixFrom(core, 1, 1, [value], "f64"));
             const [rowValue, dMean, dVariance] = [make(0), make(0), make(0)];
             const positives = { rowStart: new Int32Array(2), labelIndex: new Int32Array(0) };
-            expectedLogLikelihood({
-              mean: make(mean),
-              variance: make(variance),
-              positives,
-              rowValue,
-              dMean,
-              dVariance,
-            });
-            return rowValue.view()[0] as number;
+            expectedLogLikelihood(
+              { mean: make(mean), variance: make(variance), positives },
+              { rowValue, dMean, dVariance },
+            );
+            return rowValue.view()[0];
           });
         const { slope, curve } = compute(core, "f64", false, "closed");
         grid.forEach(({ mean, deviation }, i) => {
           if (deviation < 0.1 || Math.abs(mean) > 20) return;
           const variance = deviation ** 2;
-          expect((at(mean + step, variance) - at(mean - step, variance)) / (2 * step)).toBeCloseTo(
-            slope[i] as number,
-            6,
-          );
-          expect((at(mean, variance + step) - at(mean, variance - step)) / (2 * step)).toBeCloseTo(
-            curve[i] as number,
-            6,
-          );
+          expect((at(mean + step, variance) - at(mean - step, variance)) / (2 * step)).toBeCloseTo(slope[i], 6);
+          expect((at(mean, variance + step) - at(mean, variance - step)) / (2 * step)).toBeCloseTo(curve[i], 6);
         });
       });
     });
@@ -174,7 +141,7 @@ for (const each of coreKinds) {
             fc.nat(),
             fc.constantFrom(0, 12),
             (rows, labels, seed, nodes) => {
-              const rule = nodes === 0 ? "closed" : nodes;
+              const quadrature: Quadrature = nodes === 0 ? "closed" : nodes;
               const mean = randomNumbers(rows * labels, seed).map((x) => 8 * x);
               const ofRow = randomNumbers(rows, seed + 1).map(Math.abs);
               const ofLabel = randomNumbers(labels, seed + 2).map((x) => 3 * Math.abs(x));
@@ -191,35 +158,21 @@ for (const each of coreKinds) {
                   const made = scope.keep(matrix(core, m, n, "f64"));
                   return values ? made.set(values) : made;
                 };
-                const quadrature = scope.keep(new Quadrature(core, "f64", rule));
                 const outer = {
                   rowValue: make(1, rows),
                   dMean: make(rows, labels),
                   dVariance: make(rows, labels),
                 };
-                expectedLogLikelihood({
-                  mean: make(rows, labels, mean),
-                  variance: { ofRow: make(1, rows, ofRow), ofLabel: make(1, labels, ofLabel) },
-                  positives,
-                  scale: 2,
-                  quadrature,
-                  ...outer,
-                });
-                const variance = Float64Array.from(
-                  mean,
-                  (_, e) => (ofRow[Math.floor(e / labels)] as number) * (ofLabel[e % labels] as number),
-                );
+                const common = { positives, scale: 2, quadrature };
+                const factors = { ofRow: make(1, rows, ofRow), ofLabel: make(1, labels, ofLabel) };
+                expectedLogLikelihood({ mean: make(rows, labels, mean), variance: factors, ...common }, outer);
+                const variance = Float64Array.from(mean, (_, e) => ofRow[Math.floor(e / labels)] * ofLabel[e % labels]);
                 const inPlace = { mean: make(rows, labels, mean), variance: make(rows, labels, variance) };
                 const rowValue = make(1, rows);
-                expectedLogLikelihood({
-                  ...inPlace,
-                  positives,
-                  scale: 2,
-                  quadrature,
-                  rowValue,
-                  dMean: inPlace.mean,
-                  dVariance: inPlace.variance,
-                });
+                expectedLogLikelihood(
+                  { ...inPlace, ...common },
+                  { rowValue, dMean: inPlace.mean, dVariance: inPlace.variance },
+                );
                 expect(worst(inPlace.mean.toArray(), outer.dMean.toArray())).toBeLessThan(1e-12);
                 expect(worst(inPlace.variance.toArray(), outer.dVariance.toArray())).toBeLessThan(1e-12);
                 expect(worst(rowValue.toArray(), outer.rowValue.toArray())).toBeLessThan(1e-10);
@@ -230,14 +183,8 @@ for (const each of coreKinds) {
                   n,
                   chosen.map((x) => (x ? 1.5 : -1.5)),
                 );
-                listedLogLikelihood({
-                  mean: make(1, n, mean),
-                  variance: make(1, n, variance),
-                  signedWeight,
-                  scale: 2,
-                  quadrature,
-                  ...listed,
-                });
+                const flat = { mean: make(1, n, mean), variance: make(1, n, variance), signedWeight };
+                listedLogLikelihood({ ...flat, scale: 2, quadrature }, listed);
                 expect(
                   worst(
                     listed.dMean.toArray(),

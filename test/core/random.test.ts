@@ -20,12 +20,7 @@ const kind = coreKinds[0] as (typeof coreKinds)[number];
 function block(core: Core, counter: number[], key: number[]): string[] {
   return scoped((scope) => {
     const out = scope.keep(integers(core, 4));
-    core.kernels.philoxWords(
-      key[0] as number,
-      key[1] as number,
-      scope.keep(integers(core, counter)).address,
-      out.address,
-    );
+    core.kernels.philoxWords(key[0], key[1], scope.keep(integers(core, counter)).address, out.address);
     return [...out.view()].map((word) => (word >>> 0).toString(16).padStart(8, "0"));
   });
 }
@@ -41,9 +36,12 @@ describe("random numbers", () => {
         "a20bc7c6",
         "6d5451fd",
       ]);
-      expect(block(core, [0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344], [0xa4093822, 0x299f31d0])).toEqual(
-        ["d16cfe09", "94fdcceb", "5001e420", "24126ea1"],
-      );
+      expect(block(core, [0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344], [0xa4093822, 0x299f31d0])).toEqual([
+        "d16cfe09",
+        "94fdcceb",
+        "5001e420",
+        "24126ea1",
+      ]);
     });
   });
 
@@ -102,9 +100,7 @@ describe("random numbers", () => {
     await withCore(kind, (core) => {
       fc.assert(
         fc.property(fc.integer({ min: 0, max: 500 }), fc.nat(), (n, seed) => {
-          expect([...permutation(core, n, { seed, stream: 0 })].sort((p, q) => p - q)).toEqual([
-            ...Array(n).keys(),
-          ]);
+          expect([...permutation(core, n, { seed, stream: 0 })].sort((p, q) => p - q)).toEqual([...Array(n).keys()]);
         }),
       );
       const counts = new Map<string, number>();
@@ -129,7 +125,7 @@ describe("random numbers", () => {
             const found = [...choice(core, 61, k, { seed, stream: 0 }, excluded)];
             expect(found.length).toBe(k);
             found.forEach((value, i) => {
-              expect(value).toBeGreaterThan(i === 0 ? -1 : (found[i - 1] as number));
+              expect(value).toBeGreaterThan(i === 0 ? -1 : found[i - 1]);
               expect(value).toBeLessThan(61);
               expect(excluded.includes(value)).toBe(false);
             });

@@ -62,9 +62,7 @@ function both(core: Core, precision: Precision, factors: number, looked: (step: 
     const found: ArrayLike<number>[][] = [];
     for (let step = 0; step < STEPS; step++) {
       chosen.set(batchOf(step));
-      const g = scope.keep(
-        matrixFrom(core, BATCH, factors, randomNumbers(BATCH * factors, 50 + step), precision),
-      );
+      const g = scope.keep(matrixFrom(core, BATCH, factors, randomNumbers(BATCH * factors, 50 + step), precision));
       const { rate, pull } = schedule.at(step);
       combine("multiply", dense.w, inverse, dense.scaled);
       blend(-pull, dense.scaled, 0, dense.scaled, dense.g);
@@ -74,8 +72,7 @@ function both(core: Core, precision: Precision, factors: number, looked: (step: 
       steps.step(g, step);
       if (!looked(step)) continue;
       steps.settle(step + 1);
-      for (const name of ["w", "first", "second"] as const)
-        found.push([quick[name].toArray(), dense[name].toArray()]);
+      for (const name of ["w", "first", "second"] as const) found.push([quick[name].toArray(), dense[name].toArray()]);
     }
     return found;
   });
@@ -112,15 +109,11 @@ test("goes on from weights that were put back", async () => {
       const chosen = scope.keep(integers(core, BATCH));
       const inverse = scope.keep(matrixFrom(core, 1, 1, [INVERSE], "f32"));
       const g = scope.keep(matrixFrom(core, BATCH, 5, randomNumbers(BATCH * 5, 3), "f32"));
-      const run = (
-        from: ArrayLike<number>[] | undefined,
-        begin: number,
-        end: number,
-      ): ArrayLike<number>[] => {
+      const run = (from: ArrayLike<number>[] | undefined, begin: number, end: number): ArrayLike<number>[] => {
         const own = { w: make(), first: make(), second: make() };
         own.w.set(randomNumbers(FEATURES * 5, 1));
         const tensors = Object.values(own);
-        if (from) for (const [i, tensor] of tensors.entries()) tensor.set(from[i] as ArrayLike<number>);
+        if (from) for (const [i, tensor] of tensors.entries()) tensor.set(from[i]);
         const steps = scope.keep(new RowSteps(x, own.w, own, inverse, schedule));
         steps.restart(begin);
         for (let step = begin; step < end; step++) {

@@ -13,6 +13,7 @@ import {
   scoped,
   truncatedSvd,
 } from "../../src/core/index.ts";
+import { inverseRoot } from "../../src/core/spectral.ts";
 import { coreKinds, epsilon, precisions, withCore } from "../support/cores.ts";
 import { generator, randomNumbers, symmetricMatrix } from "../support/numbers.ts";
 import { at, dense, fill, oneNorm, product, transposed, worst } from "../support/reference.ts";
@@ -43,7 +44,7 @@ describe("symmetric eigenvectors", () => {
           if (n === 0) continue;
           const scale = n * epsilon.f64 * Math.max(oneNorm(n, n, a), Number.MIN_VALUE);
           const av = product(n, n, n, a, transposed(n, n, v));
-          const vl = fill(n, n, (i, j) => at(v, n, j, i) * (values[j] as number));
+          const vl = fill(n, n, (i, j) => at(v, n, j, i) * values[j]);
           expect(worst(av, vl) / (scale || 1), `residual, n = ${n}`).toBeLessThan(30);
           const identity = fill(n, n, (i, j) => (i === j ? 1 : 0));
           expect(
@@ -59,19 +60,11 @@ describe("symmetric eigenvectors", () => {
     await withCore(firstKind, (core) => {
       scoped((scope) => {
         const a = symmetricMatrix(40, 1, 3, spectra.spread?.(40));
-        const all = scope
-          .keep(eigenSymmetric(scope.keep(matrixFrom(core, 40, 40, a, "f64"))).vectors)
-          .toArray();
-        const some = scope
-          .keep(eigenSymmetric(scope.keep(matrixFrom(core, 40, 40, a, "f64")), 7).vectors)
-          .toArray();
+        const all = scope.keep(eigenSymmetric(scope.keep(matrixFrom(core, 40, 40, a, "f64"))).vectors).toArray();
+        const some = scope.keep(eigenSymmetric(scope.keep(matrixFrom(core, 40, 40, a, "f64")), 7).vectors).toArray();
         expect(worst(some, all.slice(0, 7 * 40))).toBeLessThan(1e-12);
-        expect(() => eigenSymmetric(scope.keep(matrixFrom(core, 1, 1, [Number.NaN], "f64")))).toThrow(
-          NotFiniteError,
-        );
-        expect(() => eigenSymmetric(scope.keep(matrix(core, 2, 2, "f32")))).toThrow(
-          "a: found f32, expected f64",
-        );
+        expect(() => eigenSymmetric(scope.keep(matrixFrom(core, 1, 1, [Number.NaN], "f64")))).toThrow(NotFiniteError);
+        expect(() => eigenSymmetric(scope.keep(matrix(core, 2, 2, "f32")))).toThrow("a: found f32, expected f64");
       });
     });
   });
@@ -88,9 +81,7 @@ function documents(rows: number, columns: number, seed: number): CsrArrays {
     const seen = new Set<number>();
     for (let e = 0; e < 15; e++) {
       const word =
-        next() < 0.6
-          ? (topic * 31 + Math.floor(next() ** 2 * 30)) % columns
-          : Math.floor(columns * next() ** 3);
+        next() < 0.6 ? (topic * 31 + Math.floor(next() ** 2 * 30)) % columns : Math.floor(columns * next() ** 3);
       if (!seen.has(word)) {
         seen.add(word);
         columnIndex.push(word);
@@ -110,8 +101,7 @@ function orthonormal(n: number, k: number, y: Float64Array): Float64Array {
         let inner = 0;
         for (let i = 0; i < n; i++) inner += at(y, k, i, p) * at(y, k, i, j);
         for (let i = 0; i < n; i++) {
-          y[i * k + j] =
-            p === j ? at(y, k, i, j) / Math.sqrt(inner) : at(y, k, i, j) - inner * at(y, k, i, p);
+          y[i * k + j] = p === j ? at(y, k, i, j) / Math.sqrt(inner) : at(y, k, i, j) - inner * at(y, k, i, p);
         }
       }
     }
@@ -122,7 +112,7 @@ function orthonormal(n: number, k: number, y: Float64Array): Float64Array {
 /** |X - X V V'|_F for V with orthonormal columns. */
 function leftOver(m: number, n: number, k: number, x: Float64Array, v: Float64Array): number {
   const back = product(m, n, k, product(m, k, n, x, v), transposed(n, k, v));
-  return Math.sqrt(x.reduce((sum, value, i) => sum + (value - (back[i] as number)) ** 2, 0));
+  return Math.sqrt(x.reduce((sum, value, i) => sum + (value - back[i]) ** 2, 0));
 }
 
 /** Randomised SVD with power iterations, as Halko, Martinsson and Tropp have it: its right space. */
@@ -149,21 +139,11 @@ describe("truncated SVD", () => {
     test(`no worse than randomised SVD with four power iterations, orthonormal, ${precision}`, async () => {
       await withCore(secondKind, async (core) => {
         const sparse = csr(core, arrays, precision);
-        const { right, left, singularValues, residual } = await truncatedSvd(sparse, {
-          rank,
-          oversample: 10,
-          left: true,
-        });
+        const { right, singularValues, residual } = await truncatedSvd(sparse, { rank, oversample: 10 });
         const v = Float64Array.from(right.toArray());
-        const u = Float64Array.from(left?.toArray() ?? []);
-        for (const m of [sparse, right, left]) m?.free();
+        for (const m of [sparse, right]) m.free();
         const identity = fill(rank, rank, (i, j) => (i === j ? 1 : 0));
-        expect(worst(product(rank, rank, columns, transposed(columns, rank, v), v), identity)).toBeLessThan(
-          1e-6,
-        );
-        expect(worst(product(rank, rank, rows, transposed(rows, rank, u), u), identity)).toBeLessThan(
-          precision === "f32" ? 1e-5 : 1e-6,
-        );
+        expect(worst(product(rank, rank, columns, transposed(columns, rank, v), v), identity)).toBeLessThan(1e-6);
         const ours = leftOver(rows, columns, rank, x, v);
         const theirs = leftOver(rows, columns, rank, x, randomised(rows, columns, x, rank, 4));
         expect(ours).toBeLessThanOrEqual(theirs * (1 + (precision === "f32" ? 1e-6 : 1e-9)));
@@ -287,7 +267,7 @@ describe("k-means", () => {
     }
   }
 
-  test("repeated rows leave no cluster empty; mini-batches come close to Lloyd; too many clusters are refused", async () => {
+  test("repeated rows leave no cluster empty; too many clusters are refused", async () => {
     await withCore(firstKind, async (core) => {
       const repeated = matrixFrom(
         core,
@@ -298,19 +278,10 @@ describe("k-means", () => {
       const found = await kmeans(repeated, { clusters: 6, seed: 1 });
       expect(found.inertia).toBeLessThan(1e-6);
       expect([...found.centres.toArray()].every(Number.isFinite)).toBe(true);
-      const x = matrixFrom(
-        core,
-        3000,
-        6,
-        randomNumbers(18_000, 2).map((value, e) => value + 3 * (Math.floor(e / 6) % 8)),
-      );
-      const lloyd = await kmeans(x, { clusters: 8 });
-      const batches = await kmeans(x, { clusters: 8, method: "minibatch", batch: 256, iterations: 60 });
-      expect(batches.inertia).toBeLessThan(1.1 * lloyd.inertia);
       await expect(kmeans(repeated, { clusters: 13 })).rejects.toThrow(
         "clusters: found 13, expected no more than the 12 rows",
       );
-      for (const m of [repeated, found.centres, x, lloyd.centres, batches.centres]) m.free();
+      for (const m of [repeated, found.centres]) m.free();
     });
   });
 });
@@ -337,16 +308,15 @@ function checkClusters(
   const sums = fill(found.centres.rows, columns, () => 0);
   const counts = new Float64Array(found.centres.rows);
   for (let i = 0; i < rows; i++) {
-    const own = distance(i, found.assignments[i] as number);
+    const own = distance(i, found.assignments[i]);
     for (let c = 0; c < found.centres.rows; c++) expect(own).toBeLessThanOrEqual(distance(i, c) + slack);
     inertia += own;
-    const c = found.assignments[i] as number;
-    counts[c] = (counts[c] as number) + 1;
-    for (let j = 0; j < columns; j++)
-      sums[c * columns + j] = (sums[c * columns + j] as number) + at(x, columns, i, j);
+    const c = found.assignments[i];
+    counts[c] = counts[c] + 1;
+    for (let j = 0; j < columns; j++) sums[c * columns + j] = sums[c * columns + j] + at(x, columns, i, j);
   }
   expect(Math.abs(found.inertia - inertia) / inertia).toBeLessThan(slack);
-  const means = fill(found.centres.rows, columns, (c, j) => at(sums, columns, c, j) / (counts[c] as number));
+  const means = fill(found.centres.rows, columns, (c, j) => at(sums, columns, c, j) / counts[c]);
   expect(worst(centres, means)).toBeLessThan(slack);
 }
 
@@ -383,7 +353,7 @@ describe("svd of random sparse matrices", () => {
               return values;
             });
             singularValues.forEach((value, i) => {
-              expect(value ** 2).toBeCloseTo(Math.max(0, exact[i] as number), 5);
+              expect(value ** 2).toBeCloseTo(Math.max(0, exact[i]), 5);
             });
             right.free();
             sparse.free();
@@ -391,6 +361,45 @@ describe("svd of random sparse matrices", () => {
         ),
         { numRuns: 15 },
       );
+    });
+  });
+});
+
+describe("the inverse root", () => {
+  test("turns a matrix of any scale into the identity, but for the ridge", async () => {
+    await withCore(firstKind, (core) => {
+      const n = 17;
+      for (const scale of [1e-6, 1, 1e6]) {
+        const b = randomNumbers(n * n, 5);
+        // A = B B' + I
+        const a = new Float64Array(n * n);
+        for (let i = 0; i < n; i++)
+          for (let j = 0; j < n; j++) {
+            let sum = i === j ? 1 : 0;
+            for (let k = 0; k < n; k++) sum += b[i * n + k] * b[j * n + k];
+            a[i * n + j] = scale * sum;
+          }
+        const root = inverseRoot(core, a, n, 1e-4);
+        const ridge = (1e-4 * a.filter((_, at) => at % (n + 1) === 0).reduce((x, y) => x + y)) / n;
+        // T (A + ridge I) T = I, T symmetric
+        for (let i = 0; i < n; i++)
+          for (let j = 0; j < n; j++) {
+            let sum = 0;
+            for (let k = 0; k < n; k++)
+              for (let l = 0; l < n; l++) {
+                const entry = a[k * n + l] + (k === l ? ridge : 0);
+                sum += root[i * n + k] * entry * root[l * n + j];
+              }
+            expect(Math.abs(sum - (i === j ? 1 : 0))).toBeLessThan(1e-10);
+          }
+      }
+    });
+  });
+
+  test("takes a matrix without full rank", async () => {
+    await withCore(firstKind, (core) => {
+      const root = inverseRoot(core, new Float64Array(25).fill(3), 5, 1e-4);
+      expect(root.every(Number.isFinite)).toBe(true);
     });
   });
 });

@@ -23,6 +23,17 @@ describe("threads", () => {
     }
   });
 
+  test("a kernel that traps on any thread throws, and nothing waits for it for ever", async () => {
+    for (let round = 0; round < 8; round++) {
+      const core = await createCore({ threads: 3 });
+      // The last numbers lie beyond the memory: whoever takes the last task traps.
+      const [count, end] = [2 ** 19, core.memory.buffer.byteLength];
+      const place = end - 4 * count + 64;
+      expect(() => core.kernels.f32.predictiveProbability(count, place, place, 0, 0, 0, place)).toThrow();
+      core.dispose();
+    }
+  });
+
   test("cores come and go without getting into each other's way", async () => {
     const cores = await Promise.all([2, 2, 3].map((threads) => createCore({ threads })));
     const products = cores.map((core) => {

@@ -1,13 +1,13 @@
 // How much is computed between two moments at which a cancellation is heard: counted in products, never timed.
 
 import { describe, expect, test } from "vitest";
+import type { WorkOptions } from "../../src/base/progress.ts";
 import { type Core, createCore } from "../../src/core/core.ts";
 import { type Csr, csr } from "../../src/core/csr.ts";
 import { factorInPlace, inverseInPlace } from "../../src/core/inverse.ts";
 import { kmeans } from "../../src/core/kmeans.ts";
 import { type Matrix, matrixFrom } from "../../src/core/matrix.ts";
-import type { WorkOptions } from "../../src/core/progress.ts";
-import { truncatedSvd } from "../../src/core/svd.ts";
+import { truncatedSvd } from "../../src/core/spectral.ts";
 import { generator, randomNumbers } from "../support/numbers.ts";
 
 /** Products between two looks at the signal: half a second for a thread that does one of them a nanosecond. */
@@ -25,9 +25,7 @@ const PRODUCTS: Readonly<Record<string, Products>> = {
 };
 
 /** Kernels that multiply a sparse matrix, by where its rows, its starts and the columns of the other stand in their arguments. */
-const SPARSE: Readonly<
-  Record<string, readonly [rows: number, start: number, columns: number, times: number]>
-> = {
+const SPARSE: Readonly<Record<string, readonly [rows: number, start: number, columns: number, times: number]>> = {
   sparseTimes: [0, 1, 5, 1],
   sparseTransposeTimes: [0, 1, 5, 1],
   sparseGramTimes: [0, 1, 4, 2],
@@ -44,8 +42,7 @@ class Watch {
     const signal = { throwIfAborted: () => this.#look() } as AbortSignal;
     this.options = { signal };
     const kernels = core.kernels as unknown as Record<string, object>;
-    for (const precision of ["f32", "f64"])
-      kernels[precision] = this.#counted(core, kernels[precision] as object);
+    for (const precision of ["f32", "f64"]) kernels[precision] = this.#counted(core, kernels[precision] as object);
     Object.assign(core, { kernels: this.#counted(core, kernels) });
   }
 
@@ -84,18 +81,16 @@ function productsOf({ memory }: Core, name: string, args: readonly number[]): nu
     const [rows = 1, columns = 1] = args;
     return PRODUCTS[name]?.(...args) ?? rows * (columns < 1e5 ? columns : 1);
   }
-  const [rows, start, columns, times] = sparse.map((place, i) => (i < 3 ? (args[place] as number) : place));
+  const [rows, start, columns, times] = sparse.map((place, i) => (i < 3 ? args[place] : place));
   const starts = new Int32Array(memory.buffer, start as number, (rows as number) + 1);
-  return (
-    ((starts[rows as number] as number) - (starts[0] as number)) * (columns as number) * (times as number)
-  );
+  return (starts[rows as number] - starts[0]) * (columns as number) * (times as number);
 }
 
 /** Diagonally dominant, so positive definite. */
 function positive(core: Core, n: number): Matrix {
   const numbers = randomNumbers(n * n, 1);
   for (let i = 0; i < n; i++) {
-    for (let j = 0; j < i; j++) numbers[j * n + i] = numbers[i * n + j] as number;
+    for (let j = 0; j < i; j++) numbers[j * n + i] = numbers[i * n + j];
     numbers[i * n + i] = 2 * n;
   }
   return matrixFrom(core, n, n, numbers, "f32");

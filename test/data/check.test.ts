@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { checkDataset } from "../../src/data/check.ts";
-import type { Dataset } from "../../src/data/dataset.ts";
-import { DataError } from "../../src/data/errors.ts";
+import { DataError } from "../../src/base/errors.ts";
+import { checkDataset, type Dataset } from "../../src/data/dataset.ts";
 
 const right: Dataset = {
   features: {

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { checkDataset } from "../../src/data/check.ts";
-import { compactColumns, IdIndex, mapColumns, mapFeatures, usedColumns } from "../../src/data/columns.ts";
-import type { Dataset, SparseRows } from "../../src/data/dataset.ts";
+import { IdIndex, mapFeatures, type SparseRows, usedColumns } from "../../src/base/sparse.ts";
+import { checkDataset, compactColumns, type Dataset, mapColumns } from "../../src/data/dataset.ts";
 import { readDataset } from "../../src/data/reader.ts";
 import { TfidfVectoriser } from "../../src/data/tfidf.ts";
 import { type PlainRow, plain, refusal, sparseLine, wordsAlone } from "./support.ts";
@@ -26,10 +25,10 @@ async function datasetOf(each: PlainRow[]): Promise<Dataset> {
 function entries(features: SparseRows, ids?: Int32Array): [number, number][][] {
   return Array.from({ length: features.rows }, (_, i) => {
     const own: [number, number][] = [];
-    for (let e = features.rowStart[i] as number; e < (features.rowStart[i + 1] as number); e++) {
-      const column = features.columnIndex[e] as number;
+    for (let e = features.rowStart[i]; e < features.rowStart[i + 1]; e++) {
+      const column = features.columnIndex[e];
       expect(column).toBeLessThan(features.columns);
-      own.push([ids ? (ids[column] as number) : column, features.values[e] as number]);
+      own.push([ids ? ids[column] : column, features.values[e]]);
     }
     return own;
   });

@@ -1,16 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { hashInteger, hashText } from "../../src/base/hash.ts";
+import { documentFrequencies, labelFrequencies, rowsWithLabels } from "../../src/base/sparse.ts";
 import { LabelSetsBuilder, SparseRowsBuilder } from "../../src/data/builders.ts";
-import {
-  type Dataset,
-  documentFrequencies,
-  labelFrequencies,
-  rowsWithLabels,
-  selectRows,
-  splitByKey,
-  splitRows,
-} from "../../src/data/dataset.ts";
-import { hashInteger, hashText } from "../../src/data/hash.ts";
+import { type Dataset, selectRows, splitByKey, splitRows } from "../../src/data/dataset.ts";
 
 const SEED_1 = [1, 3, 9, 13, 17];
 const HASH_12345 = 2679938182;
@@ -118,17 +111,12 @@ describe("rows", () => {
 describe("splits", () => {
   test("hold out exactly the fraction, each row on one side", () => {
     fc.assert(
-      fc.property(
-        fc.nat(300),
-        fc.double({ min: 0, max: 1, noNaN: true }),
-        fc.nat(),
-        (rows, fraction, seed) => {
-          const { kept, held } = splitRows(rows, fraction, seed);
-          expect(held.length).toBe(Math.floor(fraction * rows + 0.5));
-          const all = [...kept, ...held].sort((a, b) => a - b);
-          expect(all).toEqual(Array.from({ length: rows }, (_, row) => row));
-        },
-      ),
+      fc.property(fc.nat(300), fc.double({ min: 0, max: 1, noNaN: true }), fc.nat(), (rows, fraction, seed) => {
+        const { kept, held } = splitRows(rows, fraction, seed);
+        expect(held.length).toBe(Math.floor(fraction * rows + 0.5));
+        const all = [...kept, ...held].sort((a, b) => a - b);
+        expect(all).toEqual(Array.from({ length: rows }, (_, row) => row));
+      }),
     );
   });
   test("are the same on every run and differ by seed", () => {
@@ -136,7 +124,7 @@ describe("splits", () => {
     expect(Array.from(splitRows(20, 0.25, 2).held)).not.toEqual(SEED_1);
     expect(hashInteger(12345)).toBe(HASH_12345);
     expect(hashText("entity, n. 1")).toBe(HASH_TEXT);
-    expect(() => splitRows(10, 1.5)).toThrow("found a fraction of 1.5, expected a number from 0 to 1");
+    expect(() => splitRows(10, 1.5)).toThrow("fraction: found 1.5, expected a number from 0 to 1");
   });
   test("by key do not depend on the other rows, and come near the fraction", () => {
     const keys = Array.from({ length: 5000 }, (_, i) => `synset ${i}`);

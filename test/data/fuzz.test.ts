@@ -25,8 +25,8 @@ describe(`${runs} altered files`, () => {
           });
           if (!refused) read++;
         }
-        // Neither all nor nothing: both outcomes are met often.
-        expect(read).toBeGreaterThan(runs / 20);
+        // Neither all nor nothing: both outcomes are met, that of an archive seldom, for it has checksums.
+        expect(read).toBeGreaterThan(runs / (name === "npz" ? 40 : 20));
         expect(read).toBeLessThan(runs);
       },
       patience,

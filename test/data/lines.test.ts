@@ -1,9 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type ByteSource, openBytes } from "../../src/data/bytes.ts";
-import { utf8, windows1252 } from "../../src/data/encoding.ts";
-import { DataError } from "../../src/data/errors.ts";
-import { hashInteger } from "../../src/data/hash.ts";
+import { DataError } from "../../src/base/errors.ts";
+import { hashInteger } from "../../src/base/hash.ts";
+import { type ByteSource, openBytes, utf8, windows1252 } from "../../src/data/bytes.ts";
 import { lineBlocks } from "../../src/data/lines.ts";
 import { gzip, inPieces } from "./support.ts";
 
@@ -33,9 +32,7 @@ async function failure(source: ByteSource): Promise<string> {
 
 describe("lines", () => {
   test("of any text, in pieces of any size, packed or not", async () => {
-    const text = fc.array(
-      fc.string({ unit: "grapheme" }).map((line) => line.replaceAll(/[\n\r\0\ufeff]/g, "")),
-    );
+    const text = fc.array(fc.string({ unit: "grapheme" }).map((line) => line.replaceAll(/[\n\r\0\ufeff]/g, "")));
     const ending = fc.constantFrom("\n", "\r\n");
     await fc.assert(
       fc.asyncProperty(
@@ -47,11 +44,7 @@ describe("lines", () => {
         async (lines, end, last, size, packed) => {
           const whole = lines.join(end) + (last && lines.length > 0 ? end : "");
           const expected =
-            whole === ""
-              ? []
-              : lines.at(-1) === "" && !(last && lines.length > 0)
-                ? lines.slice(0, -1)
-                : lines;
+            whole === "" ? [] : lines.at(-1) === "" && !(last && lines.length > 0) ? lines.slice(0, -1) : lines;
           const bytes = new TextEncoder().encode(whole);
           if (bytes.length >= 2 && bytes[0] === 0x1f && bytes[1] === 0x8b) return;
           expect(await linesOf(inPieces(packed ? await gzip(bytes) : bytes, size))).toEqual(expected);
@@ -90,9 +83,7 @@ describe("lines", () => {
   });
   test("of Windows-1252", async () => {
     // € ‚ ... as the Encoding Standard maps them; the five bytes without a character stand for themselves.
-    expect(windows1252(Uint8Array.of(0x80, 0x82, 0x81, 0x9f, 0xa0, 0xe9, 0xff, 65))).toBe(
-      "€‚\u0081Ÿ\u00a0éÿA",
-    );
+    expect(windows1252(Uint8Array.of(0x80, 0x82, 0x81, 0x9f, 0xa0, 0xe9, 0xff, 65))).toBe("€‚\u0081Ÿ\u00a0éÿA");
     expect(await linesOf(Uint8Array.of(0x63, 0x61, 0x66, 0xe9, 10, 0xc3, 0xa9, 10))).toEqual(["café", "é"]);
   });
   test("longer than any chunk", async () => {
@@ -106,37 +97,25 @@ describe("lines", () => {
 
 describe("what is no text", () => {
   test("zero bytes, with their line", async () => {
-    expect(await failure("a\nb\nc\0d\n")).toBe(
-      "f, line 3: found binary data (a zero byte), expected UTF-8 text",
-    );
+    expect(await failure("a\nb\nc\0d\n")).toBe("f, line 3: found binary data (a zero byte), expected UTF-8 text");
   });
   test("other packed and binary formats by name", async () => {
-    expect(await failure(Uint8Array.of(0xfd, 0x37, 0x7a, 0x58, 0, 0))).toContain(
-      "found xz data, expected UTF-8 text",
-    );
+    expect(await failure(Uint8Array.of(0xfd, 0x37, 0x7a, 0x58, 0, 0))).toContain("found xz data, expected UTF-8 text");
     expect(await failure(inPieces(Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, 1, 2), 1))).toContain("zstandard");
   });
   test("gzip cut short anywhere, or damaged", async () => {
     const packed = await gzip("some text\n".repeat(2000));
-    for (const length of [
-      2,
-      5,
-      12,
-      packed.length >> 1,
-      packed.length - 9,
-      packed.length - 8,
-      packed.length - 1,
-    ]) {
+    for (const length of [2, 5, 12, packed.length >> 1, packed.length - 9, packed.length - 8, packed.length - 1]) {
       expect(await failure(packed.subarray(0, length))).toBe(
         "f: found gzip data that is damaged or cut short, expected a whole gzip file",
       );
       expect(await failure(inPieces(packed.subarray(0, length), 7))).toContain("cut short");
     }
     const damaged = packed.slice();
-    damaged[packed.length >> 1] = (damaged[packed.length >> 1] as number) ^ 0xff;
+    damaged[packed.length >> 1] = damaged[packed.length >> 1] ^ 0xff;
     expect(await failure(damaged)).toContain("damaged or cut short");
     const wrongSum = packed.slice();
-    wrongSum[packed.length - 6] = (wrongSum[packed.length - 6] as number) ^ 1;
+    wrongSum[packed.length - 6] = wrongSum[packed.length - 6] ^ 1;
     expect(await failure(wrongSum)).toContain("damaged or cut short");
   });
 });

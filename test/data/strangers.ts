@@ -1,26 +1,32 @@
 // Altered data files of every format, as strangers could send them, and what must be so of each.
 
-import { checkDataset } from "../../src/data/check.ts";
-import { compactColumns } from "../../src/data/columns.ts";
-import { DataError } from "../../src/data/errors.ts";
+import { DataError } from "../../src/base/errors.ts";
+import { checkDataset, compactColumns } from "../../src/data/dataset.ts";
 import type { ReadOptions } from "../../src/data/options.ts";
 import { readDataset } from "../../src/data/reader.ts";
 import { watchAllocations } from "../support/allocations.ts";
 import { generator } from "../support/numbers.ts";
+import { processorTime } from "../support/processor.ts";
 import * as numpy from "./formats/numpyfiles.ts";
+import * as parquet from "./formats/parquetfiles.ts";
+import { crc32, deflated, type Entry, npy, zip } from "./formats/zipfiles.ts";
 import { gzip } from "./support.ts";
 
-/** What a reader may ask for at once besides a few times the file: its buffers. */
+/** What a reader may ask for at once, and in all, besides a few times the file: its buffers. */
 const BUFFERS = 1 << 20;
+const ALL_BUFFERS = 1 << 23;
+/** Milliseconds of processor time that reading a small file may take. */
+const PATIENCE = 5000;
 
 const encoder = new TextEncoder();
 const lines = (...each: string[]): Uint8Array => encoder.encode(each.join("\n"));
 const json = (row: object): string => JSON.stringify(row);
 
-/** Files of a format, and how they are read. */
+/** Files of a format, how they are read, and how they are altered where changing a few places finds little. */
 export interface Sample {
   readonly files: readonly Uint8Array[];
   readonly options?: ReadOptions;
+  strange?(next: () => number): Promise<Uint8Array>;
 }
 
 const texts = { tfidf: { minDocuments: 1, wordNgrams: 2 } } as const;
@@ -29,10 +35,7 @@ export const SAMPLES: Readonly<Record<string, Sample>> = {
   svmlight: { files: [lines("0,3 1:0.5 8:1 # note", "2 7:1", "")], options: { format: "svmlight" } },
   "jsonl of texts": {
     files: [
-      lines(
-        json({ id: 1, text: "Red wine's café 日本", labels: ["a", "b"] }),
-        json({ text: "ΟΔΟΣ", labels: "a|c" }),
-      ),
+      lines(json({ id: 1, text: "Red wine's café 日本", labels: ["a", "b"] }), json({ text: "ΟΔΟΣ", labels: "a|c" })),
     ],
     options: texts,
   },
@@ -43,17 +46,12 @@ export const SAMPLES: Readonly<Record<string, Sample>> = {
         json({ features: [[3, 1.5]], labels: [2] }),
         json({ features: { indices: [1], values: [2] }, labels: [0] }),
       ),
-      lines(json({ features: [0, 1, 2], label: "p" }), json({ features: [4], label: "q" })),
+      lines(json({ features: [0, 1, 2], label: "p" }), json({ features: [4, 0, 0], label: "q" })),
     ],
   },
   json: {
     files: [
-      lines(
-        "[",
-        `${json({ features: [1], labels: ["a"] })},`,
-        json({ features: [0, 2], labels: ["b"] }),
-        "]",
-      ),
+      lines("[", `${json({ features: [1, 0], labels: ["a"] })},`, json({ features: [0, 2], labels: ["b"] }), "]"),
     ],
   },
   "csv of texts": {
@@ -62,11 +60,76 @@ export const SAMPLES: Readonly<Record<string, Sample>> = {
   },
   "csv of numbers": { files: [lines("x;labels;y", "1.5;a|b;", ".25;c;-3e2", "")] },
   annif: { files: [lines("Red wine\t<http://a/1> <http://a/2>", "white\t<http://a/2>", "")], options: texts },
-  numpy: {
-    files: [numpy.pair, numpy.named, numpy.labelled, numpy.sparse, numpy.fortran],
+  npz: {
+    files: [numpy.pair, numpy.named, numpy.labelled, numpy.sparse],
     options: { requireLabels: false },
+    strange: strangeArchive,
   },
+  npy: { files: [numpy.plain, numpy.fortran], options: { requireLabels: false }, strange: strangeArray },
 };
+
+/** Parquet has its reader in a thread of its own, which pages do not have: it is not one of those above. */
+export const PARQUET: Sample = {
+  files: [parquet.table, parquet.packed],
+  options: { ...texts, requireLabels: false, ignore: ["b", "d", "id"] },
+  strange: strangeTable,
+};
+
+const SHAPES = ["()", "(3,)", "(2, 3)", "(3, 0)", "(0, 3)", "(2, 1099511627776)", "(2000000000,)", "(2000000000, 0)"];
+const TYPES = ["<f4", "<f8", "|b1", "<i8", "|S0", "<U0", "|S1", "<U2", "<U999999999"];
+const ARRAYS = ["labels", "ids", "label_names", "indptr", "indices", "data", "shape", "format", "other"];
+
+/** A megabyte of zeros, which packs well. */
+const ZEROS = npy("<f4", "(1, 250000)", new Uint8Array(1e6));
+const zeros = { crc: crc32(ZEROS), packed: deflated(ZEROS) };
+
+/** Functions that choose with numbers from [0, 1). */
+const choices = (next: () => number) => {
+  const below = (n: number): number => Math.floor(next() * n);
+  const one = <T>(list: readonly T[]): T => list[below(list.length)];
+  return { below, one };
+};
+
+/** An array that claims anything. */
+async function strangeArray(next: () => number): Promise<Uint8Array> {
+  const { below, one } = choices(next);
+  const elements = new Uint8Array(one([0, 0, 4, 12, 24, 48])).map(() => (next() < 0.7 ? 0 : below(256)));
+  return one([
+    () => npy("<f4", "(2, 3)", new Uint8Array(24)),
+    () => ZEROS,
+    () => npy(one(TYPES), one(SHAPES), elements),
+    () => npy(one(TYPES), one(SHAPES.slice(-2))),
+  ])();
+}
+
+/** A table with a few bytes changed and none moved, so that its parts are found: sizes, counts, types and ways of packing. */
+async function strangeTable(next: () => number): Promise<Uint8Array> {
+  const { below, one } = choices(next);
+  const bytes = one([parquet.table, parquet.packed]).slice();
+  for (let times = 1 + below(3); times > 0; times--) {
+    const at = below(bytes.length);
+    bytes[at] = one([bytes[at] ^ (1 << below(8)), bytes[at] + 2, 0, 0x7f, 0x80, 0xff, below(256)]);
+  }
+  return bytes;
+}
+
+/** An archive whose checksums are right, or nearly always, while its arrays claim anything, and lie in one another. */
+async function strangeArchive(next: () => number): Promise<Uint8Array> {
+  const { below, one } = choices(next);
+  const entries: Entry[] = [];
+  for (const name of ["features", ...ARRAYS.filter(() => next() < 0.4)]) {
+    const bytes = await strangeArray(next);
+    const packed = bytes === ZEROS ? await zeros.packed : next() < 0.5 ? await deflated(bytes) : bytes;
+    const size = next() < 0.9 ? bytes.length : one([0, bytes.length + 1, 2 ** 31, 2 ** 32 - 2]);
+    const crc = next() < 0.9 ? (bytes === ZEROS ? zeros.crc : crc32(bytes)) : 1;
+    entries.push({ name: `${name}.npy`, packed, size, crc, method: packed === bytes ? 0 : 8 });
+  }
+  // Many names for one place, which takes none of its own.
+  const [first] = entries;
+  if (next() < 0.2)
+    for (let i = below(60); i > 0; i--) entries.push({ ...first, name: `${i < 3 ? ARRAYS[i] : i}.npy`, at: 0 });
+  return zip(entries);
+}
 
 const PIECES: readonly (string | number[])[] = [
   ..."\",:;|[]{}\t\n\r -+.#<>\\'*".split(""),
@@ -77,7 +140,7 @@ const PIECES: readonly (string | number[])[] = [
 
 /** The file with one or a few places changed. */
 function altered(file: Uint8Array, next: () => number): Uint8Array {
-  const below = (n: number): number => Math.floor(next() * n);
+  const { below } = choices(next);
   let bytes = Array.from(file);
   for (let times = 1 + below(4); times > 0; times--) {
     const at = below(bytes.length + 1);
@@ -122,14 +185,19 @@ export interface DataTrial {
 }
 
 /** Reads the altered file of a seed; throws what must never be. */
-export async function tryData({ files, options = {} }: Sample, seed: number): Promise<DataTrial> {
+export async function tryData({ files, options = {}, strange }: Sample, seed: number): Promise<DataTrial> {
   const next = generator(seed);
-  const plain = altered(files[seed % files.length] as Uint8Array, next);
+  const plain = strange && next() < 0.5 ? await strange(next) : altered(files[seed % files.length], next);
   const bytes = next() < 0.05 ? await gzip(plain) : plain;
   const lenient = next() < 0.5;
   const watch = watchAllocations();
+  const began = processorTime();
   const found = await outcome(bytes, { ...options, lenient }).finally(() => watch.stop());
   if (watch.greatest > 64 * plain.length + BUFFERS)
     throw new Error(`allocated ${watch.greatest} bytes for ${plain.length}`);
+  if (watch.total > 512 * plain.length + ALL_BUFFERS)
+    throw new Error(`allocated ${watch.total} bytes in all for ${plain.length}`);
+  const taken = processorTime() - began;
+  if (taken > PATIENCE) throw new Error(`took ${taken} ms`);
   return { bytes: plain.length, refused: found !== "read", allocated: watch.greatest };
 }

@@ -2,12 +2,12 @@
 
 import fc from "fast-check";
 import { expect } from "vitest";
-import { DataError } from "../../src/data/errors.ts";
+import { DataError } from "../../src/base/errors.ts";
 import type { ReadOptions, ReadResult } from "../../src/data/options.ts";
 import { readDataset } from "../../src/data/reader.ts";
 
 /** Every word is a term, and nothing else is. */
-export const wordsAlone = { minDocuments: 1, opening: 0, charNgrams: false, countUnknown: false } as const;
+export const wordsAlone = { minDocuments: 1, leadWords: 0, charNgrams: false, oovInNorm: false } as const;
 
 /** A row as a person would write it down. */
 export interface PlainRow {
@@ -37,7 +37,7 @@ const row: fc.Arbitrary<PlainRow> = fc
   })
   .map(({ labels, columns, values }) => ({
     labels,
-    features: columns.map((column, i): [number, number] => [column, values[i] as number]),
+    features: columns.map((column, i): [number, number] => [column, values[i]]),
   }));
 
 function dataOf(each: fc.Arbitrary<PlainRow>): fc.Arbitrary<PlainData> {
@@ -71,11 +71,11 @@ export function asXc({ rows, columns, labels }: PlainData): string {
 /** A data set back as plain rows. */
 export function plain({ dataset: { features, labels } }: ReadResult): PlainData {
   const rows = Array.from({ length: features.rows }, (_, i): PlainRow => {
-    const [from, to] = [features.rowStart[i] as number, features.rowStart[i + 1] as number];
+    const [from, to] = [features.rowStart[i], features.rowStart[i + 1]];
     const columns = Array.from(features.columnIndex.subarray(from, to));
     return {
       labels: Array.from(labels.labelIndex.subarray(labels.rowStart[i], labels.rowStart[i + 1])),
-      features: columns.map((column, j): [number, number] => [column, features.values[from + j] as number]),
+      features: columns.map((column, j): [number, number] => [column, features.values[from + j]]),
     };
   });
   return { columns: features.columns, labels: labels.labels, rows };
@@ -96,10 +96,7 @@ export async function refusal(source: string | Uint8Array, options: ReadOptions 
 }
 
 /** One or a few bytes of a text (or of bytes as characters) changed, removed, doubled or put elsewhere. */
-export function mutated(
-  source: fc.Arbitrary<string>,
-  form: "text" | "binary" = "text",
-): fc.Arbitrary<Uint8Array> {
+export function mutated(source: fc.Arbitrary<string>, form: "text" | "binary" = "text"): fc.Arbitrary<Uint8Array> {
   const change = fc.record({ at: fc.nat(), kind: fc.nat(4), byte: fc.nat(255), other: fc.nat() });
   return fc.tuple(source, fc.array(change, { minLength: 1, maxLength: 4 })).map(([text, changes]) => {
     let bytes =
@@ -129,9 +126,7 @@ export async function neverCrashes(source: Uint8Array, options: ReadOptions): Pr
 }
 
 export async function gzip(bytes: Uint8Array | string): Promise<Uint8Array> {
-  const stream = new Blob([bytes as Uint8Array<ArrayBuffer>])
-    .stream()
-    .pipeThrough(new CompressionStream("gzip"));
+  const stream = new Blob([bytes as Uint8Array<ArrayBuffer>]).stream().pipeThrough(new CompressionStream("gzip"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { DataError } from "../../src/data/errors.ts";
+import { DataError } from "../../src/base/errors.ts";
 import { TfidfFitter, TfidfVectoriser } from "../../src/data/tfidf.ts";
 import { wordsAlone } from "./support.ts";
 
@@ -38,17 +38,16 @@ describe("tf-idf", () => {
   test("limits of document frequency and number of terms; ties go to the smaller term", () => {
     const terms = (options: object): readonly string[] =>
       TfidfVectoriser.fit(TEXTS, { ...plain, ...options }).vectoriser.terms;
-    expect(terms({})).toEqual(["white", "wine"]);
-    expect(terms({ maxDocuments: 0.5 })).toEqual(["white"]);
+    expect(terms({})).toEqual(["beer", "dry", "red", "white", "wine"]);
+    expect(terms({ minDocuments: 2 })).toEqual(["white", "wine"]);
+    expect(terms({ minDocuments: 2, maxDocuments: 0.5 })).toEqual(["white"]);
     expect(terms({ minDocuments: 1, maxFeatures: 3 })).toEqual(["beer", "white", "wine"]);
-    expect(terms({ wordNgrams: 2 })).toEqual(["white", "white wine", "wine"]);
-    expect(terms({ wordNgrams: 0, charNgrams: [5, 5] })).toEqual([
-      "#_whit",
-      "#_wine",
-      "#hite_",
-      "#white",
-      "#wine_",
-    ]);
+    expect(terms({ minDocuments: 2, wordNgrams: 2 })).toEqual(["white", "white wine", "wine"]);
+    const runs = ["#_whit", "#_wine", "#hite_", "#white", "#wine_"];
+    expect(terms({ minDocuments: 2, wordNgrams: 0, charNgrams: [5, 5] })).toEqual(runs);
+    // Beside words a run is in two texts at least, however few a word may be in.
+    const beside = terms({ minDocuments: 1, charNgrams: [5, 5], charWeight: 1 });
+    expect(beside).toEqual([...runs, "beer", "dry", "red", "white", "wine"]);
   });
   test("columns in the order of code units", () => {
     const { vectoriser } = TfidfVectoriser.fit(["zebra äpfel apfel Z 10 9 𝒳 ﬀ"], {
@@ -66,9 +65,9 @@ describe("tf-idf", () => {
           sublinear: fc.boolean(),
           idf: fc.boolean(),
           normalise: fc.boolean(),
-          opening: fc.constantFrom(0, 0.7, 2),
+          leadWords: fc.constantFrom(0, 0.7, 2),
           charWeight: fc.constantFrom(0, 0.5),
-          countUnknown: fc.boolean(),
+          oovInNorm: fc.boolean(),
           minDocuments: fc.integer({ min: 1, max: 2 }),
         }),
         fc.option(fc.constant<[number, number]>([3, 4])),
@@ -92,7 +91,7 @@ describe("tf-idf", () => {
             vectoriser.transform([...texts, "unknown words"]),
           );
           expect(JSON.stringify(restored)).toBe(JSON.stringify(vectoriser));
-          if (flags.normalise && (!flags.countUnknown || flags.minDocuments === 1)) {
+          if (flags.normalise && (!flags.oovInNorm || (flags.minDocuments === 1 && !charNgrams))) {
             for (let row = 0; row < rows.rows; row++) {
               const entries = rows.values.subarray(rows.rowStart[row], rows.rowStart[row + 1]);
               if (entries.length > 0) expect(entries.reduce((sum, x) => sum + x * x, 0)).toBeCloseTo(1, 5);
@@ -109,6 +108,7 @@ describe("tf-idf", () => {
     );
     const { rows } = TfidfVectoriser.fit(texts, {
       ...plain,
+      minDocuments: 2,
       wordNgrams: 2,
       charNgrams: [3, 5],
       charWeight: 0,
@@ -121,35 +121,34 @@ describe("tf-idf", () => {
 });
 
 describe("fields", () => {
-  test("by hand: words, opening and runs of characters, each scaled to its weight, unknown words in the length", () => {
-    // Eight words, of which the first four are the opening; "odd" is in no other text.
+  test("by hand: words, lead words and runs of characters, each scaled to its weight, unknown words in the length", () => {
+    // Eight words, of which the first four are lead words; "odd" is in no other text.
     const first = "red wine odd red dry white wine beer";
     const texts = [first, "red wine dry white beer", "red wine dry white beer"];
     const options = {
-      opening: 0.7,
+      leadWords: 0.7,
       charNgrams: [4, 4],
       charWeight: 0.5,
       idf: false,
-      countUnknown: true,
+      oovInNorm: true,
+      minDocuments: 2,
     } as const;
     const { vectoriser, rows } = TfidfVectoriser.fit(texts, options);
     const frequency = (count: number): number => 1 + Math.log(count);
     const fields = {
       words: new Map<string, number>(),
-      opening: new Map<string, number>(),
+      leadWords: new Map<string, number>(),
       runs: new Map<string, number>(),
     };
-    const count = (map: Map<string, number>, term: string): unknown =>
-      map.set(term, (map.get(term) ?? 0) + 1);
+    const count = (map: Map<string, number>, term: string): unknown => map.set(term, (map.get(term) ?? 0) + 1);
     for (const [i, word] of first.split(" ").entries()) {
       count(fields.words, word);
-      if (i < 4) count(fields.opening, `^${word}`);
-      for (let at = 0; at + 4 <= word.length + 2; at++)
-        count(fields.runs, `#${`_${word}_`.slice(at, at + 4)}`);
+      if (i < 4) count(fields.leadWords, `^${word}`);
+      for (let at = 0; at + 4 <= word.length + 2; at++) count(fields.runs, `#${`_${word}_`.slice(at, at + 4)}`);
     }
-    const shares = { words: 1, opening: 0.7, runs: 0.5 };
+    const shares = { words: 1, leadWords: 0.7, runs: 0.5 };
     const wanted = new Map<string, number>();
-    for (const name of ["words", "opening", "runs"] as const) {
+    for (const name of ["words", "leadWords", "runs"] as const) {
       const known = [...fields[name]].filter(([term]) => !/odd/.test(term));
       const unknown = [...fields[name]].filter(([term]) => /odd/.test(term)).length;
       const length = Math.sqrt(known.reduce((sum, [, n]) => sum + frequency(n) ** 2, 0) + unknown);
@@ -177,21 +176,30 @@ describe("fields", () => {
     };
     expect(settings(1500, 10)).toMatchObject({
       charNgrams: [3, 4],
+      charWeight: 1,
+      idf: false,
+      oovInNorm: true,
+      minDocuments: 1,
+    });
+    expect(settings(30, 20)).toMatchObject({ charNgrams: [3, 4], charWeight: 1, idf: true, minDocuments: 1 });
+    expect(settings(8001, 15)).toMatchObject({ terms: 0, charNgrams: false, idf: true, minDocuments: 2 });
+    expect(settings(8001, 10)).toMatchObject({
+      charNgrams: [3, 4],
       charWeight: 0.5,
       idf: false,
-      countUnknown: true,
+      oovInNorm: true,
+      minDocuments: 2,
     });
-    expect(settings(30, 20)).toMatchObject({ terms: 0, idf: true, opening: 0.7, countUnknown: true });
     const many = settings(50_001, 5);
-    expect(many).toMatchObject({ terms: 0, idf: true, opening: 0.7 });
-    expect(many.charNgrams ?? many.countUnknown).toBeUndefined();
+    expect(many).toMatchObject({ terms: 0, idf: true, leadWords: 0.7 });
+    expect(many.charNgrams || many.oovInNorm).toBe(false);
   });
 
-  test("a vocabulary of version 1 makes the rows it made", () => {
+  test("a vocabulary's file says all of its options; those that are not there are off", () => {
     const { vectoriser, rows } = TfidfVectoriser.fit(TEXTS, { ...plain, minDocuments: 1 });
-    const { version, options, ...rest } = vectoriser.toJSON();
+    const { version, options, ...rest } = JSON.parse(JSON.stringify(vectoriser));
     expect(version).toBe(1);
-    const old = {
+    const on = {
       wordNgrams: 1,
       minDocuments: 1,
       maxDocuments: 1,
@@ -199,21 +207,20 @@ describe("fields", () => {
       idf: true,
       normalise: true,
     };
-    expect(options).toEqual(old);
-    expect(TfidfVectoriser.fromJSON({ version, options: old, ...rest }).transform(TEXTS)).toEqual(rows);
+    expect(options).toEqual({ ...on, charNgrams: false, charWeight: 0, leadWords: 0, oovInNorm: false });
+    expect(TfidfVectoriser.fromJSON({ version, options: on, ...rest }).transform(TEXTS)).toEqual(rows);
   });
 });
 
 describe("options and states that are wrong", () => {
   test("options", () => {
     const fitting = (options: object) => () => TfidfVectoriser.fit(["a"], options);
-    expect(fitting({ minDocuments: 0 })).toThrow("found minDocuments = 0, expected a whole number from 1");
-    expect(fitting({ maxDocuments: 0 })).toThrow("found maxDocuments = 0");
-    expect(fitting({ wordNgrams: 0 })).toThrow(
-      "found wordNgrams = 0, expected at least 1 when there are no charNgrams",
-    );
-    expect(fitting({ charNgrams: [4, 3] })).toThrow("found charNgrams = [4,3]");
-    expect(fitting({ maxFeatures: 1.5 })).toThrow("found maxFeatures = 1.5");
+    expect(fitting({ minDocuments: 0 })).toThrow("minDocuments: found 0, expected a whole number of at least 1");
+    expect(fitting({ maxDocuments: 0 })).toThrow("maxDocuments: found 0, expected a number above 0 and at most 1");
+    expect(fitting({ wordNgrams: 0 })).toThrow("charNgrams: found false, expected runs, since there are no words");
+    expect(fitting({ charNgrams: [4, 3] })).toThrow("charNgrams: found 4-3");
+    expect(fitting({ maxFeatures: 1.5 })).toThrow("maxFeatures: found 1.5");
+    expect(fitting({ leadWords: 0.0001 })).toThrow("leadWords: found 0.0001, expected 0, or at least 0.001");
   });
   test("states", () => {
     const good = { version: 1, options: {}, documents: 3, terms: ["a", "b"], documentFrequency: [1, 3] };
@@ -223,9 +230,9 @@ describe("options and states that are wrong", () => {
       7,
       {},
       { ...good, version: 4 },
-      { ...good, options: { opening: -1 } },
+      { ...good, options: { leadWords: -1 } },
       { ...good, options: { charWeight: "much" } },
-      { ...good, options: { countUnknown: 1 } },
+      { ...good, options: { oovInNorm: 1 } },
       { ...good, terms: ["b", "a"] },
       { ...good, terms: ["a", "a"] },
       { ...good, terms: ["a", 1] },
@@ -238,8 +245,6 @@ describe("options and states that are wrong", () => {
       { ...good, options: { idf: "yes" } },
     ];
     for (const state of bad)
-      expect(() => TfidfVectoriser.fromJSON(state, "m.safetensors")).toThrow(
-        /^m\.safetensors: found .*, expected /,
-      );
+      expect(() => TfidfVectoriser.fromJSON(state, "m.safetensors")).toThrow(/^m\.safetensors: found .*, expected /);
   });
 });

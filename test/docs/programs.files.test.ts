@@ -1,7 +1,8 @@
-// Every program of the README and the guide does what it says, in its own runtime, and has right types.
+// Every program of the README and of docs/ does what it says, in its own runtime, and has right types.
+// @module-tag long
 
 import { execFile } from "node:child_process";
-import { copyFileSync, cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join, resolve } from "node:path";
@@ -10,12 +11,22 @@ import { promisify } from "node:util";
 import { transform } from "esbuild";
 import { chromium } from "playwright-core";
 import { describe, expect, test } from "vitest";
+import { modelToBytes, train } from "../../src/index.ts";
 import { askProgram, bundle, documents, freePort, inProject } from "../examples/support.ts";
 import { type Program, programsOf } from "./programs.ts";
 
-const programs = ["README.md", "docs/guide.md"].flatMap(programsOf);
+const pages = readdirSync("docs").filter((name) => name.endsWith(".md"));
+const programs = ["README.md", ...pages.map((name) => `docs/${name}`)].flatMap(programsOf);
 const program = (name: string): string => resolve("node_modules/.bin", name);
 const run = promisify(execFile);
+
+let definitions: Promise<Uint8Array> | undefined;
+
+/** The model of the README's command. */
+const definitionsModel = (): Promise<Uint8Array> => {
+  definitions ??= train("examples/wordnet/definitions.jsonl.gz", { validation: "10%" }).then(modelToBytes);
+  return definitions;
+};
 
 /** Runs the body beside the program and the files that the documents speak of. */
 const withFiles = (body: (folder: string) => Promise<void>): Promise<void> =>
@@ -24,12 +35,24 @@ const withFiles = (body: (folder: string) => Promise<void>): Promise<void> =>
     await body(folder);
   });
 
+/**
+ * What the comment behind a console.log says it prints, as a pattern: its words and numbers in their order. Numbers in documents
+ * are cut off ("0.98..."), and runtimes quote and break lines as they like.
+ */
+const patternsOf = (text: string): RegExp[] =>
+  [...text.matchAll(/console\.log\(.*\/\/ (.*)$/gm)].map(
+    ([, said = ""]) =>
+      new RegExp((said.match(/\w+(?:\.\d+)?/g) ?? []).map((word) => word.replace(".", "\\.")).join("[^]*?")),
+  );
+
 async function inNode(folder: string, { text }: Program): Promise<void> {
   const { code } = await transform(text, { loader: "ts", target: "es2022", format: "esm" });
   writeFileSync(join(folder, "program.mjs"), code);
-  const { stdout } = await run(process.execPath, ["program.mjs"], { cwd: folder });
-  expect(stdout.length).toBeGreaterThan(20);
-  expect((await run(program("bun"), ["program.mjs"], { cwd: folder })).stdout.length).toBeGreaterThan(20);
+  for (const runtime of [process.execPath, program("bun")]) {
+    const { stdout } = await run(runtime, ["program.mjs"], { cwd: folder });
+    expect(stdout.length).toBeGreaterThan(20);
+    for (const pattern of patternsOf(text)) expect(stdout).toMatch(pattern);
+  }
 }
 
 async function inDeno(folder: string, { text }: Program): Promise<void> {
@@ -61,9 +84,7 @@ async function inPage(folder: string, { text }: Program): Promise<void> {
   const server = createServer(({ url = "/" }, response) => {
     const type = types[url as keyof typeof types];
     response.setHeader("content-type", type ?? "text/html");
-    response.end(
-      type ? readFileSync(join(folder, url)) : '<body><script type="module" src="/out.js"></script>',
-    );
+    response.end(type ? readFileSync(join(folder, url)) : '<body><script type="module" src="/out.js"></script>');
   });
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
   const browser = await chromium.launch({
@@ -95,7 +116,10 @@ async function inWorker(folder: string, { text }: Program): Promise<void> {
 describe("programs of the documents", () => {
   const inTheirs = { node: inNode, deno: inDeno, page: inPage, worker: inWorker };
   test.each(programs)("$name runs: $runtime", (each) =>
-    withFiles((folder) => inTheirs[each.runtime](folder, each)),
+    withFiles(async (folder) => {
+      if (each.name.startsWith("README")) writeFileSync(join(folder, "tagger.safetensors"), await definitionsModel());
+      await inTheirs[each.runtime](folder, each);
+    }),
   );
 
   test("there is one for each runtime, and the first is for Node", () => {

@@ -1,11 +1,13 @@
 // The reader in Python that docs/format.md shows: it finds in a model's file what the library wrote there.
+// @module-tag long
 
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { readSafetensors } from "../../src/io/safetensors.ts";
+import { pythonPath } from "../../scripts/machine.ts";
+import { readSafetensors } from "../../src/base/safetensors.ts";
 import { modelToBytes } from "../../src/model/file.ts";
 import { train } from "../../src/train/train.ts";
 
@@ -22,8 +24,7 @@ print(json.dumps([about["format"], {name: [list(t.shape), float(t.astype("f8").s
 
 test("docs/format.md: the reader in Python gives every tensor with its numbers", async () => {
   expect(reader.trim().split("\n").length).toBeLessThan(15);
-  const has = spawnSync("python3", ["-c", "import numpy"]);
-  if (has.status !== 0) return console.log("python3 with numpy is not here: its reader was not run");
+  const python = pythonPath() ?? "python3";
   const rows = Array.from({ length: 30 }, (_, i) => ({
     text: `${i % 2 ? "red" : "blue"} word`,
     labels: [i % 2],
@@ -33,7 +34,7 @@ test("docs/format.md: the reader in Python gives every tensor with its numbers",
   try {
     writeFileSync(join(folder, "read.py"), reader + ASK);
     writeFileSync(join(folder, "model.safetensors"), bytes);
-    const said = execFileSync("python3", ["read.py", "model.safetensors"], { cwd: folder, encoding: "utf8" });
+    const said = execFileSync(python, ["read.py", "model.safetensors"], { cwd: folder, encoding: "utf8" });
     const [format, found] = JSON.parse(said) as [string, Record<string, [number[], number]>];
     const { tensors, metadata } = readSafetensors(bytes);
     expect(format).toBe(metadata.format);

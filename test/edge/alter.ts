@@ -14,7 +14,7 @@ const DEEP = "@deep@";
 const deepText = `${"[".repeat(20_000)}${"]".repeat(20_000)}`;
 
 const below = (next: Next, n: number): number => Math.floor(next() * n);
-const oneOf = <T>(next: Next, list: readonly T[]): T => list[below(next, list.length)] as T;
+const oneOf = <T>(next: Next, list: readonly T[]): T => list[below(next, list.length)];
 
 function taken(bytes: Uint8Array): Parts {
   const length = Number(new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true));
@@ -39,21 +39,7 @@ function strange(next: Next, old: Json): Json {
     () => oneOf(next, [null, true, false, 0, -1, 1, 0.5, 2 ** 31, 2 ** 32 + 1, 2 ** 53, 1e308, -0]),
     () => oneOf(next, [number + 1, number - 1, number * 2, number * 1e6, -number, Math.floor(number / 2)]),
     () =>
-      oneOf(next, [
-        "",
-        "F32",
-        "F64",
-        "I8",
-        "U8",
-        "I32",
-        "F16",
-        "I64",
-        "linear",
-        "se",
-        "1",
-        "\ud800",
-        "x".repeat(300),
-      ]),
+      oneOf(next, ["", "F32", "F64", "I8", "U8", "I32", "F16", "I64", "linear", "se", "1", "\ud800", "x".repeat(300)]),
     () => oneOf<Json>(next, [[], {}, [[0]], { toString: 1 }, { length: 1e9 }, [1e9, 1e9], DEEP]),
     () => (typeof old === "string" ? old.slice(0, below(next, old.length + 1)) : [old, old]),
   ])();
@@ -66,14 +52,14 @@ function alterJson(next: Next, root: { [key: string]: Json } | Json[]): void {
     const keys = Object.keys(place);
     if (keys.length === 0) return;
     const key = oneOf(next, keys);
-    const value = place[key] as Json;
+    const value = place[key];
     if (typeof value === "object" && value !== null && next() < 0.85) {
       place = value as { [key: string]: Json };
       continue;
     }
     const kind = next();
     if (kind < 0.15) delete place[key];
-    else if (kind < 0.25) place[key] = place[oneOf(next, keys)] as Json;
+    else if (kind < 0.25) place[key] = place[oneOf(next, keys)];
     else if (kind < 0.35 && !Array.isArray(place)) place[`${key}${oneOf(next, ["", "x", ".scale"])}`] = value;
     else place[key] = strange(next, value);
     return;
@@ -85,12 +71,12 @@ function alterMetadata(next: Next, { header }: Parts): void {
   const metadata = header.__metadata__ as { [key: string]: string };
   const key = oneOf(next, Object.keys(metadata));
   try {
-    const value = JSON.parse(metadata[key] as string);
+    const value = JSON.parse(metadata[key]);
     if (typeof value !== "object" || value === null) throw new Error("a text");
     for (let times = 1 + below(next, 2); times > 0; times--) alterJson(next, value);
     metadata[key] = JSON.stringify(value);
   } catch {
-    const other = strange(next, metadata[key] as string);
+    const other = strange(next, metadata[key]);
     metadata[key] = typeof other === "string" ? other : JSON.stringify(other);
   }
 }
@@ -119,14 +105,13 @@ function alterTensor(next: Next, parts: Parts): void {
   if (next() < 0.3) description.dtype = oneOf(next, Object.keys(WIDTHS));
   if (next() < 0.8 && description.shape.length > 0) {
     const dimension = below(next, description.shape.length);
-    const size = description.shape[dimension] as number;
+    const size = description.shape[dimension];
     description.shape[dimension] = Math.max(0, oneOf(next, [size + 1, size - 1, 0, 1, size * 2, size + 16]));
   }
-  if (next() < 0.1)
-    description.shape = oneOf(next, [[], [...description.shape, 1], description.shape.slice(1)]);
+  if (next() < 0.1) description.shape = oneOf(next, [[], [...description.shape, 1], description.shape.slice(1)]);
   const count = description.shape.reduce((product, size) => product * size, WIDTHS[description.dtype] ?? 1);
   const piece = new Uint8Array(Math.min(count, 1 << 16));
-  piece.set((pieces[chosen] as Uint8Array).subarray(0, piece.length));
+  piece.set(pieces[chosen].subarray(0, piece.length));
   pieces[chosen] = piece;
   parts.data = new Uint8Array(pieces.reduce((sum, each) => sum + each.length, 0));
   let at = 0;
@@ -140,7 +125,7 @@ function alterTensor(next: Next, parts: Parts): void {
 /** Numbers within a tensor. */
 function alterNumbers(next: Next, parts: Parts): void {
   const [, { dtype, data_offsets: offsets }] = oneOf(next, tensorsOf(parts));
-  const width = WIDTHS[dtype] as number;
+  const width = WIDTHS[dtype];
   const count = (offsets[1] - offsets[0]) / width;
   if (count === 0) return;
   const view = new DataView(parts.data.buffer, parts.data.byteOffset);
@@ -161,13 +146,11 @@ function alterBytes(next: Next, bytes: Uint8Array): Uint8Array {
   const kind = next();
   if (kind < 0.3) return bytes.slice(0, at);
   if (kind < 0.4) return Uint8Array.from([...bytes, ...bytes.subarray(0, 1 + below(next, 20))]);
-  if (kind < 0.5)
-    return Uint8Array.from([...bytes.subarray(0, at), ...bytes.subarray(at + 1 + below(next, 8))]);
+  if (kind < 0.5) return Uint8Array.from([...bytes.subarray(0, at), ...bytes.subarray(at + 1 + below(next, 8))]);
   const changed = bytes.slice();
   const until = next() < 0.3 ? 8 : changed.length;
   for (let times = 1 + below(next, 4); times > 0; times--)
-    changed[below(next, until)] =
-      next() < 0.5 ? below(next, 256) : (changed[below(next, until)] as number) ^ (1 << below(next, 8));
+    changed[below(next, until)] = next() < 0.5 ? below(next, 256) : changed[below(next, until)] ^ (1 << below(next, 8));
   return changed;
 }
 

@@ -2,17 +2,16 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { deterministicLog } from "../../src/base/math.ts";
 import { calibratedLogit, calibratePoint, logistic, prepareCalibrator } from "../../src/calibrate/forward.ts";
 import { compactModel } from "../../src/compact/index.ts";
-import { deterministicLog } from "../../src/data/elementary.ts";
-import { CalibratedLogits } from "../../src/edge/calibrated.ts";
 import { load } from "../../src/edge/index.ts";
 import { labelProbability } from "../../src/edge/probability.ts";
-import { mostCalibrated } from "../../src/edge/ranking.ts";
+import { rowScores } from "../../src/edge/scores.ts";
 import { loadModel } from "../../src/predict/load.ts";
 import { logitByFormula, someCalibrator, someFrequencies } from "../calibrate/calibrators.ts";
 import { generator } from "../support/numbers.ts";
-import { calibrated, sampleTexts, textModel } from "./support.ts";
+import { calibrated, sampleTexts, textModel, withSchema } from "./support.ts";
 
 const model = calibrated(textModel({ features: 80, labels: 25, factors: 6, inducing: 8 }));
 const { calibrator, ...plain } = model;
@@ -46,7 +45,7 @@ describe("a calibrated model at the edge", () => {
     const options = { type: "f32", variance: "exact", allLabels: true } as const;
     const tagger = await load(await compactModel(model, options));
     const before = await load(await compactModel(plain, options));
-    const frequencies = { labelCounts: model.labelCounts, points: model.summary.points };
+    const frequencies = model.schema;
     for (const text of texts.slice(0, 20)) {
       const utilities = tagger.labels.map((_, label) => {
         const p = before.score(text).probability(label);
@@ -61,17 +60,15 @@ describe("a calibrated model at the edge", () => {
   });
 
   test("keeps each label's own effects when others are left out", async () => {
-    const labelCounts = model.labelCounts.map((count, label) => (label % 5 === 2 ? 0 : count));
-    const some = { ...model, labelCounts };
+    const labelCounts = model.schema.labelCounts.map((count, label) => (label % 5 === 2 ? 0 : count));
+    const some = withSchema(model, { labelCounts });
     const all = await load(await compactModel(some, { type: "f32", allLabels: true }));
     const tagger = await load(await compactModel(some, { type: "f32" }));
     const kept = [...labelCounts.keys()].filter((label) => label % 5 !== 2);
     // Without labels that are never right, the best ten may be others: compared where they are not.
     const same = texts.filter((text) => {
       const { utilities } = all.score(text);
-      const best = [...labelCounts.keys()].sort(
-        (a, b) => (utilities[b] as number) - (utilities[a] as number),
-      );
+      const best = [...labelCounts.keys()].sort((a, b) => utilities[b] - utilities[a]);
       return best.slice(0, 12).every((label) => label % 5 !== 2);
     });
     for (const text of same) {
@@ -85,7 +82,7 @@ describe("a calibrated model at the edge", () => {
   test("says that it is calibrated, and no deviation of a utility", async () => {
     const tagger = await load(await compactModel(model));
     expect(tagger.info.calibrated).toBe(true);
-    expect(tagger.predict(texts[20] as string)[0]).not.toHaveProperty("sd");
+    expect(tagger.predict(texts[20])[0]).not.toHaveProperty("sd");
     expect((await load(await compactModel(plain))).info.calibrated).toBe(false);
   });
 });
@@ -97,14 +94,13 @@ function someScores(names: readonly string[], labels: number, next: () => number
     .map(() => Float64Array.from({ length: labels }, () => next() ** 8 - 0.02));
   const means = Float64Array.from({ length: labels }, () => 14 * next() ** 3 - 10);
   const spreads = Float64Array.from({ length: labels }, () => 8 * next() ** 2);
-  const latent = { utilities: means, variance: (label: number) => spreads[label] as number };
+  const latent = { values: means, variance: (label: number) => spreads[label] };
   const utility = means.map((mean, label) => {
-    const p = labelProbability(mean, spreads[label] as number);
+    const p = labelProbability(mean, spreads[label]);
     return deterministicLog(p) - deterministicLog(1 - p);
   });
-  return names.includes("utility")
-    ? { closed, latent, all: [...closed, utility] }
-    : { closed, latent: undefined, all: closed };
+  const parts = closed.map((values) => ({ values }));
+  return names.includes("utility") ? { parts: [...parts, latent], all: [...closed, utility] } : { parts, all: closed };
 }
 
 test("the most probable labels are those of a full sort, whatever scores, lists and thresholds", () => {
@@ -118,11 +114,8 @@ test("the most probable labels are those of a full sort, whatever scores, lists 
       fc.boolean(),
       (seed, names, most, threshold, every) => {
         const next = generator(seed);
-        const prepared = prepareCalibrator(
-          someCalibrator(labels, seed, [...names]),
-          someFrequencies(labels, 50, seed),
-        );
-        const { closed, latent, all } = someScores(names, labels, next);
+        const prepared = prepareCalibrator(someCalibrator(labels, seed, [...names]), someFrequencies(labels, 50, seed));
+        const { parts, all } = someScores(names, labels, next);
         const allowed = every ? undefined : Uint8Array.from({ length: labels }, () => Number(next() < 0.3));
         const point = calibratePoint(prepared, all);
         const wanted = [...Array(labels).keys()]
@@ -132,8 +125,7 @@ test("the most probable labels are those of a full sort, whatever scores, lists 
           .slice(0, most)
           .map(({ label, logit }) => ({ label, probability: logistic(logit) }))
           .filter(({ probability }) => probability >= threshold);
-        const logits = new CalibratedLogits(prepared, closed, latent);
-        expect(mostCalibrated(logits, most, threshold, allowed)).toEqual(wanted);
+        expect(rowScores(parts, prepared).best(most, threshold, allowed)).toEqual(wanted);
       },
     ),
     { numRuns: 100 },

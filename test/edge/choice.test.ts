@@ -1,14 +1,13 @@
 // Which labels come: thresholds without a number of labels, allow and deny lists. The reference is all labels, filtered.
 
 import { describe, expect, test } from "vitest";
+import { allowedLabels, type Thresholds } from "../../src/base/prediction.ts";
 import { compactModel } from "../../src/compact/index.ts";
 import { load, type Prediction, type Tagger } from "../../src/edge/index.ts";
-import { allowedLabels } from "../../src/metrics/allowed.ts";
-import type { Thresholds } from "../../src/metrics/cut.ts";
-import type { LatentModel } from "../../src/model/model.ts";
 import { loadModel } from "../../src/predict/load.ts";
+import { guarantees } from "../support/guarantees.ts";
 import { generator } from "../support/numbers.ts";
-import { calibrated, sampleTexts, textModel } from "./support.ts";
+import { calibrated, sampleTexts, type TextModel, textModel, withSchema } from "./support.ts";
 
 const small = { features: 60, labels: 70, factors: 5, inducing: 9 };
 const THRESHOLDS = [0, 1e-300, 0.001, 0.05, 0.3, 0.5, 0.9, 1];
@@ -50,7 +49,7 @@ describe("a threshold", () => {
 });
 
 /** A calibrated model with made-up thresholds, some labels of which were never seen. */
-function cutModel(): LatentModel & { thresholds: Thresholds } {
+function cutModel(): TextModel & { thresholds: Thresholds } {
   const model = calibrated(textModel(small));
   const next = generator(8);
   const cut = (overall: number) => ({
@@ -59,34 +58,35 @@ function cutModel(): LatentModel & { thresholds: Thresholds } {
   });
   const thresholds: Thresholds = {
     f1: cut(0.25),
+    macroF1: cut(0.25).labels,
     expected: { precision: 0.5, recall: 0.5, f1: 0.5 },
     precisions: [
       { precision: 0.6, cut: cut(0.35) },
       { precision: 0.9, cut: cut(0.5) },
     ],
+    guarantees,
   };
-  const labelCounts = model.labelCounts.map((count, label) => (label % 7 === 2 ? 0 : count));
-  return { ...model, labelCounts, thresholds };
+  const labelCounts = model.schema.labelCounts.map((count, label) => (label % 7 === 2 ? 0 : count));
+  return { ...withSchema(model, { labelCounts }), thresholds };
 }
 
 describe("thresholds of the model's own", () => {
   const model = cutModel();
   const texts = sampleTexts(model, 30, 4);
   const { f1, precisions } = model.thresholds;
+  const { labelCounts, labelNames } = model.schema;
 
   test("are those of the training, of the labels that the compact model has", async () => {
     const tagger = await load(await compactModel(model));
-    const kept = [...model.labelCounts.keys()].filter((label) => model.labelCounts[label] !== 0);
-    const placeOf = new Map(kept.map((label) => [model.labelNames?.[label], label]));
+    const kept = [...labelCounts.keys()].filter((label) => labelCounts[label] !== 0);
+    const placeOf = new Map(kept.map((label) => [labelNames?.[label], label]));
     const reaching = (all: Prediction[], cut: Float32Array): Prediction[] =>
-      all.filter(({ label, probability }) => probability >= (cut[placeOf.get(label) as number] as number));
+      all.filter(({ label, probability }) => probability >= cut[placeOf.get(label) as number]);
     for (const text of texts) {
       const all = tagger.predict(text, { topK: 70 });
       expect(tagger.predict(text, { threshold: "best" })).toEqual(atLeast(all, 0.25));
       expect(tagger.predict(text, { threshold: "label" })).toEqual(reaching(all, f1.labels));
-      expect(tagger.predict(text, { threshold: "label", topK: 2 })).toEqual(
-        reaching(all, f1.labels).slice(0, 2),
-      );
+      expect(tagger.predict(text, { threshold: "label", topK: 2 })).toEqual(reaching(all, f1.labels).slice(0, 2));
       expect(tagger.predict(text, { precision: 0.8 })).toEqual(atLeast(all, 0.5));
       const byLabel = precisions[0]?.cut.labels as Float32Array;
       expect(tagger.predict(text, { precision: 0.6, threshold: "label" })).toEqual(reaching(all, byLabel));
@@ -137,17 +137,13 @@ describe("allow and deny lists", () => {
   });
 
   test("are by name, and names can be numbers", () => {
-    expect(allowedLabels([7, 8, 9], { allow: ["8", "9"], deny: ["9", "10"] })).toEqual(
-      Uint8Array.of(0, 1, 0),
-    );
+    expect(allowedLabels([7, 8, 9], { allow: ["8", "9"], deny: ["9", "10"] })).toEqual(Uint8Array.of(0, 1, 0));
     expect(allowedLabels(["a"], {})).toBe(undefined);
     expect(allowedLabels(["a"], { deny: [] })).toEqual(Uint8Array.of(1));
   });
 
   test("are lists", () => {
-    expect(() => allowedLabels(["a"], { deny: "a" as never })).toThrow(
-      "deny: found string, expected a list of labels",
-    );
+    expect(() => allowedLabels(["a"], { deny: "a" as never })).toThrow("deny: found string, expected a list of labels");
   });
 });
 
@@ -160,9 +156,12 @@ describe("values too large to compute with", () => {
       for (const type of ["f32", "int8"] as const)
         for (const columnWeights of [undefined, new Float32Array(60).fill(1e17)])
           for (const normalise of [false, true]) {
-            const { vectoriser: _, ...rest } = textModel({ ...small, kernel });
             const transform = { normalise, ...(columnWeights ? { columnWeights } : {}) };
-            const tagger = await load(await compactModel({ ...rest, transform }, { type }));
+            const tagger = await load(
+              await compactModel(withSchema(textModel({ ...small, kernel }), { vectoriser: undefined, transform }), {
+                type,
+              }),
+            );
             let found: Prediction[] = [];
             try {
               found = tagger.predict(large, { topK: 70 });

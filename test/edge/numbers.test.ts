@@ -2,32 +2,27 @@
 
 import { describe, expect, test } from "vitest";
 import { storeMatrix, toHalf } from "../../src/compact/numbers.ts";
-import { NUMBER_TYPES } from "../../src/compact/options.ts";
 import { createCore, matrixFrom, predictiveProbability } from "../../src/core/index.ts";
-import { allHalvesFinite, fromHalf } from "../../src/edge/half.ts";
-import { rowMatrix } from "../../src/edge/matrix.ts";
+import { allHalvesFinite, fromHalf, rowMatrix } from "../../src/edge/matrix.ts";
 import { labelProbability } from "../../src/edge/probability.ts";
+import { NUMBER_TYPES } from "../../src/parts/compact.ts";
 import { expectation, sigmoid } from "../support/fullgp.ts";
 import { randomNumbers } from "../support/numbers.ts";
 
 describe("half precision", () => {
-  const finite = Array.from({ length: 65536 }, (_, bits) => bits).filter(
-    (bits) => (bits & 0x7c00) !== 0x7c00,
-  );
+  const finite = Array.from({ length: 65536 }, (_, bits) => bits).filter((bits) => (bits & 0x7c00) !== 0x7c00);
 
   test("every number is as the format defines it, and comes back as its own bits", () => {
     for (const bits of finite) {
       const exponent = (bits >> 10) & 31;
-      const magnitude =
-        exponent === 0 ? (bits & 1023) / 2 ** 24 : (1 + (bits & 1023) / 1024) * 2 ** (exponent - 15);
+      const magnitude = exponent === 0 ? (bits & 1023) / 2 ** 24 : (1 + (bits & 1023) / 1024) * 2 ** (exponent - 15);
       const value = bits & 0x8000 ? -magnitude : magnitude;
       if (!Object.is(fromHalf(bits), value))
         throw new Error(`bits ${bits}: found ${fromHalf(bits)}, expected ${value}`);
       if (toHalf(value) !== bits) throw new Error(`${value}: found bits ${toHalf(value)}, expected ${bits}`);
     }
     expect(allHalvesFinite(Uint16Array.from(finite))).toBe(true);
-    for (const bits of [0x7c00, 0xfc00, 0x7e00, 0xffff])
-      expect(allHalvesFinite(Uint16Array.of(0, bits))).toBe(false);
+    for (const bits of [0x7c00, 0xfc00, 0x7e00, 0xffff]) expect(allHalvesFinite(Uint16Array.of(0, bits))).toBe(false);
   });
 
   test("any number goes to the nearest one, ties to even, and never to infinity", () => {
@@ -37,8 +32,7 @@ describe("half precision", () => {
       const middle = (low + high) / 2;
       const even = i % 2 === 0 ? i : i + 1;
       if (toHalf(middle) !== even) throw new Error(`${middle}: found ${toHalf(middle)}, expected ${even}`);
-      if (toHalf((low + middle) / 2) !== i)
-        throw new Error(`above ${low}: found ${toHalf((low + middle) / 2)}`);
+      if (toHalf((low + middle) / 2) !== i) throw new Error(`above ${low}: found ${toHalf((low + middle) / 2)}`);
     }
     expect([1e6, Number.POSITIVE_INFINITY, -1e9].map((value) => fromHalf(toHalf(value)))).toEqual([
       65504, 65504, -65504,
@@ -51,9 +45,7 @@ describe("a stored matrix", () => {
     test(`${type}: every element within half a step`, () => {
       for (const columns of [1, 2, 3, 7, 8, 13, 64]) {
         const rows = 9;
-        const values = randomNumbers(rows * columns, columns).map((value, i) =>
-          i < columns ? 0 : value * (1 + i),
-        );
+        const values = randomNumbers(rows * columns, columns).map((value, i) => (i < columns ? 0 : value * (1 + i)));
         const { tensor, scale, bits } = storeMatrix(values, rows, columns, type);
         const stored = rowMatrix(tensor, columns, scale, bits ?? 0);
         expect([stored.rows, stored.columns]).toEqual([rows, columns]);
@@ -63,15 +55,11 @@ describe("a stored matrix", () => {
           const out = new Float64Array(columns).fill(1);
           stored.add([row], [2], 1, out);
           const step =
-            type === "f32"
-              ? greatest * 2 ** -23
-              : type === "f16"
-                ? greatest * 2 ** -10
-                : (scale?.[row] as number);
+            type === "f32" ? greatest * 2 ** -23 : type === "f16" ? greatest * 2 ** -10 : (scale?.[row] as number);
           // Few bits may cut off the greatest elements, where that makes the whole row's error smaller.
           const most = step * (type.startsWith("int") ? 2 ** (Number(type.slice(3)) - 1) - 1 : 1e9);
           out.forEach((sum, i) => {
-            const value = own[i] as number;
+            const value = own[i];
             const wanted = Math.max(-most, Math.min(most, value));
             expect(Math.abs((sum - 1) / 2 - wanted)).toBeLessThanOrEqual(step / 2 + 1e-12 * greatest);
           });
@@ -89,7 +77,7 @@ describe("a stored matrix", () => {
       for (let row = 0; row < 40; row++) {
         const out = new Float64Array(50);
         stored.add([row], [1], 1, out);
-        for (let i = 0; i < 50; i++) error += ((out[i] as number) - (values[row * 50 + i] as number)) ** 2;
+        for (let i = 0; i < 50; i++) error += (out[i] - values[row * 50 + i]) ** 2;
       }
       return { bytes: tensor.data.byteLength, error };
     });
@@ -107,9 +95,7 @@ describe("the probability of a label", () => {
   test("is the expectation of the logistic function", () => {
     for (const mean of means)
       for (const variance of variances)
-        expect(
-          Math.abs(labelProbability(mean, variance) - expectation(sigmoid, mean, variance)),
-        ).toBeLessThan(1e-7);
+        expect(Math.abs(labelProbability(mean, variance) - expectation(sigmoid, mean, variance))).toBeLessThan(1e-7);
   });
 
   test("is that of the core to 1e-12", async () => {
@@ -131,7 +117,7 @@ describe("the probability of a label", () => {
     );
     const wanted = predictiveProbability(mean, variance, mean).toArray();
     pairs.forEach(([m, v], i) => {
-      expect(Math.abs(labelProbability(m, v) - (wanted[i] as number))).toBeLessThan(1e-12);
+      expect(Math.abs(labelProbability(m, v) - wanted[i])).toBeLessThan(1e-12);
     });
     core.dispose();
   });

@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { labelProbability } from "../../src/edge/probability.ts";
-import { mostProbable } from "../../src/edge/ranking.ts";
+import { rowScores } from "../../src/edge/scores.ts";
 
 const label = fc.record({
   mean: fc.double({ min: -30, max: 10, noNaN: true }),
@@ -22,7 +22,7 @@ describe("the most probable labels", () => {
         (labels, most, threshold, all) => {
           const allowed = all ? undefined : Uint8Array.from(labels, (one) => Number(one.allowed));
           const scores = {
-            utilities: labels.map(({ mean }) => mean),
+            values: Float64Array.from(labels, ({ mean }) => mean),
             variance: (at: number) => labels[at]?.variance as number,
           };
           const wanted = labels
@@ -30,7 +30,7 @@ describe("the most probable labels", () => {
             .filter(({ label: at, probability }) => allowed?.[at] !== 0 && probability >= threshold)
             .sort((a, b) => b.probability - a.probability || a.label - b.label)
             .slice(0, most);
-          expect(mostProbable(scores, most, threshold, allowed)).toEqual(wanted);
+          expect(rowScores([scores], undefined).best(most, threshold, allowed)).toEqual(wanted);
         },
       ),
       { numRuns: 400 },

@@ -47,11 +47,7 @@ describe("load", () => {
   }
 
   const wrong: [what: string, source: () => ModelSource, message: string][] = [
-    [
-      "an address",
-      () => "https://example.org/model" as never,
-      "tagger: found string, expected bytes, a Response",
-    ],
+    ["an address", () => "https://example.org/model" as never, "tagger: found string, expected bytes, a Response"],
     ["nothing", () => undefined as never, "tagger: found undefined, expected bytes"],
     ["a page that is not there", () => new Response("no", { status: 404 }), "tagger: found HTTP status 404"],
     ["an empty file", () => new Uint8Array(0), "tagger: found 0 bytes, expected a safetensors file"],

@@ -2,11 +2,11 @@
 
 import { describe, expect, test } from "vitest";
 import { compactModel } from "../../src/compact/index.ts";
-import { NUMBER_TYPES, type VarianceForm } from "../../src/compact/options.ts";
 import { load } from "../../src/edge/index.ts";
-import type { LatentModel } from "../../src/model/model.ts";
+import type { Model } from "../../src/model/model.ts";
+import { NUMBER_TYPES, type VarianceForm } from "../../src/parts/compact.ts";
 import { loadModel } from "../../src/predict/load.ts";
-import { bothPaths, sampleTexts, type TextModelForm, textModel, written } from "./support.ts";
+import { bothPaths, sampleTexts, type TextModelForm, textModel, withSchema, written } from "./support.ts";
 
 const forms: TextModelForm[] = (["shared", "perFactor"] as const).flatMap((groups) => [
   { kernel: "linear", groups, mean: "features" },
@@ -15,13 +15,9 @@ const forms: TextModelForm[] = (["shared", "perFactor"] as const).flatMap((group
   { kernel: "linear+se", groups },
 ]);
 const small = { features: 60, labels: 30, factors: 5, inducing: 9 };
-const titleOf = ({ kernel, groups, mean = "inducing" }: TextModelForm): string =>
-  `${kernel}, ${groups}, ${mean}`;
+const titleOf = ({ kernel, groups, mean = "inducing" }: TextModelForm): string => `${kernel}, ${groups}, ${mean}`;
 
-async function full(
-  model: LatentModel,
-  texts: string[],
-): ReturnType<Awaited<ReturnType<typeof loadModel>>["predict"]> {
+async function full(model: Model, texts: string[]): ReturnType<Awaited<ReturnType<typeof loadModel>>["predict"]> {
   using loaded = await loadModel(model, { threads: 1 });
   return await loaded.predict(texts, { topK: 8 });
 }
@@ -49,9 +45,8 @@ describe("a compact model in full precision", () => {
 
   test("takes a row of features as the model does", async () => {
     const columnWeights = Float32Array.from({ length: 60 }, (_, j) => 0.5 + (j % 7));
-    const named = textModel(small);
-    const { vectoriser: _, ...rest } = named;
-    const model: LatentModel = { ...rest, transform: { normalise: true, columnWeights } };
+    const transform = { normalise: true, columnWeights };
+    const model = withSchema(textModel(small), { vectoriser: undefined, transform });
     const rows = { rows: 1, columns: 60, rowStart: Int32Array.of(0, 3) };
     const [columnIndex, values] = [Int32Array.of(2, 11, 40), Float32Array.of(1, 3, 0.5)];
     using loaded = await loadModel(model, { threads: 1 });
@@ -73,7 +68,7 @@ describe("plain TypeScript and SIMD give the same bits", () => {
         const model = textModel({ ...small, factors, seed: i + 1 });
         const bytes = await compactModel(model, {
           type,
-          variance: variances[(i + factors) % 4] as VarianceForm,
+          variance: variances[(i + factors) % 4],
           rank: 3,
         });
         const [plain, wasm] = await bothPaths(bytes);
@@ -88,7 +83,7 @@ describe("plain TypeScript and SIMD give the same bits", () => {
 describe("predict", () => {
   const model = textModel(small);
   const making = compactModel(model);
-  const text = model.vectoriser?.terms.slice(0, 5).join(" ") ?? "";
+  const text = model.schema.vectoriser?.terms.slice(0, 5).join(" ") ?? "";
 
   test("gives as many labels as asked for, best first, none below the threshold", async () => {
     const tagger = await load(await making);
@@ -102,7 +97,7 @@ describe("predict", () => {
     const ranked = all.map(({ probability }) => probability);
     expect(ranked).toEqual([...ranked].sort((a, b) => b - a));
     const { utilities } = tagger.score(text);
-    const byUtility = all.map(({ label }) => utilities[tagger.labels.indexOf(label)] as number);
+    const byUtility = all.map(({ label }) => utilities[tagger.labels.indexOf(label)]);
     expect(byUtility).not.toEqual([...byUtility].sort((a, b) => b - a));
   });
 
@@ -110,32 +105,30 @@ describe("predict", () => {
     const bytes = await making;
     const { info, labels } = await load(bytes);
     expect(info).toEqual({
-      kernel: "linear",
       features: 60,
       labels: 30,
-      factors: 5,
-      variance: "diagonal",
+      parts: [{ family: "svgp", kernel: "linear", factors: 5, variance: "diagonal" }],
       calibrated: false,
       fromText: true,
       bytes: bytes.length,
       path: "plain",
     });
-    expect(labels).toEqual(model.labelNames);
+    expect(labels).toEqual(model.schema.labelNames);
   });
 
   test("takes words by name, and leaves out those it does not know", async () => {
     const tagger = await load(await making);
-    const [first = "", second = ""] = model.vectoriser?.terms ?? [];
+    const [first = "", second = ""] = model.schema.vectoriser?.terms ?? [];
     const named = tagger.predict({ [second]: 0.3, [first]: 2, nobodyknows: 5 });
     expect(written([named])).toBe(written([tagger.predict({ indices: [0, 1], values: [2, 0.3] })]));
   });
 
-  const wrong: [
-    what: string,
-    call: (tagger: Awaited<ReturnType<typeof load>>) => unknown,
-    message: string,
-  ][] = [
-    ["a number", (tagger) => tagger.predict(7 as never), "input: found number, expected a text or features"],
+  const wrong: [what: string, call: (tagger: Awaited<ReturnType<typeof load>>) => unknown, message: string][] = [
+    [
+      "a number",
+      (tagger) => tagger.predict(7 as never),
+      "input: found 7, expected a text, { text }, { features } or features",
+    ],
     ["null", (tagger) => tagger.predict(null as never), "input: found null"],
     [
       "a column beyond",
@@ -143,18 +136,14 @@ describe("predict", () => {
       "found feature 60, expected a whole number from 0 to 59",
     ],
     ["half a column", (tagger) => tagger.predict({ indices: [0.5], values: [1] }), "found feature 0.5"],
-    [
-      "a column twice",
-      (tagger) => tagger.predict({ indices: [3, 3], values: [1, 2] }),
-      "found feature 3 twice",
-    ],
+    ["a column twice", (tagger) => tagger.predict({ indices: [3, 3], values: [1, 2] }), "found feature 3 twice"],
     [
       "lists of two lengths",
       (tagger) => tagger.predict({ indices: [3], values: [1, 2] }),
-      "values: found 2, expected 1",
+      "found 1 indices with 2 values",
     ],
-    ["a value that is no number", (tagger) => tagger.predict({ 3: Number.NaN }), "found the value NaN"],
-    ["a value beyond single precision", (tagger) => tagger.predict({ 3: 1e39 }), "found the value 1e+39"],
+    ["a value that is no number", (tagger) => tagger.predict({ 3: Number.NaN }), 'found value NaN of feature "3"'],
+    ["a value beyond single precision", (tagger) => tagger.predict({ 3: 1e39 }), 'found value 1e+39 of feature "3"'],
     ["topK of 0", (tagger) => tagger.predict(text, { topK: 0 }), "topK: found 0"],
     [
       "a threshold that is no number",
@@ -170,8 +159,7 @@ describe("predict", () => {
   }
 
   test("refuses a text where the model was trained on features, and names where there are none", async () => {
-    const { vectoriser: _, ...rest } = model;
-    const tagger = await load(await compactModel(rest));
+    const tagger = await load(await compactModel(withSchema(model, { vectoriser: undefined })));
     expect(() => tagger.predict("a text")).toThrow("this model was not trained on texts");
     expect(() => tagger.predict({ word: 1 })).toThrow('found feature "word", expected a number');
   });

@@ -12,7 +12,7 @@ function finder(names: readonly string[]): (name: string) => number {
   const vocabulary = new Vocabulary(bytes, names.length, "the test");
   return (name) => {
     const position = vocabulary.find(name);
-    return position < 0 || !order ? position : (order[position] as number);
+    return position < 0 || !order ? position : order[position];
   };
 }
 

@@ -106,7 +106,7 @@ export class Cluster {
   /** It dies with the test, even when that is killed. */
   #daemon(...command: string[]): void {
     const log = (name: string): string => join(this.#folder, `${name}.log`);
-    const child = spawn("setpriv", ["--pdeathsig", "KILL", ...command, "-L", log(command[0] as string)], {
+    const child = spawn("setpriv", ["--pdeathsig", "KILL", ...command, "-L", log(command[0])], {
       env: this.environment,
       stdio: "ignore",
     });

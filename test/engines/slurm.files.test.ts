@@ -71,8 +71,7 @@ function train(model: string, parts: number): { array: string; merger: string } 
 }
 
 /** Submits one of the example's jobs. */
-const submit = (...args: string[]): string =>
-  cluster.run("sbatch", ["--parsable", ...args], { MLGPF: path("mlgpf") });
+const submit = (...args: string[]): string => cluster.run("sbatch", ["--parsable", ...args], { MLGPF: path("mlgpf") });
 
 const completed = (count: number): string[] => new Array<string>(count).fill("COMPLETED");
 const lines = (name: string): string[] => readFileSync(path(name), "utf8").trimEnd().split("\n");
@@ -88,13 +87,7 @@ test("1, 2, 4 and 8 parts give the bytes of one piece", async () => {
 });
 
 test("prediction by a job array answers every row", async () => {
-  const job = submit(
-    "--array=1-2",
-    example("predict.sbatch"),
-    path("whole"),
-    path("data.txt"),
-    path("labels"),
-  );
+  const job = submit("--array=1-2", example("predict.sbatch"), path("whole"), path("data.txt"), path("labels"));
   expect(await cluster.ended(job)).toEqual(completed(2));
   const all = await mlgpf(["predict", path("whole"), path("data.txt")]);
   const parts = [lines("labels.1.jsonl"), lines("labels.2.jsonl")];
@@ -138,12 +131,7 @@ test("a part's file that is cut short is refused in a sentence, and can be made 
 /** Options of a small training by ranks. */
 const ranked = (epochs: number): string[] =>
   `--factors 8 --inducing-points 12 --rank 20 --batch 50 --epochs ${epochs}`.split(" ");
-function ranks(
-  tasks: number,
-  model: string,
-  options: string[],
-  environment: Record<string, string> = {},
-): string {
+function ranks(tasks: number, model: string, options: string[], environment: Record<string, string> = {}): string {
   const script = [example("ranks.sbatch"), path("many.txt"), path(model), ...options];
   const args = ["--parsable", `--ntasks=${tasks}`, "--cpus-per-task=1", ...script];
   return cluster.run("sbatch", args, { MLGPF: path("mlgpf"), ...environment });
@@ -151,8 +139,7 @@ function ranks(
 
 test("1 and 3 ranks of MPI give the same bytes", async () => {
   const jobs = [ranks(1, "rank1", ranked(4)), ranks(3, "rank3", ranked(4))];
-  for (const job of jobs)
-    expect([await cluster.ended(job), cluster.printed(job)]).toEqual([completed(1), ""]);
+  for (const job of jobs) expect([await cluster.ended(job), cluster.printed(job)]).toEqual([completed(1), ""]);
   expect(readFileSync(path("rank3"))).toEqual(readFileSync(path("rank1")));
 });
 

@@ -44,8 +44,7 @@ function spoilt(name: string, path: string, value: unknown): IJob {
   return job;
 }
 
-const read = (name: string): IJob =>
-  parse(readFileSync(resolve("examples/kubernetes", name), "utf8")) as IJob;
+const read = (name: string): IJob => parse(readFileSync(resolve("examples/kubernetes", name), "utf8")) as IJob;
 
 describe.each(["train.yaml", "predict.yaml"])("kubernetes/%s", (name) => {
   test("is a job of the published schema", () => check(read(name)));
@@ -66,8 +65,6 @@ describe.each(["train.yaml", "predict.yaml"])("kubernetes/%s", (name) => {
     const [container] = pod?.containers ?? [];
     expect(spec?.completionMode).toBe("Indexed");
     expect(container?.args?.join(" ")).toContain(`--shard auto/${spec?.completions}`);
-    expect(container?.volumeMounts?.map((mount) => mount.name)).toEqual(
-      pod?.volumes?.map((volume) => volume.name),
-    );
+    expect(container?.volumeMounts?.map((mount) => mount.name)).toEqual(pod?.volumes?.map((volume) => volume.name));
   });
 });

@@ -1,4 +1,5 @@
 // The page with a service worker in Chromium: it tags a text, and still does when its server is gone.
+// @module-tag long
 
 import { copyFileSync, existsSync, readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
@@ -19,10 +20,7 @@ function serve(folder: string): Promise<Server> {
   const server = createServer((request, response) => {
     const file = join(folder, request.url === "/" ? "index.html" : (request.url ?? ""));
     if (!existsSync(file)) response.writeHead(404).end();
-    else
-      response
-        .setHeader("content-type", types[extname(file)] ?? "application/octet-stream")
-        .end(readFileSync(file));
+    else response.setHeader("content-type", types[extname(file)] ?? "application/octet-stream").end(readFileSync(file));
   });
   return new Promise((done) => server.listen(0, "127.0.0.1", () => done(server)));
 }

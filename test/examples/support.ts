@@ -9,7 +9,7 @@ import { type BuildOptions, build } from "esbuild";
 import { compactModel } from "../../src/compact/index.ts";
 import { readDataset } from "../../src/data/reader.ts";
 import { load, type Prediction } from "../../src/edge/index.ts";
-import type { TrainedModel } from "../../src/model/model.ts";
+import type { Model } from "../../src/model/model.ts";
 import { train } from "../../src/train/train.ts";
 
 /** Labels of the small tagger, and the words of each. */
@@ -25,10 +25,8 @@ export function documents(): string {
   const names = Object.keys(subjects);
   const lines: string[] = [];
   for (let i = 0; i < 160; i++) {
-    const labels = [...new Set([names[i % 4], names[(i + (i >> 2)) % 4]])] as string[];
-    const words = labels.flatMap((label, j) =>
-      [0, 1, 2].map((w) => subjects[label]?.[(i + w * (j + 1)) % 5]),
-    );
+    const labels = [...new Set([names[i % 4], names[(i + (i >> 2)) % 4]])];
+    const words = labels.flatMap((label, j) => [0, 1, 2].map((w) => subjects[label]?.[(i + w * (j + 1)) % 5]));
     lines.push(JSON.stringify({ text: `the ${words.join(" and the ")}`, labels }));
   }
   return lines.join("\n");
@@ -51,9 +49,9 @@ export function smallTagger(): Promise<SmallTagger> {
   return made;
 }
 
-let trained: Promise<TrainedModel> | undefined;
+let trained: Promise<Model> | undefined;
 
-function smallModel(): Promise<TrainedModel> {
+function smallModel(): Promise<Model> {
   trained ??= readDataset(new Blob([documents()]), { format: "jsonl" }).then(({ dataset }) =>
     train(dataset, { threads: 1, factors: 4, inducingPoints: 8, rank: 8, batch: 40, epochs: 20 }),
   );
@@ -68,7 +66,8 @@ async function makeTagger(): Promise<SmallTagger> {
 /** The same tagger with "new " before the name of each label. */
 export async function renamedTagger(): Promise<Uint8Array<ArrayBuffer>> {
   const model = await smallModel();
-  return await compactModel({ ...model, labelNames: (model.labelNames ?? []).map((name) => `new ${name}`) });
+  const labelNames = (model.schema.labelNames ?? []).map((name) => `new ${name}`);
+  return await compactModel({ ...model, schema: { ...model.schema, labelNames } });
 }
 
 /** Runs the body in a project of its own: the example, the package as a user has it, and a tagger. */

@@ -29,9 +29,7 @@ describe("rooms", () => {
 
   test("what is allowed is no fault", () => {
     expect(faultsWith({})).toEqual([]);
-    expect(faultsWith({ "src/low/c.ts": `// import "../high/b.ts"\nimport { a } from "./a.ts";` })).toEqual(
-      [],
-    );
+    expect(faultsWith({ "src/low/c.ts": `// import "../high/b.ts"\nimport { a } from "./a.ts";` })).toEqual([]);
     const file = "| `src/low/` | x | nothing |\n| `src/high/` | y | `low/a`, `node:` |\n";
     expect(faultsWith({}, file)).toEqual([]);
   });

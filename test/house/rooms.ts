@@ -24,7 +24,7 @@ export function roomsOf(document: string): Room[] {
   }));
 }
 
-const roomOf = (path: string): string => path.split("/")[1] as string;
+const roomOf = (path: string): string => path.split("/")[1];
 
 /** What a file imports, types too: paths of files, and names of packages as they are written. */
 function importsOf(path: string, text: string): string[] {
@@ -71,10 +71,8 @@ function faultsOfTable(rooms: Room[]): string[] {
   const position = new Map(rooms.map(({ name }, index) => [name, index]));
   return rooms.flatMap(({ name, allowed }, index) =>
     allowed
-      .filter((item) => (position.get(item.split("/")[0] as string) ?? -1) >= index)
-      .map(
-        (item) => `ARCHITECTURE.md lets ${name} import ${item}, expected only rooms above it in the table`,
-      ),
+      .filter((item) => (position.get(item.split("/")[0]) ?? -1) >= index)
+      .map((item) => `ARCHITECTURE.md lets ${name} import ${item}, expected only rooms above it in the table`),
   );
 }
 
@@ -87,9 +85,7 @@ export function faultsOf(rooms: Room[], sources: Sources): string[] {
     const room = rooms.find(({ name }) => name === roomOf(path));
     used.add(roomOf(path));
     if (!room) {
-      faults.push(
-        `${path} is in a room that the table of ARCHITECTURE.md does not have: src/${roomOf(path)}`,
-      );
+      faults.push(`${path} is in a room that the table of ARCHITECTURE.md does not have: src/${roomOf(path)}`);
       continue;
     }
     for (const imported of imports) {

@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { checksum, checksumOf } from "../../src/io/checksum.ts";
+import { checksum, checksumOf } from "../../src/base/hash.ts";
 
 test("a flipped bit, a longer or a shorter array have another checksum; another place has the same", () => {
   fc.assert(
@@ -11,7 +11,7 @@ test("a flipped bit, a longer or a shorter array have another checksum; another 
       expect(sum).toMatch(/^[0-9a-f]{16}$/);
       const flipped = bytes.slice();
       const at = seed % bytes.length;
-      flipped[at] = (flipped[at] as number) ^ (1 << (seed % 8));
+      flipped[at] = flipped[at] ^ (1 << (seed % 8));
       expect(checksum(flipped)).not.toBe(sum);
       expect(checksum(bytes.subarray(1))).not.toBe(sum);
       expect(checksum(Uint8Array.from([...bytes, 0]))).not.toBe(sum);

@@ -1,13 +1,15 @@
 // Data sets from paths, folders and addresses.
 
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { type ReadSource, readBatches, readDataset } from "../../src/io/dataset.ts";
+import { bytesFrom } from "../../src/io/source.ts";
 import { plain, wordsAlone } from "../data/support.ts";
 
 const LINES = '{"id":"x","features":[1,2],"labels":[0]}\n{"id":"y","features":[0,3],"labels":[1]}\n';
@@ -27,6 +29,16 @@ async function failure(source: ReadSource): Promise<string> {
     (error: Error) => error.message,
   );
 }
+
+async function loadFailure(source: string): Promise<string> {
+  return await bytesFrom(source, "the model").then(
+    () => "read",
+    (error: Error) => error.message,
+  );
+}
+
+/** A little while of real time. */
+const tick = (): Promise<string> => new Promise((done) => setImmediate(() => done("tick")));
 
 describe("a data set", () => {
   test("by its path, as a text or a URL; the data themselves; rows", async () => {
@@ -71,9 +83,64 @@ describe("a data set", () => {
       expect((await readDataset(`${address}/docs.jsonl`)).dataset.ids).toEqual(["x", "y"]);
       expect((await readDataset(new URL("docs.jsonl", address))).dataset.ids).toEqual(["x", "y"]);
       expect(await failure(`${address}/other.jsonl`)).toBe(
-        `${address}/other.jsonl: found status 404, expected a file at this address`,
+        `cannot read ${address}/other.jsonl: the answer is status 404`,
       );
     } finally {
+      server.close();
+    }
+  });
+  test("by an address with a password, which goes to the server and into no message", async () => {
+    const seen: (string | undefined)[] = [];
+    const server = createServer((request, response) => {
+      seen.push(request.headers.authorization);
+      response.statusCode = request.url?.startsWith("/docs.jsonl") ? 200 : 403;
+      response.end(LINES.replace('"labels":[1]', "nope"));
+    });
+    await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+    const { port } = server.address() as AddressInfo;
+    const secret = `http://me:p%C3%A9%40ss@127.0.0.1:${port}`;
+    try {
+      const broken = await failure(`${secret}/docs.jsonl?token=abc`);
+      expect(broken).toContain(`http://127.0.0.1:${port}/docs.jsonl?..., line 2: found`);
+      expect(await failure(`${secret}/none?token=abc`)).toBe(
+        `cannot read http://127.0.0.1:${port}/none?...: the answer is status 403`,
+      );
+      const batches = readBatches(`${secret}/docs.jsonl?token=abc`)[Symbol.asyncIterator]();
+      const said = await batches.next().then(String, (error: Error) => error.message);
+      for (const message of [broken, said]) expect(message).not.toMatch(/me:|p%C3|pé|token|abc/);
+      expect(seen).toEqual(Array(3).fill(`Basic ${Buffer.from("me:pé@ss").toString("base64")}`));
+    } finally {
+      server.close();
+    }
+    server.closeAllConnections();
+    await new Promise((done) => setTimeout(done, 50));
+    // Nobody is there any more.
+    const gone = `cannot read http://127.0.0.1:${port}/docs.jsonl: nobody answers there`;
+    expect(await failure(`${secret}/docs.jsonl`)).toBe(gone);
+    expect(await loadFailure(`${secret}/docs.jsonl`)).toBe(gone);
+    expect(await failure("http://no.such.host.invalid/docs.jsonl")).toMatch(
+      /^cannot read http:\/\/no\.such\.host\.invalid\/docs\.jsonl: (there is no such host|the name of the host)/,
+    );
+  });
+  test("by an address of which nothing comes, not at first or not any more, is given up", async () => {
+    const server = createServer((request, response) => {
+      if (request.url === "/half.jsonl") response.writeHead(200).write(LINES.slice(0, 50));
+    });
+    await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+    const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      for (const name of ["none.jsonl", "half.jsonl"]) {
+        const failed = failure(`${address}/${name}`);
+        for (let waited = 0; waited < 40 && (await Promise.race([failed, tick()])) === "tick"; waited++)
+          vi.advanceTimersByTime(2_000);
+        expect(await failed).toBe(`cannot read ${address}/${name}: no answer for 30 s`);
+      }
+      const reading = readDataset(`${address}/none.jsonl`, { signal: AbortSignal.timeout(50) });
+      await expect(reading).rejects.toThrow(/timeout|aborted/i);
+    } finally {
+      vi.useRealTimers();
+      server.closeAllConnections();
       server.close();
     }
   });
@@ -94,17 +161,44 @@ describe("a folder of texts", () => {
       for (const [name, content] of Object.entries(files)) writeFileSync(path(name), content);
       const result = await readDataset(path(""), { tfidf: wordsAlone });
       const { dataset } = result;
-      expect(dataset.ids).toEqual(["a", "b", "c", "d1"]);
-      expect(dataset.vectoriser?.terms).toEqual(["café", "red", "white", "wine"]);
+      expect(dataset.ids).toEqual(["a", "b", "d1"]);
+      expect(result.unlabelled).toBe(1);
+      expect(dataset.vectoriser?.terms).toEqual(["café", "red", "wine"]);
       const names = plain(result).rows.map(({ labels }) => labels.map((id) => dataset.labelNames?.[id]));
-      expect(names).toEqual([["http://a/1", "other"], ["http://a/1", "http://a/2"], [], ["http://a/2"]]);
+      expect(names).toEqual([["http://a/1", "other"], ["http://a/1", "http://a/2"], ["http://a/2"]]);
+      const all = await readDataset(path(""), { tfidf: wordsAlone, requireLabels: false });
+      expect(all.dataset.ids).toEqual(["a", "b", "c", "d1"]);
+      expect(Array.from(all.dataset.unlabelled ?? [])).toEqual([0, 0, 1, 0]);
+    });
+  });
+  test("of strangers: links out of it, devices and pipes are refused", async () => {
+    await inFolder(async (path) => {
+      mkdirSync(path("texts"));
+      writeFileSync(path("secret.txt"), "secret");
+      writeFileSync(path("texts/a.txt"), "red wine");
+      const links: [name: string, to: string, why: string][] = [
+        ["b.txt", "../secret.txt", "it is a link out of its folder"],
+        ["a.key", "/dev/zero", "it is not a plain file"],
+        ["c.json", "../secret.txt", "it is a link out of its folder"],
+      ];
+      for (const [name, to, why] of links) {
+        symlinkSync(to, path(`texts/${name}`));
+        expect(await failure(path("texts"))).toBe(`cannot read ${path(`texts/${name}`)}: ${why}`);
+        rmSync(path(`texts/${name}`));
+      }
+      symlinkSync("a.txt", path("texts/d.txt")); // one that stays inside
+      execFileSync("mkfifo", [path("texts/pipe.md")]); // nobody asks for it
+      const { dataset } = await readDataset(path("texts"), { tfidf: wordsAlone, requireLabels: false });
+      expect(dataset.ids).toEqual(["a", "d"]);
+      execFileSync("mkfifo", [path("texts/e.txt")]);
+      expect(await failure(path("texts"))).toContain("e.txt: it is not a plain file");
     });
   });
   test("that has none", async () => {
     await inFolder(async (path) => {
       mkdirSync(path("empty"));
       expect(await failure(path("empty"))).toBe(
-        `${path("empty")}: found a folder without texts, expected files *.txt or *.json`,
+        `${path("empty")}: found a folder without texts, expected files *.txt, *.json or *.md`,
       );
       writeFileSync(path("empty/a.json"), "[]");
       expect(await failure(path("empty"))).toContain("a.json: found something else, expected a JSON object");

@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 import { readDataset } from "../../src/io/dataset.ts";
 
-const hasFiles =
-  (globalThis as { process?: { versions?: { node?: string } } }).process?.versions?.node !== undefined;
+const hasFiles = (globalThis as { process?: { versions?: { node?: string } } }).process?.versions?.node !== undefined;
 
 test("a text is a path unless it has a line break; where there are no files that is said", async () => {
   const { dataset } = await readDataset('{"features":[1],"labels":[0]}\n');

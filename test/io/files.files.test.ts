@@ -12,14 +12,16 @@ import {
   rm,
   stat,
   symlink,
+  truncate,
   writeFile,
 } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { describe, expect, test } from "vitest";
+import { FileError, FormatError } from "../../src/base/errors.ts";
+import { writeSafetensors } from "../../src/base/safetensors.ts";
 import { readDataset } from "../../src/data/reader.ts";
-import { FileError, FormatError } from "../../src/io/errors.ts";
 import {
   checkKeepable,
   checkWritable,
@@ -28,7 +30,6 @@ import {
   readWhole,
   writeAtomically,
 } from "../../src/io/files.ts";
-import { writeSafetensors } from "../../src/io/safetensors.ts";
 import { gzip } from "../data/support.ts";
 
 async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
@@ -77,6 +78,17 @@ describe("reading", () => {
       expect(same(new Uint8Array(await new Response(stream as BodyInit).arrayBuffer()))).toBe(true);
       expect(same(await readWhole(path))).toBe(true);
     }));
+  test("a stream that nobody reads holds no file open", () =>
+    inFolder(async (folder) => {
+      const path = join(folder, "unread");
+      await writeFile(path, "text");
+      const { stream } = await openInput(path);
+      const open = await Promise.all(
+        (await readdir("/proc/self/fd")).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => "")),
+      );
+      expect(open).not.toContain(path);
+      await stream.cancel();
+    }));
   test("stopping early closes the file", () =>
     inFolder(async (folder) => {
       const path = join(folder, "f");
@@ -92,6 +104,38 @@ describe("reading", () => {
       expect(await messageOf(readSafetensorsFile(path))).toBe(`cannot read ${path}: there is no such file`);
       expect(await messageOf(openInput(folder))).toBe(`cannot read ${folder}: it is a folder`);
       expect(await messageOf(readWhole(folder))).toBe(`cannot read ${folder}: it is a folder`);
+    }));
+  test("what may have no end, or is larger than it may be, is not read whole", () =>
+    inFolder(async (folder) => {
+      const path = (name: string): string => join(folder, name);
+      const notPlain = (name: string): string => `cannot read ${name}: it is not a plain file`;
+      await symlink("/dev/zero", path("zeros"));
+      for (const name of ["/dev/zero", path("zeros")]) {
+        expect(await messageOf(readWhole(name))).toBe(notPlain(name));
+        expect(await messageOf(readSafetensorsFile(name))).toBe(notPlain(name));
+      }
+      if (makeFifo(path("pipe"))) expect(await messageOf(readWhole(path("pipe")))).toBe(notPlain(path("pipe")));
+      await writeFile(path("large"), "");
+      await truncate(path("large"), 2 ** 34);
+      expect(await messageOf(readWhole(path("large")))).toContain("it has 17179869184 bytes, more than 8589934592");
+      await writeFile(path("list"), "abc");
+      expect(await messageOf(readWhole(path("list"), { most: 2 }))).toContain("it has 3 bytes, more than 2");
+      expect((await readWhole(path("list"), { most: 3 })).length).toBe(3);
+    }));
+  test("links that lead out of a folder are not followed where they must not", () =>
+    inFolder(async (folder) => {
+      const path = (...names: string[]): string => join(folder, ...names);
+      await mkdir(path("inside"));
+      await mkdir(path("inside..too"));
+      await writeFile(path("outside.txt"), "secret");
+      await writeFile(path("inside", "..a.txt"), "own");
+      await symlink("../outside.txt", path("inside", "out.txt"));
+      await symlink("..a.txt", path("inside", "in.txt"));
+      const read = (name: string): Promise<Uint8Array> => readWhole(path("inside", name), { folder: path("inside") });
+      expect(await messageOf(read("out.txt"))).toContain("it is a link out of its folder");
+      expect((await readWhole(path("inside", "out.txt"))).length).toBe(6);
+      expect((await read("in.txt")).length).toBe(3);
+      expect((await read("..a.txt")).length).toBe(3);
     }));
 });
 
@@ -217,8 +261,10 @@ describe("what a killed process has left", () => {
       // No system has so many processes.
       const ended = 99_999_999;
       const path = join(folder, "model");
-      const others = [`model.${process.pid}.0123abcd.tmp`, `models.${ended}.0123abcd.tmp`, "model.tmp"];
-      for (const name of [`model.${ended}.0123abcd.tmp`, ...others]) await writeFile(join(folder, name), "");
+      const others = [`model.${process.ppid}.0123abcd.tmp`, `models.${ended}.0123abcd.tmp`, "model.tmp"];
+      // In a container the one before had the same number.
+      const left = [ended, process.pid].map((pid) => `model.${pid}.0123abcd.tmp`);
+      for (const name of [...left, ...others]) await writeFile(join(folder, name), "");
       await writeAtomically(path, Uint8Array.of(1));
       expect((await readdir(folder)).sort()).toEqual(["model", ...others].sort());
     }));

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { hashInteger } from "../../src/data/hash.ts";
-import { FormatError } from "../../src/io/errors.ts";
+import { FormatError } from "../../src/base/errors.ts";
+import { hashInteger } from "../../src/base/hash.ts";
 import {
   readSafetensors,
   readSafetensorsHeader,
@@ -9,7 +9,7 @@ import {
   type Tensor,
   type TensorFile,
   writeSafetensors,
-} from "../../src/io/safetensors.ts";
+} from "../../src/base/safetensors.ts";
 
 /** A file by hand: header length, header, data. */
 function fileOf(header: string, data: readonly number[] = [], length?: number): Uint8Array {
@@ -164,9 +164,7 @@ describe("safetensors", () => {
   });
   test("refuses to write what does not fit", () => {
     const wrong: Tensor = { dtype: "F32", shape: [3], data: Float32Array.of(1) };
-    expect(() => writeSafetensors(tensorFile({ w: wrong }))).toThrow(
-      'found 4 bytes for tensor "w", expected F32 [3]',
-    );
+    expect(() => writeSafetensors(tensorFile({ w: wrong }))).toThrow('found 4 bytes for tensor "w", expected F32 [3]');
     const type = { dtype: "F32", shape: [1], data: Int8Array.of(1, 2, 3, 4) } as unknown as Tensor;
     expect(() => writeSafetensors(tensorFile({ w: type }))).toThrow('tensor "w"');
     const one: Tensor = { dtype: "F32", shape: [1], data: Float32Array.of(1) };
@@ -176,8 +174,7 @@ describe("safetensors", () => {
 
 describe("a broken file is refused in one sentence:", () => {
   const zeros = (count: number): number[] => new Array<number>(count).fill(0);
-  const described = (description: string, bytes = 4): Uint8Array =>
-    fileOf(`{"w":${description}}`, zeros(bytes));
+  const described = (description: string, bytes = 4): Uint8Array => fileOf(`{"w":${description}}`, zeros(bytes));
   const cases: readonly [name: string, bytes: Uint8Array, message: string][] = [
     ["no bytes", new Uint8Array(0), "found 0 bytes, expected a safetensors file of at least 8"],
     ["too short", Uint8Array.of(1, 2, 3), "found 3 bytes"],
@@ -189,11 +186,7 @@ describe("a broken file is refused in one sentence:", () => {
     ["header too long", fileOf("{}", [], 100_000_001), "found a header length of 100000001"],
     ["a text file", new TextEncoder().encode("rows features labels"), "found text, expected a model"],
     ["not JSON", fileOf("{nope}"), "found a header that is not JSON"],
-    [
-      "not UTF-8",
-      fileOf("{}x").map((byte) => (byte === 120 ? 0xff : byte)),
-      "found a header that is not JSON",
-    ],
+    ["not UTF-8", fileOf("{}x").map((byte) => (byte === 120 ? 0xff : byte)), "found a header that is not JSON"],
     ["empty header", fileOf(""), "found a header that is not JSON"],
     ["a list", fileOf("[]"), "found a header that does not begin with {"],
     ["a blank first", fileOf(" {}"), "found a header that does not begin with {"],
@@ -244,11 +237,7 @@ describe("a broken file is refused in one sentence:", () => {
       described('{"dtype":"F32","shape":[1],"data_offsets":[-4,0]}'),
       "found data_offsets that are not two",
     ],
-    [
-      "reversed offsets",
-      described('{"dtype":"F32","shape":[0],"data_offsets":[4,0]}'),
-      "found data_offsets [4, 0]",
-    ],
+    ["reversed offsets", described('{"dtype":"F32","shape":[0],"data_offsets":[4,0]}'), "found data_offsets [4, 0]"],
     [
       "wrong size",
       described('{"dtype":"F32","shape":[2],"data_offsets":[0,4]}'),
@@ -274,11 +263,7 @@ describe("a broken file is refused in one sentence:", () => {
       described('{"dtype":"F32","shape":[1],"data_offsets":[0,4]}', 6),
       "found 2 bytes after the last tensor, expected the end of the file",
     ],
-    [
-      "gap",
-      described('{"dtype":"F32","shape":[1],"data_offsets":[4,8]}', 8),
-      'found a gap before tensor "w"',
-    ],
+    ["gap", described('{"dtype":"F32","shape":[1],"data_offsets":[4,8]}', 8), 'found a gap before tensor "w"'],
     [
       "overlap",
       fileOf(
@@ -317,8 +302,7 @@ describe("altered files", () => {
       const at = random(0) % bytes.length;
       if (kind < 2) bytes[at] = random(1) & 255;
       else if (kind === 2) bytes = bytes.slice(0, at);
-      else if (kind === 3)
-        bytes = Uint8Array.from([...bytes.subarray(0, at), random(1) & 255, ...bytes.subarray(at)]);
+      else if (kind === 3) bytes = Uint8Array.from([...bytes.subarray(0, at), random(1) & 255, ...bytes.subarray(at)]);
       else for (let k = 0; k < 4; k++) bytes[8 + (random(2 * k) % 200)] = 32 + (random(2 * k + 1) % 96);
       const message = refusal(bytes);
       if (kind === 2 || kind === 3) expect(message).not.toBe("read without an error");

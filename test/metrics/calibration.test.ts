@@ -8,34 +8,38 @@ describe("by hand", () => {
   const meter = new CalibrationMeter(2, { trainingCounts: [5, 50] });
   meter.update(Float64Array.of(0.75, 0.5, 0.25, 0, 0.9, 0.9), setsOf([[0], [1], []], 2));
   const report = meter.report();
-  test("a point without labels is counted and left out", () => {
-    expect([report.points, report.pointsWithoutLabels, report.allPairs.predictions]).toEqual([2, 1, 4]);
+  test("a point without labels counts, and is said", () => {
+    expect([report.points, report.pointsWithoutLabels, report.allPairs.predictions]).toEqual([3, 1, 6]);
   });
   test("log loss a point; a certainty that is wrong costs -ln 1e-7", () => {
-    const sum = -(Math.log(0.75) + Math.log(0.5) + Math.log(0.75) + Math.log(1e-7));
-    expect(report.logLoss).toBeCloseTo(sum / 2, 12);
-    expect(report.allPairs.logLoss).toBeCloseTo(sum / 4, 12);
+    const sum = -(Math.log(0.75) + Math.log(0.5) + Math.log(0.75) + Math.log(1e-7) + 2 * Math.log(0.1));
+    expect(report.logLoss).toBeCloseTo(sum / 3, 12);
+    expect(report.allPairs.logLoss).toBeCloseTo(sum / 6, 12);
   });
   test("Brier score a point", () => {
-    expect(report.brier).toBeCloseTo((0.0625 + 0.25 + 0.0625 + 1) / 2, 12);
-    expect(report.allPairs.brier).toBeCloseTo((0.0625 + 0.25 + 0.0625 + 1) / 4, 12);
+    expect(report.brier).toBeCloseTo((0.0625 + 0.25 + 0.0625 + 1 + 2 * 0.81) / 3, 12);
+    expect(report.allPairs.brier).toBeCloseTo((0.0625 + 0.25 + 0.0625 + 1 + 2 * 0.81) / 6, 12);
   });
   test("calibration of the best, and of what is at least 5 %: the zero is not", () => {
-    expect(report.bestFive.predictions).toBe(4);
-    expect(report.bestFive.ece).toBeCloseTo((0.25 + 0.5 + 0.25 + 1) / 4, 12);
-    expect(report.overFivePercent.predictions).toBe(3);
-    expect(report.overFivePercent.ece).toBeCloseTo((0.25 + 0.5 + 0.25) / 3, 12);
-    expect(report.overFivePercent.bias).toBeCloseTo((0.75 + 0.5 + 0.25 - 1) / 3, 12);
-    expect(report.allPairs.ece).toBeCloseTo((0.25 + 0.5 + 0.25 + 1) / 4, 12);
+    expect([report.top1.predictions, report.top3.predictions, report.top5.predictions]).toEqual([3, 6, 6]);
+    expect(report.top1.ece).toBeCloseTo((0.25 + 0.25 + 0.9) / 3, 12);
+    expect(report.top5.ece).toBeCloseTo((0.25 + 0.5 + 0.25 + 1 + 1.8) / 6, 12);
+    // Too sure of .5, .25, .9 and .9, not sure enough of .75 and of 0.
+    expect(report.top5.overconfidence).toBeCloseTo((0.5 + 0.25 + 1.8) / 6, 12);
+    expect(report.top5.underconfidence).toBeCloseTo((0.25 + 1) / 6, 12);
+    expect(report.overFivePercent.predictions).toBe(5);
+    expect(report.overFivePercent.ece).toBeCloseTo((0.25 + 0.5 + 0.25 + 1.8) / 5, 12);
+    expect(report.overFivePercent.bias).toBeCloseTo((0.75 + 0.5 + 0.25 + 1.8 - 1) / 5, 12);
+    expect(report.allPairs.ece).toBeCloseTo((0.25 + 0.5 + 0.25 + 1 + 1.8) / 6, 12);
   });
   test("by frequency of the label, with the number of positives", () => {
     const [rare, common] = report.byFrequency;
     expect(report.byFrequency.length).toBe(2);
     expect([rare?.from, rare?.to, rare?.labels, rare?.positives]).toEqual([1, 9, 1, 1]);
     expect([common?.from, common?.to, common?.labels, common?.positives]).toEqual([10, 99, 1, 1]);
-    expect(rare?.brier).toBeCloseTo((0.0625 + 0.0625) / 2, 12);
-    expect(common?.logLoss).toBeCloseTo(-(Math.log(0.5) + Math.log(1e-7)) / 2, 12);
-    expect([rare?.overFivePercent.predictions, common?.overFivePercent.predictions]).toEqual([2, 1]);
+    expect(rare?.brier).toBeCloseTo((0.0625 + 0.0625 + 0.81) / 3, 12);
+    expect(common?.logLoss).toBeCloseTo(-(Math.log(0.5) + Math.log(1e-7) + Math.log(0.1)) / 3, 12);
+    expect([rare?.overFivePercent.predictions, common?.overFivePercent.predictions]).toEqual([3, 2]);
   });
 });
 
@@ -66,40 +70,36 @@ describe("always", () => {
         const report = whole.report();
         expect(parts.report()).toEqual(report);
 
-        const labelled = points.filter(([, positives]) => positives.length > 0);
         const y = (positives: number[], label: number): number => (positives.includes(label) ? 1 : 0);
         const clipped = (p: number): number => Math.min(Math.max(p, 1e-7), 1 - 1e-7);
-        const losses = labelled.map(([row, positives]) =>
+        const losses = points.map(([row, positives]) =>
           row.reduce((sum, p, label) => sum - Math.log(y(positives, label) ? clipped(p) : 1 - clipped(p)), 0),
         );
-        const briers = labelled.map(([row, positives]) =>
+        const briers = points.map(([row, positives]) =>
           row.reduce((sum, p, label) => sum + (p - y(positives, label)) ** 2, 0),
         );
         expect(report.logLoss).toBeCloseTo(meanOf(losses), 8);
         expect(report.brier).toBeCloseTo(meanOf(briers), 8);
 
-        const likely = labelled.flatMap(([row, positives]) =>
+        const likely = points.flatMap(([row, positives]) =>
           row.flatMap((p, label) => (p >= 0.05 ? [[p, y(positives, label)] as const] : [])),
         );
         expect(report.overFivePercent.predictions).toBe(likely.length);
-        expect(report.overFivePercent.said).toBeCloseTo(meanOf(likely.map(([p]) => p)), 10);
-        expect(report.overFivePercent.came).toBeCloseTo(meanOf(likely.map(([, hit]) => hit)), 10);
-        const best = labelled.flatMap(([row, positives]) =>
+        expect(report.overFivePercent.confidence).toBeCloseTo(meanOf(likely.map(([p]) => p)), 10);
+        expect(report.overFivePercent.accuracy).toBeCloseTo(meanOf(likely.map(([, hit]) => hit)), 10);
+        const best = points.flatMap(([row, positives]) =>
           rankingOf(row)
             .slice(0, 5)
-            .map((label) => [row[label] as number, y(positives, label)] as const),
+            .map((label) => [row[label], y(positives, label)] as const),
         );
-        expect(report.bestFive.predictions).toBe(best.length);
-        expect(report.bestFive.bias).toBeCloseTo(
-          meanOf(best.map(([p]) => p)) - meanOf(best.map(([, hit]) => hit)),
-          10,
-        );
+        expect(report.top5.predictions).toBe(best.length);
+        expect(report.top5.bias).toBeCloseTo(meanOf(best.map(([p]) => p)) - meanOf(best.map(([, hit]) => hit)), 10);
         const over = (of: (group: (typeof report.byFrequency)[number]) => number): number =>
           report.byFrequency.reduce((sum, group) => sum + of(group), 0);
         expect(report.byFrequency.map(({ from }) => from)).toEqual([0, 1, 10, 100, 1000]);
         expect(over((group) => group.logLoss)).toBeCloseTo(report.logLoss, 8);
         expect(over((group) => group.positives)).toBe(report.positives);
-        expect(over((group) => group.bestFive.predictions)).toBe(best.length);
+        expect(over((group) => group.top5.predictions)).toBe(best.length);
         expect(over((group) => group.overFivePercent.predictions)).toBe(likely.length);
       }),
       { numRuns: 100 },
@@ -123,11 +123,11 @@ describe("always", () => {
     expect(logLoss).toBeGreaterThan(0.7);
   });
 
-  test("the best five are those of the order that is used", () => {
+  test("the top five are those of the order that is used", () => {
     const meter = new CalibrationMeter(3);
-    meter.update([0.2, 0.5, 0.3], setsOf([[0]], 3), 0, Int32Array.of(0, 2));
-    const { bestFive } = meter.report();
-    expect([bestFive.predictions, bestFive.said, bestFive.came]).toEqual([2, 0.25, 0.5]);
+    meter.update([0.2, 0.5, 0.3], setsOf([[0]], 3), 0, { ranked: Int32Array.of(0, 2) });
+    const { top5 } = meter.report();
+    expect([top5.predictions, top5.confidence, top5.accuracy]).toEqual([2, 0.25, 0.5]);
   });
 });
 
@@ -141,9 +141,9 @@ describe("edges", () => {
   });
   test("what is no probability, and shapes that do not fit", () => {
     const meter = new CalibrationMeter(2);
-    expect(() => meter.update([0.5, NaN], setsOf([[0]], 2))).toThrow("found probability NaN of label 1");
-    expect(() => meter.update([0.5, 1.5], setsOf([[0]], 2))).toThrow("found probability 1.5 of label 1");
-    expect(() => meter.update([0.5], setsOf([[0]], 2))).toThrow("found 1 probabilities");
-    expect(() => new CalibrationMeter(3, { trainingCounts: [1] })).toThrow("found 1 training counts");
+    expect(() => meter.update([0.5, NaN], setsOf([[0]], 2))).toThrow("probabilities: found NaN for label 1");
+    expect(() => meter.update([0.5, 1.5], setsOf([[0]], 2))).toThrow("found 1.5 for label 1");
+    expect(() => meter.update([0.5], setsOf([[0]], 2))).toThrow("probabilities: found 1 from row 0");
+    expect(() => new CalibrationMeter(3, { trainingCounts: [1] })).toThrow("trainingCounts: found 1, expected");
   });
 });

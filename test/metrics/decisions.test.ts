@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { DecisionMeter, type DecisionOptions, type PrecisionRecall } from "../../src/metrics/decisions.ts";
+import { DecisionMeter, type DecisionOptions } from "../../src/metrics/decisions.ts";
+import type { PrecisionRecall } from "../../src/metrics/rows.ts";
 import { ThresholdMeter } from "../../src/metrics/thresholds.ts";
 import { meanOf, rankingOf, setsOf } from "./support.ts";
 
@@ -12,12 +13,12 @@ function reference(
   truth: readonly number[][],
   { limit, threshold }: Pick<DecisionOptions, "limit"> & { threshold?: number },
 ) {
-  const points = rows.flatMap((row, i) => {
-    const own = truth[i] as number[];
+  const points = rows.map((row, i) => {
+    const own = truth[i];
     const kept = rankingOf(row)
       .slice(0, limit ?? LABELS)
-      .filter((label) => (row[label] as number) > 0 && (row[label] as number) >= (threshold ?? 0));
-    return own.length === 0 ? [] : [{ own, kept }];
+      .filter((label) => row[label] > 0 && row[label] >= (threshold ?? 0));
+    return { own, kept };
   });
   const of = (pairs: readonly (readonly [yes: boolean, kept: boolean])[]): PrecisionRecall => {
     const tp = pairs.filter(([yes, kept]) => yes && kept).length;
@@ -37,9 +38,15 @@ function reference(
   const byLabel = all.map((label) => of(points.map((point) => cell(point, label))));
   const having = all.map((label) => points.filter(({ own }) => own.includes(label)).length);
   return {
-    byDocument: mean(points.map((point) => of(all.map((label) => cell(point, label))))),
+    byDocument: mean(
+      points.map((point) =>
+        point.own.length + point.kept.length === 0
+          ? { precision: 1, recall: 1, f1: 1 }
+          : of(all.map((label) => cell(point, label))),
+      ),
+    ),
     byLabel: mean(byLabel),
-    byTrueLabel: mean(byLabel.filter((_, label) => (having[label] as number) > 0)),
+    byTrueLabel: mean(byLabel.filter((_, label) => having[label] > 0)),
     byLabelWeighted: mean(byLabel.flatMap((figures, label) => new Array(having[label]).fill(figures))),
     overall: of(points.flatMap((point) => all.map((label) => cell(point, label)))),
     labelsPerPoint: meanOf(points.map(({ kept }) => kept.length)),
@@ -61,7 +68,7 @@ const problem = fc.array(
 /** Whole rankings with their probabilities. */
 const ranked = (rows: readonly number[][]) => ({
   labels: rows.flatMap(rankingOf),
-  probabilities: rows.flatMap((row) => rankingOf(row).map((label) => row[label] as number)),
+  probabilities: rows.flatMap((row) => rankingOf(row).map((label) => row[label])),
 });
 
 describe("what is kept", () => {
@@ -131,6 +138,13 @@ describe("what is kept", () => {
     expect(nDCG).toBeCloseTo(1 / (1 + 1 / Math.log2(3)), 12);
   });
 
+  test("a point without labels is right where nothing is kept for it, and is in no nDCG", () => {
+    const meter = new DecisionMeter(2, { threshold: 0.5 });
+    meter.update([0, 0, 0], [0.9, 0.1, 0.8], 1, setsOf([[0], [], []], 2));
+    const { points, byDocument, overall, nDCG } = meter.report();
+    expect([points, byDocument.f1, overall.precision, nDCG]).toEqual([3, 2 / 3, 1 / 2, 1]);
+  });
+
   test("labels that the model does not know are missed", () => {
     const meter = new DecisionMeter(6);
     meter.update([0], [0.9], 1, setsOf([[0, 5]], 6));
@@ -142,7 +156,7 @@ describe("what is kept", () => {
   });
 
   test("thresholds that do not rise are refused", () => {
-    expect(() => new ThresholdMeter(1, 1, [0.5, 0.5])).toThrow("found thresholds 0.5, 0.5, expected");
+    expect(() => new ThresholdMeter(1, 1, [0.5, 0.5])).toThrow("thresholds: found 0.5, 0.5, expected");
     expect(() => new ThresholdMeter(1, 1, [])).toThrow("expected numbers above 0 that rise");
   });
 });

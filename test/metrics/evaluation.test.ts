@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { EvaluationMeter, type EvaluationOptions } from "../../src/metrics/evaluation.ts";
-import { topLabels } from "../../src/metrics/top.ts";
+import { topLabels } from "../../src/base/top.ts";
+import { EvaluationMeter, type EvaluationOptions, everyFigure } from "../../src/metrics/evaluation.ts";
 import { setsOf, sharedProblem } from "./support.ts";
 
 const { points, labels, probabilities, truth } = sharedProblem();
@@ -14,17 +14,15 @@ const subject = {
 
 function inBlocks(options: EvaluationOptions, block: number) {
   const meter = new EvaluationMeter(subject, options);
-  for (let row = 0; row < points; row += block)
-    meter.update(probabilities.slice(row, row + block).flat(), row);
+  for (let row = 0; row < points; row += block) meter.update(probabilities.slice(row, row + block).flat(), row);
   if (meter.twice)
-    for (let row = 0; row < points; row += block)
-      meter.recount(probabilities.slice(row, row + block).flat(), row);
+    for (let row = 0; row < points; row += block) meter.recount(probabilities.slice(row, row + block).flat(), row);
   return meter.report();
 }
 
 describe("all figures together", () => {
   test("do not depend on the cut into blocks", () => {
-    const options = { calibration: true, thresholds: true, perLabel: true, threshold: 0.3 };
+    const options = { ...everyFigure, threshold: 0.3 };
     expect(inBlocks(options, 17)).toEqual(inBlocks(options, points));
   });
 
@@ -33,10 +31,7 @@ describe("all figures together", () => {
       const meter = new EvaluationMeter(subject, options);
       expect(meter.wholeRows).toBe(false);
       const ranked = topLabels(probabilities.flat(), points, labels, meter.depth);
-      const ofRanked = Array.from(
-        ranked,
-        (label, at) => probabilities[Math.floor(at / meter.depth)]?.[label] as number,
-      );
+      const ofRanked = Array.from(ranked, (label, at) => probabilities[Math.floor(at / meter.depth)]?.[label]);
       meter.updateBest(ranked, ofRanked);
       expect(meter.report()).toEqual(inBlocks(options, points));
     }
@@ -50,7 +45,8 @@ describe("all figures together", () => {
     expect(needs({})).toEqual([false, false]);
     expect(needs({ threshold: 0.5 })).toEqual([true, false]);
     expect(needs({ threshold: 0.5, limit: 3 })).toEqual([false, false]);
-    expect(needs({ calibration: true })).toEqual([true, false]);
+    for (const name of ["calibration", "labelCalibration", "coverage"])
+      expect(needs({ [name]: true })).toEqual([true, false]);
     expect(needs({ thresholds: true })).toEqual([true, false]);
     expect(needs({ perLabel: true })).toEqual([true, true]);
   });
@@ -62,8 +58,8 @@ describe("all figures together", () => {
     const report = meter.report();
     const wanted = inBlocks({ calibration: true }, points);
     expect(report.ranking.metrics["P@1"]).toBeLessThan(10);
-    expect(report.expectation.expected).toBeLessThan(0.01);
-    expect(report.calibration?.bestFive.said).toBeLessThan(0.05);
+    expect(report.expectation.confidence).toBeLessThan(0.01);
+    expect(report.calibration?.top5.confidence).toBeLessThan(0.05);
     expect(report.calibration?.logLoss).toBe(wanted.calibration?.logLoss as number);
     expect(report.calibration?.overFivePercent).toEqual(wanted.calibration?.overFivePercent);
   });
@@ -79,9 +75,9 @@ describe("all figures together", () => {
   test("stand where a model knows fewer than five labels", () => {
     const meter = new EvaluationMeter({ ...subject, labels: 2 }, { calibration: true });
     meter.update(probabilities.flatMap((row) => row.slice(0, 2)));
-    const { ranking, kept, calibration } = meter.report();
+    const { kept, calibration } = meter.report();
     expect(kept.labelsPerPoint).toBe(2);
-    expect(calibration?.bestFive.predictions).toBe(2 * ranking.points);
+    expect(calibration?.top5.predictions).toBe(2 * points);
     expect(calibration?.unknownLabels).toBe(truth.flat().filter((label) => label >= 2).length);
   });
 });

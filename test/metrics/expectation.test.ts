@@ -19,25 +19,20 @@ function expectationOf(probabilities: readonly number[], right: (row: number) =>
   return meter.report();
 }
 
-describe("what the model expected", () => {
-  test("by hand: .9, .5 and .7 of which two come, and a point without labels", () => {
+describe("confidence in the top labels", () => {
+  test("by hand: .9, .5 and .7 of which two are right, and .3 of a point without labels", () => {
     const meter = new ExpectationMeter();
-    meter.update(
-      [0, 1, 1, 0, 0, 1, 0, 1],
-      [0.9, 0.1, 0.5, 0.2, 0.7, 0.1, 0.3, 0.3],
-      2,
-      setsOf([[0], [0], [0], []], 2),
-    );
-    const { points, expected, came, chance, beyondChance } = meter.report();
-    expect(points).toBe(3);
-    expect(expected).toBeCloseTo(0.7, 12);
-    expect(came).toBeCloseTo(2 / 3, 12);
-    const [off, variance] = [0.1, 0.09 + 0.25 + 0.21];
+    meter.update([0, 1, 1, 0, 0, 1, 0, 1], [0.9, 0.1, 0.5, 0.2, 0.7, 0.1, 0.3, 0.3], 2, setsOf([[0], [0], [0], []], 2));
+    const { points, confidence, accuracy, chance, beyondChance } = meter.report();
+    expect(points).toBe(4);
+    expect(confidence).toBeCloseTo(0.6, 12);
+    expect(accuracy).toBeCloseTo(2 / 4, 12);
+    const [off, variance] = [0.4, 0.09 + 0.25 + 0.21 + 0.21];
     expect(chance).toBeCloseTo(Math.min(1, 2 * Math.exp(-(off ** 2) / (2 * (variance + off / 3)))), 12);
     expect(beyondChance).toBe(false);
   });
 
-  test("honest probabilities are hardly ever called off, few points or many, sure or not", () => {
+  test("calibrated probabilities are hardly ever called off, few points or many, sure or not", () => {
     const next = generator(5);
     for (const [points, least] of [
       [20, 0.97],
@@ -48,8 +43,7 @@ describe("what the model expected", () => {
       let off = 0;
       for (let trial = 0; trial < 400; trial++) {
         const probabilities = Array.from({ length: points }, () => least + (1 - least) * next());
-        if (expectationOf(probabilities, (row) => next() < (probabilities[row] as number)).beyondChance)
-          off++;
+        if (expectationOf(probabilities, (row) => next() < probabilities[row]).beyondChance) off++;
       }
       // The bound is 1 % of 400; it is reached by 4 on average only where it is sharp.
       expect(off).toBeLessThan(8);
@@ -62,14 +56,14 @@ describe("what the model expected", () => {
     const shifted = expectationOf(probabilities, () => next() < 0.7);
     expect(shifted.beyondChance).toBe(true);
     expect(shifted.chance).toBeLessThan(1e-6);
-    expect(shifted.expected).toBeCloseTo(0.83, 10);
+    expect(shifted.confidence).toBeCloseTo(0.83, 10);
   });
 
   test("of nothing, and of a certainty that came true", () => {
     expect(new ExpectationMeter().report()).toEqual({
       points: 0,
-      expected: 0,
-      came: 0,
+      confidence: 0,
+      accuracy: 0,
       chance: 1,
       beyondChance: false,
     });

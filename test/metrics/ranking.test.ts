@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { topLabels } from "../../src/base/top.ts";
 import { inversePropensities } from "../../src/metrics/propensity.ts";
-import { RankingMeter, rankingMetrics } from "../../src/metrics/ranking.ts";
-import { topLabels } from "../../src/metrics/top.ts";
+import { CoverageMeter, RankingMeter, rankingMetrics } from "../../src/metrics/ranking.ts";
 import { setsOf } from "./support.ts";
 
 /** The definitions once more, on dense matrices, one k at a time. */
@@ -13,7 +13,7 @@ function reference(
   k: number,
 ): Record<string, number> {
   const points = truth
-    .map((labels, i) => ({ labels, top: (ranked[i] as number[]).slice(0, k) }))
+    .map((labels, i) => ({ labels, top: ranked[i].slice(0, k) }))
     .filter(({ labels }) => labels.length > 0);
   const mean = (of: (point: (typeof points)[number]) => number): number =>
     points.reduce((sum, point) => sum + of(point), 0) / points.length;
@@ -26,13 +26,13 @@ function reference(
     for (let j = 0; j < Math.min(k, labels.length); j++) sum += 1 / Math.log2(j + 2);
     return sum;
   };
-  const best = (labels: readonly number[]): number[] =>
-    [...labels].sort((a, b) => (weight[b] as number) - (weight[a] as number)).slice(0, k);
+  const best = (labels: readonly number[]): number[] => [...labels].sort((a, b) => weight[b] - weight[a]).slice(0, k);
   const one = (): number => 1;
-  const inverse = (id: number): number => weight[id] as number;
+  const inverse = (id: number): number => weight[id];
   return {
     P: 100 * mean(({ labels, top }) => hits(top, labels, one) / k),
     R: 100 * mean(({ labels, top }) => hits(top, labels, one) / labels.length),
+    RP: 100 * mean(({ labels, top }) => hits(top, labels, one) / Math.min(k, labels.length)),
     F1: 100 * mean(({ labels, top }) => (2 * hits(top, labels, one)) / (labels.length + top.length)),
     nDCG: 100 * mean(({ labels, top }) => gain(top, labels, one) / ideal(labels)),
     PSP:
@@ -96,22 +96,17 @@ const ranking = fc.shuffledSubarray([0, 1, 2, 3, 4, 5], { minLength: 5, maxLengt
 describe("always", () => {
   test("agree with the definitions written out", () => {
     fc.assert(
-      fc.property(
-        truthRows,
-        fc.array(ranking, { minLength: 12, maxLength: 12 }),
-        weights,
-        (rows, rankings, weight) => {
-          const used = rankings.slice(0, rows.length);
-          const { metrics } = rankingMetrics(used.flat(), 5, setsOf(rows, labelCount), {
-            inversePropensity: weight,
-          });
-          for (const k of [1, 2, 3, 4, 5]) {
-            for (const [name, value] of Object.entries(reference(used, rows, weight, k))) {
-              expect(metrics[`${name}@${k}`]).toBeCloseTo(value, 8);
-            }
+      fc.property(truthRows, fc.array(ranking, { minLength: 12, maxLength: 12 }), weights, (rows, rankings, weight) => {
+        const used = rankings.slice(0, rows.length);
+        const { metrics } = rankingMetrics(used.flat(), 5, setsOf(rows, labelCount), {
+          inversePropensity: weight,
+        });
+        for (const k of [1, 2, 3, 4, 5]) {
+          for (const [name, value] of Object.entries(reference(used, rows, weight, k))) {
+            expect(metrics[`${name}@${k}`]).toBeCloseTo(value, 8);
           }
-        },
-      ),
+        }
+      }),
       { numRuns: 200 },
     );
   });
@@ -119,7 +114,7 @@ describe("always", () => {
     fc.assert(
       fc.property(truthRows, weights, (rows, weight) => {
         const best = rows.map((labels) => {
-          const order = [...labels].sort((a, b) => (weight[b] as number) - (weight[a] as number));
+          const order = [...labels].sort((a, b) => weight[b] - weight[a]);
           return [...order, -1, -1, -1, -1, -1].slice(0, 5);
         });
         const { metrics } = rankingMetrics(best.flat(), 5, setsOf(rows, labelCount), {
@@ -129,7 +124,7 @@ describe("always", () => {
         for (const [name, value] of Object.entries(metrics)) {
           expect(value).toBeLessThanOrEqual(100 + 1e-9);
           expect(value).toBeGreaterThanOrEqual(0);
-          if (/^(nDCG|PSP|PSnDCG)@/.test(name)) expect(value).toBeCloseTo(100, 8);
+          if (/^(RP|nDCG|PSP|PSnDCG)@/.test(name)) expect(value).toBeCloseTo(100, 8);
         }
       }),
       { numRuns: 200 },
@@ -137,20 +132,15 @@ describe("always", () => {
   });
   test("do not depend on the cut into blocks", () => {
     fc.assert(
-      fc.property(
-        truthRows,
-        fc.array(ranking, { minLength: 12, maxLength: 12 }),
-        fc.nat(11),
-        (rows, rankings, cut) => {
-          const truth = setsOf(rows, labelCount);
-          const used = rankings.slice(0, rows.length);
-          const at = cut % (rows.length + 1);
-          const meter = new RankingMeter();
-          meter.update(used.slice(0, at).flat(), 5, truth, 0);
-          meter.update(used.slice(at).flat(), 5, truth, at);
-          expect(meter.report()).toEqual(rankingMetrics(used.flat(), 5, truth));
-        },
-      ),
+      fc.property(truthRows, fc.array(ranking, { minLength: 12, maxLength: 12 }), fc.nat(11), (rows, rankings, cut) => {
+        const truth = setsOf(rows, labelCount);
+        const used = rankings.slice(0, rows.length);
+        const at = cut % (rows.length + 1);
+        const meter = new RankingMeter();
+        meter.update(used.slice(0, at).flat(), 5, truth, 0);
+        meter.update(used.slice(at).flat(), 5, truth, at);
+        expect(meter.report()).toEqual(rankingMetrics(used.flat(), 5, truth));
+      }),
     );
   });
 });
@@ -165,15 +155,34 @@ describe("edges", () => {
     const { metrics } = rankingMetrics([0, 1], 2, setsOf([[0, 9]], 10), { depth: 2 });
     expect(metrics["R@2"]).toBe(50);
     expect(() => rankingMetrics([0, 1], 2, setsOf([[0, 9]], 10), { inversePropensity: [1, 1] })).toThrow(
-      "found label 9, expected an inverse propensity for it (there are 2)",
+      "inversePropensity: found 2, expected one for each label, that of label 9 too",
     );
   });
   test("a label predicted twice counts once", () => {
     expect(rankingMetrics([1, 1], 2, setsOf([[1]], 3), { depth: 2 }).metrics["P@2"]).toBe(50);
   });
   test("shapes that do not fit", () => {
-    expect(() => rankingMetrics([1, 2, 3], 2, setsOf([[1]], 3))).toThrow("found 3 ranked labels");
+    expect(() => rankingMetrics([1, 2, 3], 2, setsOf([[1]], 3))).toThrow("ranked labels: found 3 from row 0");
     expect(() => rankingMetrics([1, 2, 3, 1], 2, setsOf([[1]], 3))).toThrow("expected rows of 2 up to 1");
+  });
+});
+
+describe("coverage error", () => {
+  const coverage = (order: number[], labels: number, rows: number[][]) => {
+    const meter = new CoverageMeter();
+    meter.update(order, labels, setsOf(rows, 9));
+    return meter.report();
+  };
+  test("by hand: the second and the third label, ties, and what is left out", () => {
+    // True labels in places 1 and 3; in place 2 of two equal ones; none; one that the model does not know.
+    const order = [...[0.9, 0.8, 0.7], ...[0.5, 0.5, 0.4], ...[1, 0, 0], ...[1, 0, 0]];
+    const rows = [[0, 2], [0], [], [8]];
+    expect(coverage(order, 3, rows)).toEqual({ points: 2, error: (3 + 2) / 2, best: (2 + 1) / 2 });
+  });
+  test("is what scikit-learn's example has, and 0 for nothing", () => {
+    // coverage_error([[1, 0, 0], [0, 0, 1]], [[0.75, 0.5, 1], [1, 0.2, 0.1]]) = 2.5
+    expect(coverage([0.75, 0.5, 1, 1, 0.2, 0.1], 3, [[0], [2]]).error).toBe(2.5);
+    expect(coverage([], 3, []).error).toBe(0);
   });
 });
 
@@ -190,7 +199,7 @@ describe("top labels", () => {
     fc.assert(
       fc.property(scores, fc.integer({ min: 1, max: 7 }), (matrix, k) => {
         const sorted = [0, 1].flatMap((row) => {
-          const of = (label: number): number => matrix[row * 10 + label] as number;
+          const of = (label: number): number => matrix[row * 10 + label];
           return [...new Array(10).keys()].sort((a, b) => of(b) - of(a) || a - b).slice(0, k);
         });
         expect(Array.from(topLabels(matrix, 2, 10, k))).toEqual(sorted);

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { wilsonInterval } from "../../src/metrics/interval.ts";
-import { calibrationError, ReliabilityMeter } from "../../src/metrics/reliability.ts";
+import { ReliabilityMeter, wilsonInterval } from "../../src/metrics/reliability.ts";
 import { generator } from "../support/numbers.ts";
 import { meanOf } from "./support.ts";
 
@@ -29,6 +28,18 @@ function stupidGroups(predictions: readonly Prediction[]): { count: number; said
   return groups;
 }
 
+/** Bins [b/15, (b+1)/15), the last one with its end. */
+function stupidWidths(predictions: readonly Prediction[]): { over: number; under: number } {
+  let [over, under] = [0, 0];
+  for (let b = 0; b < 15; b++) {
+    const own = predictions.filter(([p]) => p >= b / 15 && (p < (b + 1) / 15 || b === 14));
+    const difference = meanOf(own.map(([p]) => p)) - meanOf(own.map(([, yes]) => (yes ? 1 : 0)));
+    over += (own.length / predictions.length) * Math.max(0, difference);
+    under += (own.length / predictions.length) * Math.max(0, -difference);
+  }
+  return { over, under };
+}
+
 function some(count: number, seed: number): Prediction[] {
   const next = generator(seed);
   return Array.from({ length: count }, () => {
@@ -41,17 +52,21 @@ describe("groups of equal size", () => {
   test("are those of the definition, for any number of predictions", () => {
     for (const count of [1, 14, 15, 16, 29, 100, 1000, 1007]) {
       const predictions = some(count, count);
-      const { groups, ece } = reliabilityOf(predictions);
+      const { groups, ace, ...report } = reliabilityOf(predictions);
       const wanted = stupidGroups(predictions);
       expect(groups.map((group) => group.count)).toEqual(wanted.map((group) => group.count));
-      groups.forEach(({ meanProbability, frequency, from, to, low, high }, g) => {
-        expect(meanProbability).toBeCloseTo(wanted[g]?.said as number, 12);
-        expect(frequency).toBeCloseTo(wanted[g]?.came as number, 12);
-        expect(from <= meanProbability + 1e-15 && meanProbability <= to + 1e-15).toBe(true);
-        expect(low <= frequency && frequency <= high).toBe(true);
+      groups.forEach(({ confidence, accuracy, from, to, low, high }, g) => {
+        expect(confidence).toBeCloseTo(wanted[g]?.said as number, 12);
+        expect(accuracy).toBeCloseTo(wanted[g]?.came as number, 12);
+        expect(from <= confidence + 1e-15 && confidence <= to + 1e-15).toBe(true);
+        expect(low <= accuracy && accuracy <= high).toBe(true);
       });
       const error = wanted.reduce((sum, each) => sum + each.count * Math.abs(each.said - each.came), 0);
-      expect(ece).toBeCloseTo(error / count, 12);
+      expect(ace).toBeCloseTo(error / count, 12);
+      const { over, under } = stupidWidths(predictions);
+      expect(report.overconfidence).toBeCloseTo(over, 12);
+      expect(report.underconfidence).toBeCloseTo(under, 12);
+      expect(report.ece).toBeCloseTo(over + under, 12);
     }
   });
 
@@ -61,14 +76,13 @@ describe("groups of equal size", () => {
     const cells = reliabilityOf(predictions, 1000);
     expect(cells.predictions).toBe(exact.predictions);
     expect(cells.positives).toBe(exact.positives);
-    expect(cells.said).toBeCloseTo(exact.said, 10);
-    expect(Math.abs(cells.ece - exact.ece)).toBeLessThan(2e-4);
+    expect(cells.confidence).toBeCloseTo(exact.confidence, 10);
+    expect(cells.ece).toBe(exact.ece);
+    expect(Math.abs(cells.ace - exact.ace)).toBeLessThan(2e-4);
     expect(cells.groups.map(({ count }) => count)).toEqual(exact.groups.map(({ count }) => count));
     cells.groups.forEach((group, g) => {
-      expect(Math.abs(group.meanProbability - (exact.groups[g]?.meanProbability as number))).toBeLessThan(
-        1e-4,
-      );
-      expect(Math.abs(group.frequency - (exact.groups[g]?.frequency as number))).toBeLessThan(3e-3);
+      expect(Math.abs(group.confidence - (exact.groups[g]?.confidence as number))).toBeLessThan(1e-4);
+      expect(Math.abs(group.accuracy - (exact.groups[g]?.accuracy as number))).toBeLessThan(3e-3);
     });
   });
 
@@ -82,26 +96,24 @@ describe("groups of equal size", () => {
         expect(counts.reduce((sum, count) => sum + count, 0)).toBe(predictions.length);
         const positives = predictions.filter(([, positive]) => positive).length;
         expect(report.positives).toBe(positives);
-        const shared = report.groups.reduce((sum, group) => sum + group.count * group.frequency, 0);
+        const shared = report.groups.reduce((sum, group) => sum + group.count * group.accuracy, 0);
         expect(shared).toBeCloseTo(positives, 10);
-        expect(report.bias).toBeCloseTo(
-          meanOf(predictions.map(([p]) => p)) - positives / predictions.length,
-          12,
-        );
+        expect(report.bias).toBeCloseTo(meanOf(predictions.map(([p]) => p)) - positives / predictions.length, 12);
       }),
     );
   });
 
-  test("honest predictions have a small error, under-confident ones the error they have", () => {
+  test("calibrated predictions have a small error, under-confident ones the error they have", () => {
     const next = generator(8);
-    const honest = Array.from({ length: 20_000 }, () => {
+    const calibrated = Array.from({ length: 20_000 }, () => {
       const p = next();
       return [p, next() < p] as const;
     });
-    expect(reliabilityOf(honest).ece).toBeLessThan(0.015);
-    const shy = honest.map(([p, positive]) => [0.8 * p, positive] as const);
-    const { ece, bias } = reliabilityOf(shy);
-    expect(Math.abs(ece - 0.1)).toBeLessThan(0.01);
+    expect(reliabilityOf(calibrated).ece).toBeLessThan(0.015);
+    const shy = calibrated.map(([p, positive]) => [0.8 * p, positive] as const);
+    const { ece, ace, overconfidence, bias } = reliabilityOf(shy);
+    for (const error of [ece, ace]) expect(Math.abs(error - 0.1)).toBeLessThan(0.01);
+    expect(overconfidence).toBeLessThan(0.005);
     expect(Math.abs(bias + 0.1)).toBeLessThan(0.01);
   });
 
@@ -109,13 +121,15 @@ describe("groups of equal size", () => {
     expect(reliabilityOf([])).toEqual({
       predictions: 0,
       positives: 0,
-      said: 0,
-      came: 0,
+      confidence: 0,
+      accuracy: 0,
       bias: 0,
       ece: 0,
+      overconfidence: 0,
+      underconfidence: 0,
+      ace: 0,
       groups: [],
     });
-    expect(calibrationError([])).toBe(0);
   });
 });
 

@@ -1,7 +1,7 @@
 // Label sets as a person writes them down, and a problem whose figures other programs computed.
 
+import type { LabelSets } from "../../src/base/sparse.ts";
 import { LabelSetsBuilder } from "../../src/data/builders.ts";
-import type { LabelSets } from "../../src/data/dataset.ts";
 
 export function setsOf(rows: readonly (readonly number[])[], labels: number): LabelSets {
   const builder = new LabelSetsBuilder();
@@ -35,7 +35,7 @@ export function sharedProblem(points = 200, labels = 12): Problem {
     for (let label = 0; label < labels; label++) {
       const u = next();
       row.push(u * u * u * u);
-      if (next() < 0.7 * (row[label] as number) + 0.02) own.push(label);
+      if (next() < 0.7 * row[label] + 0.02) own.push(label);
     }
     probabilities.push(row);
     truth.push(own);
@@ -45,7 +45,7 @@ export function sharedProblem(points = 200, labels = 12): Problem {
 
 /** The labels of a row, best first; of equals the smaller first. */
 export const rankingOf = (scores: readonly number[]): number[] =>
-  scores.map((_, label) => label).sort((a, b) => (scores[b] as number) - (scores[a] as number) || a - b);
+  scores.map((_, label) => label).sort((a, b) => scores[b] - scores[a] || a - b);
 
 export const meanOf = (values: readonly number[]): number =>
   values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;

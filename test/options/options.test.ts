@@ -30,11 +30,7 @@ describe("a kind", () => {
     [{ kind: "number", from: 0, to: 1 }, -1, "x: found -1, expected a number from 0 to 1"],
     [{ kind: "number", above: 0, to: 1 }, 2, "x: found 2, expected a number above 0 and at most 1"],
     [{ kind: "whole", from: 1 }, 1.5, "x: found 1.5, expected a whole number of at least 1"],
-    [
-      { kind: "whole", from: 1, to: 9, word: "all" },
-      10,
-      "x: found 10, expected all or a whole number from 1 to 9",
-    ],
+    [{ kind: "whole", from: 1, to: 9, word: "all" }, 10, "x: found 10, expected all or a whole number from 1 to 9"],
     [{ kind: "whole", to: () => 3 }, 4, "x: found 4, expected a whole number from 0 to 3"],
     [pick, "green", "x: found green, expected red or blue"],
     [pick, "toString", "x: found toString, expected red or blue"],
@@ -46,9 +42,7 @@ describe("a kind", () => {
 
   test("says what cannot be typed", () => {
     expect(() => fromText({ kind: "number" }, "--x", "many")).toThrow("--x: found many, expected a number");
-    expect(() => fromText({ kind: "whole", word: "all" }, "--x", "")).toThrow(
-      "--x: found , expected all or a number",
-    );
+    expect(() => fromText({ kind: "whole", word: "all" }, "--x", "")).toThrow("--x: found , expected all or a number");
     expect(() => fromText({ kind: "words", words: { yes: 1, no: 0, auto: 2 } }, "--x", "1")).toThrow(
       "--x: found 1, expected yes, no or auto",
     );
@@ -116,9 +110,7 @@ describe("a table", () => {
     expect(complete({ name: "long" }, 2)).toThrow("name: found long, expected short");
     expect(complete({ extra: true })).toThrow("extra: found true, expected false or { depth }");
     expect(complete({ extra: { depth: 0 } })).toThrow("extra.depth: found 0, expected a whole number");
-    expect(complete({ extra: { dept: 1 } })).toThrow(
-      "extra.dept: there is no such option, did you mean depth?",
-    );
+    expect(complete({ extra: { dept: 1 } })).toThrow("extra.dept: there is no such option, did you mean depth?");
   });
 });
 
@@ -156,6 +148,5 @@ describe("the nearest name", () => {
     ["colour", undefined],
     ["x", undefined],
   ];
-  for (const [found, name] of meant)
-    test(`of ${found} is ${name}`, () => expect(nearest(found, names)).toBe(name));
+  for (const [found, name] of meant) test(`of ${found} is ${name}`, () => expect(nearest(found, names)).toBe(name));
 });

@@ -62,17 +62,16 @@ describe("declarations", () => {
   );
 });
 
-test("the source has no error for who imports it in Deno from outside", () =>
+test("the source has no error for who imports it in Deno from outside", { tags: "long" }, () =>
   inFolder(async (folder) => {
     const entries = ["index", "edge/index", "serve/index", "core/index"];
-    const text = entries
-      .map((entry) => `export * from ${JSON.stringify(resolve(`src/${entry}.ts`))};`)
-      .join("\n");
+    const text = entries.map((entry) => `export * from ${JSON.stringify(resolve(`src/${entry}.ts`))};`).join("\n");
     const files = entries.map((_, i) => join(folder, `use${i}.ts`));
-    for (const [i, file] of files.entries()) writeFileSync(file, text.split("\n")[i] as string);
+    for (const [i, file] of files.entries()) writeFileSync(file, text.split("\n")[i]);
     const { stderr } = await run(program("deno"), ["check", "--quiet", ...files], {
       cwd: folder,
       env: { ...process.env, NO_COLOR: "1" },
     }).catch((error) => error);
     expect(stderr).toBe("");
-  }));
+  }),
+);

@@ -7,7 +7,7 @@ import { type LoadedModel, loadModel } from "../../src/predict/load.ts";
 import { textModel } from "../edge/support.ts";
 
 const model = textModel({ features: 40, labels: 12, factors: 3, inducing: 4 });
-const text = (model.vectoriser?.terms ?? []).slice(0, 3).join(" ");
+const text = (model.schema.vectoriser?.terms ?? []).slice(0, 3).join(" ");
 const loading: Promise<LoadedModel> = loadModel(model, { threads: 1 });
 const compact = { type: "f32", variance: "exact", allLabels: true } as const;
 const tagging: Promise<Tagger> = compactModel(model, compact).then((bytes) => load(bytes));
@@ -42,7 +42,7 @@ describe("predict", () => {
       [
         text,
         { topk: 3 },
-        'options: found "topk", expected topK, sd, explain, threshold, precision, allow, deny',
+        'options: found "topk", expected topK, sd, unseen, explain, threshold, precision, recall, confidence, for, allow, deny',
       ],
       [text, { topK: 1.5 }, "topK: found 1.5, expected a whole number of at least 1"],
       [text, { sd: "no" }, "sd: found no, expected true or false"],

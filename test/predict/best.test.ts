@@ -1,14 +1,13 @@
 // The best labels as the device gives them, against the scores of all labels.
 
 import { describe, expect, test } from "vitest";
-import { WasmBackend } from "../../src/backend/wasm.ts";
+import { wasmBackend } from "../../src/backend/wasm.ts";
 import { createCore } from "../../src/core/index.ts";
-import { LatentPredictor } from "../../src/model/latentPredictor.ts";
-import type { LatentModel } from "../../src/model/model.ts";
-import { uploadModel } from "../../src/model/numbers.ts";
-import type { Predictor, Scores } from "../../src/model/predictor.ts";
-import { evaluate } from "../../src/predict/evaluate.ts";
+import type { Model } from "../../src/model/model.ts";
+import type { Predictor, Scores } from "../../src/parts/predictor.ts";
+import { evaluatePredictor } from "../../src/predict/evaluate.ts";
 import { predictRows } from "../../src/predict/load.ts";
+import { openPredictor } from "../../src/predict/open.ts";
 import { type ModelForm, modelSizes, randomModel } from "../support/models.ts";
 import { topicData } from "../support/problems.ts";
 
@@ -21,14 +20,11 @@ const forms: ModelForm[] = (["shared", "perFactor"] as const).flatMap((groups) =
   { kernel: "linear+se", groups, mean: "inducing" },
 ]);
 
-async function withPredictor(
-  model: LatentModel,
-  body: (predictor: Predictor) => Promise<void>,
-): Promise<void> {
+async function withPredictor(model: Model, body: (predictor: Predictor) => Promise<void>): Promise<void> {
   const core = await createCore({ threads: 1 });
-  const backend = new WasmBackend(core, "f64");
+  const backend = wasmBackend(core, "f64");
   const before = core.arena.used;
-  const predictor = new LatentPredictor(backend, uploadModel(backend, model));
+  const predictor = openPredictor(core, backend, model);
   await body(predictor);
   predictor.free();
   backend.dispose();
@@ -41,7 +37,7 @@ describe("the best labels", () => {
     test(`${form.kernel}, ${form.groups}: are those of all scores, with the same probabilities`, async () => {
       const model = randomModel(form);
       await withPredictor(model, async (predictor) => {
-        const rows = await predictRows(predictor, data.features, 3);
+        const rows = await predictRows(predictor, data.features, { topK: 3 });
         expect(rows.length).toBe(300);
         for await (const scores of predictor.score(data.features, { probability: true, variance: true })) {
           const { firstRow, utility, probability, variance } = scores as Required<Scores> & {
@@ -49,14 +45,14 @@ describe("the best labels", () => {
           };
           for (let i = 0; i < scores.rows; i++) {
             const order = Array.from({ length: k }, (_, label) => label).sort(
-              (a, b) => (probability[i * k + b] as number) - (probability[i * k + a] as number) || a - b,
+              (a, b) => probability[i * k + b] - probability[i * k + a] || a - b,
             );
             const found = rows[firstRow + i] ?? [];
             expect(found.map(({ id }) => id)).toEqual(order.slice(0, 3));
             for (const { id, ...best } of found) {
-              expect(best.score).toBeCloseTo(utility[i * k + id] as number, 12);
+              expect(best.score).toBeCloseTo(utility[i * k + id], 12);
               expect(best.probability).toBe(probability[i * k + id]);
-              expect(best.sd).toBeCloseTo(Math.sqrt(variance[i * k + id] as number), 10);
+              expect(best.sd).toBeCloseTo(Math.sqrt(variance[i * k + id]), 10);
             }
           }
         }
@@ -67,8 +63,8 @@ describe("the best labels", () => {
   test("give the same figures as all scores do", async () => {
     await withPredictor(randomModel({ kernel: "linear", groups: "shared" }), async (predictor) => {
       const [best, all] = [
-        await evaluate(predictor, data),
-        await evaluate(predictor, data, { calibration: true }),
+        await evaluatePredictor(predictor, data),
+        await evaluatePredictor(predictor, data, { calibration: true }),
       ];
       expect(best.ranking).toEqual(all.ranking);
     });

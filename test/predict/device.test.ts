@@ -1,15 +1,15 @@
 // A model on a GPU: the same labels and probabilities as on WASM, nothing left behind, and moved when the GPU is lost.
+// @module-tag long
 
 import { describe, expect, test } from "vitest";
 import { type OpenDevice, openDevice } from "../../src/backend/devices.ts";
-import { createCore } from "../../src/core/index.ts";
+import { topLabels } from "../../src/base/top.ts";
+import { type Core, createCore } from "../../src/core/index.ts";
 import type { Dataset } from "../../src/data/dataset.ts";
-import { topLabels } from "../../src/metrics/top.ts";
-import { LatentPredictor } from "../../src/model/latentPredictor.ts";
-import type { LatentModel } from "../../src/model/model.ts";
-import { uploadModel } from "../../src/model/numbers.ts";
+import type { Model } from "../../src/model/model.ts";
+import type { TrainOptions } from "../../src/parts/options.ts";
 import { loadModel, predictRows } from "../../src/predict/load.ts";
-import type { TrainOptions } from "../../src/train/options.ts";
+import { openPredictor } from "../../src/predict/open.ts";
 import { countBuffers, newDevice, seeingDevices, works } from "../support/devices.ts";
 import { randomModel } from "../support/models.ts";
 import { topicData } from "../support/problems.ts";
@@ -26,11 +26,12 @@ const forms: [name: string, options: TrainOptions][] = [
 
 /** Utilities, probabilities and deviations of all labels, rows one after another. */
 async function scores(
-  model: LatentModel,
+  model: Model,
+  core: Core,
   { backend }: OpenDevice,
 ): Promise<{ utility: Float64Array; probability: Float64Array; deviation: Float64Array }> {
-  const predictor = new LatentPredictor(backend, uploadModel(backend, model));
-  const rows = await predictRows(predictor, many.features, model.labels);
+  const predictor = openPredictor(core, backend, model);
+  const rows = await predictRows(predictor, many.features, { topK: model.schema.labels });
   predictor.free();
   const all = (name: "score" | "probability" | "sd"): Float64Array =>
     Float64Array.from(rows.flatMap((row) => row.sort((a, b) => a.id - b.id).map((each) => each[name])));
@@ -38,29 +39,27 @@ async function scores(
 }
 
 /** Opening a software GPU takes seconds: the forms share one. */
-let opened: Promise<{ gpu: OpenDevice; wasm: OpenDevice }> | undefined;
-async function open(): Promise<{ gpu: OpenDevice; wasm: OpenDevice }> {
+let opened: Promise<{ core: Core; gpu: OpenDevice; wasm: OpenDevice }> | undefined;
+async function open(): Promise<{ core: Core; gpu: OpenDevice; wasm: OpenDevice }> {
   const core = await createCore({ threads: 1 });
-  return { gpu: await openDevice(core, "webgpu", "f32"), wasm: await openDevice(core, "wasm", "f32") };
+  const [gpu, wasm] = [await openDevice(core, "webgpu", "f32"), await openDevice(core, "wasm", "f32")];
+  return { core, gpu, wasm };
 }
 
 const worst = (a: Float64Array, b: Float64Array): number =>
-  a.reduce(
-    (most, value, i) => Math.max(most, Math.abs(value - (b[i] as number))),
-    a.length === b.length ? 0 : 1,
-  );
+  a.reduce((most, value, i) => Math.max(most, Math.abs(value - b[i])), a.length === b.length ? 0 : 1);
 
 describe("a trained model on a GPU", () => {
   for (const [name, options] of forms) {
     test(`${name}: the same five best labels, and probabilities within 1e-4`, async () => {
       const model = await tinyTraining({ epochs: 5, ...options });
       opened ??= open();
-      const { gpu, wasm } = await opened;
-      const [onGpu, onWasm] = [await scores(model, gpu), await scores(model, wasm)];
+      const { core, gpu, wasm } = await opened;
+      const [onGpu, onWasm] = [await scores(model, core, gpu), await scores(model, core, wasm)];
       gpu.check();
       expect(worst(onGpu.probability, onWasm.probability)).toBeLessThan(1e-4);
       expect(worst(onGpu.deviation, onWasm.deviation)).toBeLessThan(1e-3);
-      const best = (utility: Float64Array): Int32Array => topLabels(utility, 1000, model.labels, 5);
+      const best = (utility: Float64Array): Int32Array => topLabels(utility, 1000, model.schema.labels, 5);
       const [found, wanted] = [best(onGpu.utility), best(onWasm.utility)];
       let equal = 0;
       for (let i = 0; i < 1000; i++) {
@@ -102,7 +101,7 @@ describe("a trained model on a GPU", () => {
       expect(devices.length).toBe(2);
       expect(loaded.device).toMatch(/^GPU \(/);
       loaded.dispose();
-      expect(await works(devices[1] as GPUDevice)).toBe(false);
+      expect(await works(devices[1])).toBe(false);
     });
   });
 

@@ -3,9 +3,11 @@
 import { describe, expect, test } from "vitest";
 import { type TfidfState, TfidfVectoriser } from "../../src/data/tfidf.ts";
 import { type DataRow, readDataset, type TfidfOptions } from "../../src/index.ts";
-import { type ClosedModel, isClosed, type LatentModel, type TrainedModel } from "../../src/model/model.ts";
+import type { Model } from "../../src/model/model.ts";
+import type { LinearPart } from "../../src/parts/linear/posterior.ts";
+import type { TrainOptions } from "../../src/parts/options.ts";
+import type { SvgpPart } from "../../src/parts/svgp/shape.ts";
 import { type LoadedModel, loadModel } from "../../src/predict/load.ts";
-import type { TrainOptions } from "../../src/train/options.ts";
 import { train } from "../../src/train/train.ts";
 import { wordsAlone } from "../data/support.ts";
 import { randomNumbers } from "../support/numbers.ts";
@@ -18,7 +20,7 @@ const rows: DataRow[] = Array.from({ length: 60 }, (_, i) => ({
 const TEXT = "a wild cat purring in the water, fur and fins";
 const KNOWN = ["wild", "cat", "purring", "water", "fur", "fins"];
 
-async function trained(options: TrainOptions, tfidf: TfidfOptions = wordsAlone): Promise<TrainedModel> {
+async function trained(options: TrainOptions, tfidf: TfidfOptions = wordsAlone): Promise<Model> {
   const { dataset } = await readDataset(rows, { tfidf });
   return await train(dataset, {
     factors: 4,
@@ -45,8 +47,10 @@ async function sharesOf(model: LoadedModel, text: string): Promise<Map<string, R
 const sum = (shares: Record<string, number> = {}): number =>
   Object.values(shares).reduce((total, share) => total + share, 0);
 
+const biasOf = ({ parts: [part] }: Model, label: number): number => (part as SvgpPart).bias[label];
+
 /** Holds reasons of a linear score to what is left when the bias is taken off it. */
-async function expectSums(trainedModel: TrainedModel, biasOf: (label: number) => number): Promise<void> {
+async function expectSums(trainedModel: Model, biasOf: (label: number) => number): Promise<void> {
   using model = await loadModel(trainedModel, { threads: 1 });
   const shares = await sharesOf(model, TEXT);
   for (const { label, id = 0, score = 0 } of await model.predict(TEXT, { topK: 8 })) {
@@ -57,49 +61,56 @@ async function expectSums(trainedModel: TrainedModel, biasOf: (label: number) =>
 
 describe("shares of a linear score add up to it", () => {
   test.each(["features", "inducing"] as const)("mean through the %s", async (mean) => {
-    const model = (await trained({ likelihood: "bernoulli", mean })) as LatentModel;
-    await expectSums(model, (label) => model.bias[label] as number);
+    const model = await trained({ model: "svgp", mean });
+    await expectSums(model, (label) => biasOf(model, label));
   });
 
   test("with the opening and the runs of characters of a word counted as the word", async () => {
-    const model = (await trained({ likelihood: "bernoulli" }, {})) as LatentModel;
-    expect(model.vectoriser?.terms).toEqual(expect.arrayContaining(["^cat", "#cat", "cat"]));
-    await expectSums(model, (label) => model.bias[label] as number);
+    const model = await trained({ model: "svgp" }, {});
+    expect(model.schema.vectoriser?.terms).toEqual(expect.arrayContaining(["^cat", "#cat", "cat"]));
+    await expectSums(model, (label) => biasOf(model, label));
   });
 
   test("with the runs of characters of a word that the vocabulary does not have", async () => {
-    const model = (await trained({ likelihood: "bernoulli" }, {})) as LatentModel;
+    const model = await trained({ model: "svgp" }, {});
     using loaded = await loadModel(model, { threads: 1 });
     // Nothing of "catty" is known but its runs; those of "fish" are in no other word here.
     const text = "catty fish";
     const shares = await sharesOf(loaded, text);
     for (const { label, id = 0, score = 0 } of await loaded.predict(text, { topK: 8 })) {
       expect(Object.keys(shares.get(label) ?? {}).sort()).toEqual(["catty", "fish"]);
-      expect(sum(shares.get(label)), label).toBeCloseTo(score - (model.bias[id] as number), 4);
+      expect(sum(shares.get(label)), label).toBeCloseTo(score - biasOf(model, id), 4);
     }
   });
 
   test("with runs of characters as parts of a word where nobody kept the text", async () => {
-    const model = await trained({ likelihood: "bernoulli" }, {});
-    const vectoriser = TfidfVectoriser.fromJSON(model.vectoriser as TfidfState);
+    const model = await trained({ model: "svgp" }, {});
+    const vectoriser = TfidfVectoriser.fromJSON(model.schema.vectoriser as TfidfState);
     using loaded = await loadModel(model, { threads: 1 });
     const [best] = (await loaded.predict(vectoriser.transform(["catty"]), { explain: 9 })).flat();
     expect(best?.reasons?.map(({ word }) => word).sort()).toEqual(["cat…", "ca…", "…cat…"].sort());
   });
 
-  test("closed form", async () => {
-    const exact = (await trained({ likelihood: "gaussian", calibration: true })) as ClosedModel;
-    const columns = Int32Array.from({ length: exact.features }, (_, i) => i);
-    const weights = Float32Array.from(randomNumbers(exact.features * exact.labels, 3));
-    const model: ClosedModel = { ...exact, closed: { form: "linear", noise: 1, columns, weights } };
-    await expectSums(model, (label) => model.labelMean[label] as number);
+  test("linear part", async () => {
+    const exact = await trained({ model: "gpr", calibration: true });
+    const { features, labels } = exact.schema;
+    const part: LinearPart = {
+      family: "linear",
+      noise: 1,
+      columns: Int32Array.from({ length: features }, (_, i) => i),
+      weights: Float32Array.from(randomNumbers(features * labels, 3)),
+      mean: Float32Array.from(randomNumbers(labels, 4)),
+      precision: { squares: new Float32Array(features).fill(1), share: 1 },
+    };
+    const model = { ...exact, parts: [part, ...exact.parts.slice(1)] };
+    await expectSums(model, (label) => part.mean[label]);
   });
 });
 
 describe("shares of any other score are what is missing without the word", () => {
   test.each<TrainOptions>([
-    { likelihood: "gaussian", calibration: true },
-    { likelihood: "bernoulli", kernel: "se", mean: "inducing" },
+    { model: "gpr", calibration: true },
+    { model: "svgp", kernel: "se", mean: "inducing" },
   ])("%o", async (options) => {
     const model = await trained(options);
     using loaded = await loadModel(model, { threads: 1 });
@@ -110,12 +121,12 @@ describe("shares of any other score are what is missing without the word", () =>
     for (const word of KNOWN) {
       const rest = await scores(TEXT.replace(word, ""));
       for (const [label, score] of whole)
-        expect(shares.get(label)?.[word], `${word} for ${label}`).toBeCloseTo(
+        expect(shares.get(label)?.[word] ?? 0, `${word} for ${label}`).toBeCloseTo(
           score - (rest.get(label) as number),
           4,
         );
     }
-    expect(isClosed(model)).toBe(options.likelihood === "gaussian");
+    expect(model.parts[0].family).toBe(options.model);
   });
 });
 
@@ -128,8 +139,8 @@ describe("reasons", () => {
       { text: "a small tree with red flowers", labels: ["plant"] },
     ];
     const { dataset } = await readDataset(told);
-    for (const likelihood of ["bernoulli", "gaussian"] as const) {
-      const trainedModel = await train(dataset, { likelihood, factors: 4, epochs: 40, threads: 1 });
+    for (const family of ["svgp", "gpr"] as const) {
+      const trainedModel = await train(dataset, { model: family, factors: 4, epochs: 40, threads: 1 });
       using model = await loadModel(trainedModel, { threads: 1 });
       const found = await model.predict("wild tree", { explain: 1 });
       for (const [label, words] of [
@@ -141,14 +152,12 @@ describe("reasons", () => {
   });
 
   test("are so many for and so many against, greatest share first, and only where asked for", async () => {
-    using model = await loadModel(await trained({ likelihood: "bernoulli" }), { threads: 1 });
+    using model = await loadModel(await trained({ model: "svgp" }), { threads: 1 });
     for (const { reasons = [] } of await model.predict(TEXT, { explain: 2 })) {
       const signs = reasons.map(({ share }) => Math.sign(share));
       expect(signs.filter((sign) => sign > 0).length).toBeLessThanOrEqual(2);
       expect(signs.filter((sign) => sign < 0).length).toBeLessThanOrEqual(2);
-      expect(reasons.map(({ share }) => share)).toEqual(
-        reasons.map(({ share }) => share).sort((a, b) => b - a),
-      );
+      expect(reasons.map(({ share }) => share)).toEqual(reasons.map(({ share }) => share).sort((a, b) => b - a));
     }
     const plain = await model.predict(TEXT);
     expect(plain[0]).not.toHaveProperty("reasons");
@@ -163,7 +172,7 @@ describe("reasons", () => {
       labels: [`l${i % 4}`],
     }));
     const { dataset } = await readDataset(wide);
-    const model = await train(dataset, { likelihood: "gaussian", kernel: "se" });
+    const model = await train(dataset, { model: "gpr", kernel: "se" });
     using loaded = await loadModel(model, { threads: 1 });
     const [answer] = await loaded.predict(dataset.features, { explain: 200 });
     const named = new Set(answer?.flatMap(({ reasons = [] }) => reasons.map(({ word }) => word)));

@@ -3,7 +3,8 @@
 import { describe, expect, test } from "vitest";
 import { compactModel } from "../../src/compact/index.ts";
 import { readDataset } from "../../src/data/reader.ts";
-import { type TfidfOptions, TfidfVectoriser } from "../../src/data/tfidf.ts";
+import { TfidfVectoriser } from "../../src/data/tfidf.ts";
+import type { TfidfOptions } from "../../src/data/tfidfoptions.ts";
 import { load } from "../../src/edge/index.ts";
 import { modelRows } from "../../src/predict/input.ts";
 import { loadModel } from "../../src/predict/load.ts";
@@ -24,7 +25,7 @@ const TEXTS: [text: string, known: number][] = [
 ];
 const texts = TEXTS.map(([text]) => text);
 const small = {
-  likelihood: "bernoulli",
+  model: "svgp",
   calibration: false,
   factors: 3,
   inducingPoints: 4,
@@ -45,13 +46,13 @@ describe("the part of a text that is known", () => {
     const tagger = await load(await compactModel(trained));
     const read = await readDataset(
       texts.map((text) => ({ text })),
-      { vectoriser: TfidfVectoriser.fromJSON(trained.vectoriser), requireLabels: false },
+      { vectoriser: TfidfVectoriser.fromJSON(trained.schema.vectoriser), requireLabels: false },
     );
     const [answers, atTheEdge] = [await model.predict(texts), tagger.predict(texts)];
     for (const [i, [text, known]] of TEXTS.entries()) {
       expect(answers[i]?.known, text).toBeCloseTo(known, 12);
       expect(atTheEdge[i]?.known, text).toBeCloseTo(known, 12);
-      expect(read.dataset.known?.[i], text).toBeCloseTo(known, 6);
+      expect(read.dataset.coverage?.[i], text).toBeCloseTo(known, 6);
     }
     expect((await model.predict("a wild cat", { threshold: 1 })).known).toBe(1);
   });
@@ -59,19 +60,22 @@ describe("the part of a text that is known", () => {
   test("counts runs of characters where there are no words", () => {
     const { vectoriser } = TfidfVectoriser.fit(["cat", "cat"], { wordNgrams: 0, charNgrams: [2, 2] });
     // _c ca at t_ and _c ca ar r_
-    expect(modelRows(["cat", "car"], vectoriser, undefined).known).toEqual([1, 0.5]);
+    expect(modelRows(["cat", "car"], schema, vectoriser).known).toEqual([1, 0.5]);
   });
 });
+
+/** No column has a name or an id of its own. */
+const schema = { features: 901, transform: { normalise: false } };
 
 describe("the part of a row of features that is known", () => {
   test("by name and by id", async () => {
     const named = '{"features":{"a":1,"b":2,"c":3}}\n{"features":{"c":1}}\n{"features":{}}\n';
     const options = { featureNames: ["a", "b"], requireLabels: false };
-    expect((await readDataset(named, options)).dataset.known).toEqual(Float32Array.of(2 / 3, 0, 0));
+    expect((await readDataset(named, options)).dataset.coverage).toEqual(Float32Array.of(2 / 3, 0, 0));
     const { dataset } = await readDataset("0 5:1 900:1\n0 7:1\n0 900:2\n0 \n", { format: "svmlight" });
     const columnIds = Int32Array.of(5, 900);
-    expect(Array.from(modelRows(dataset, undefined, columnIds).known)).toEqual([1, 0, 1, 0]);
-    expect(Array.from(modelRows(dataset.features, undefined, undefined).known)).toEqual([1, 1, 1, 0]);
+    expect(Array.from(modelRows(dataset, { ...schema, columnIds }).known)).toEqual([1, 0, 1, 0]);
+    expect(Array.from(modelRows(dataset.features, schema).known)).toEqual([1, 1, 1, 0]);
   });
 
   test("at the edge", async () => {

@@ -1,11 +1,13 @@
 // The model file: what is written is read back, and what is not a whole model is refused in one sentence.
 
 import { describe, expect, test } from "vitest";
+import { joined, readSafetensors, type Tensor, writeSafetensors } from "../../src/base/safetensors.ts";
 import { TfidfVectoriser } from "../../src/data/tfidf.ts";
-import { joined, readSafetensors, type Tensor, writeSafetensors } from "../../src/io/safetensors.ts";
 import { modelFromBytes, modelToBytes } from "../../src/model/file.ts";
-import type { ClosedModel, Evidence, LatentModel, LinearPart } from "../../src/model/model.ts";
-import { checkpointChunks } from "../../src/train/checkpoint.ts";
+import type { Model } from "../../src/model/model.ts";
+import type { LinearPart } from "../../src/parts/linear/posterior.ts";
+import { checkpointChunks } from "../../src/parts/svgp/checkpoint.ts";
+import type { SvgpPart } from "../../src/parts/svgp/shape.ts";
 import { closedModel } from "../edge/support.ts";
 import { modelSizes, randomModel } from "../support/models.ts";
 
@@ -13,19 +15,23 @@ const { features: d, labels: k } = modelSizes;
 const plain = randomModel({ kernel: "linear+se", groups: "perFactor" });
 const words = ["ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen"];
 
-function withEverything(): LatentModel {
+function withEverything(): Model {
   const vectoriser = new TfidfVectoriser({
     options: {},
     documents: 9,
     terms: words,
     documentFrequency: Int32Array.from(words, (_, i) => i + 1),
   });
+  const model = randomModel({ kernel: "se", groups: "shared", precision: "f32" });
   return {
-    ...randomModel({ kernel: "se", groups: "shared", precision: "f32" }),
-    transform: { normalise: true, columnWeights: Float32Array.from(words, (_, i) => i + 0.5) },
-    labelNames: Array.from({ length: k }, (_, i) => `label "${i}" \u00e9\u{1f98a}`),
-    featureNames: words,
-    vectoriser: vectoriser.toJSON(),
+    ...model,
+    schema: {
+      ...model.schema,
+      transform: { normalise: true, columnWeights: Float32Array.from(words, (_, i) => i + 0.5) },
+      labelNames: Array.from({ length: k }, (_, i) => `label "${i}" \u00e9\u{1f98a}`),
+      featureNames: words,
+      vectoriser: vectoriser.toJSON(),
+    },
   };
 }
 
@@ -41,24 +47,44 @@ function refusal(bytes: Uint8Array): string {
   throw new Error("the bytes were taken for a model");
 }
 
-/** The model's file with some tensors (undefined takes one away) or metadata changed. */
+/** The model's file with some tensors of its part (undefined takes one away), what is said of it, or metadata changed. */
 function altered(
   changes: Record<string, Tensor | undefined>,
+  about: Record<string, unknown> = {},
   metadata: Record<string, string> = {},
 ): Uint8Array {
   const file = readSafetensors(modelToBytes(plain));
   const tensors = new Map(file.tensors);
   for (const [name, tensor] of Object.entries(changes)) {
-    if (tensor) tensors.set(name, tensor);
-    else tensors.delete(name);
+    const full = name === "labelCounts" ? name : `svgp.${name}`;
+    if (tensor) tensors.set(full, tensor);
+    else tensors.delete(full);
   }
-  return writeSafetensors({ tensors, metadata: { ...file.metadata, ...metadata } });
+  const svgp = JSON.stringify({ ...JSON.parse(file.metadata.svgp), ...about });
+  return writeSafetensors({ tensors, metadata: { ...file.metadata, svgp, ...metadata } });
 }
 
 const real = (shape: number[], values: (i: number) => number): Tensor => ({
   dtype: "F64",
   shape,
   data: Float64Array.from({ length: shape.reduce((a, b) => a * b, 1) }, (_, i) => values(i)),
+});
+
+test("one flipped bit anywhere is found by the checksum; a file without one is taken as it is", () => {
+  const bytes = modelToBytes(withEverything());
+  const start = 8 + Number(new DataView(bytes.buffer).getBigUint64(0, true));
+  for (let at = start; at < bytes.length; at += 3) {
+    const flipped = bytes.slice();
+    flipped[at] ^= 1 << (at % 8);
+    refusal(flipped);
+  }
+  const { tensors, metadata } = readSafetensors(bytes);
+  const { checksum, ...others } = metadata;
+  expect(checksum).toMatch(/^[0-9a-f]{16}$/);
+  expect(refusal(writeSafetensors({ tensors, metadata: { ...metadata, note: "x" } }))).toBe(
+    "tagger.safetensors: found bytes that do not have the checksum it states, expected a file as it was written",
+  );
+  expect(modelFromBytes(writeSafetensors({ tensors, metadata: others }))).toEqual(withEverything());
 });
 
 describe("a model file", () => {
@@ -87,19 +113,20 @@ describe("a model file", () => {
     let refused = 0;
     for (let i = 0; i < header; i++) {
       const changed = bytes.slice();
-      (changed[i] as number) ^= 1 << (i % 7);
-      let model: LatentModel;
+      changed[i] ^= 1 << (i % 7);
+      let model: Model;
       try {
-        model = modelFromBytes(changed, "tagger.safetensors") as LatentModel;
+        model = modelFromBytes(changed, "tagger.safetensors");
       } catch {
         refusal(changed);
         refused++;
         continue;
       }
-      for (const values of [model.inducingInputs, model.mu, model.sigma, model.phi, model.bias, model.hyper])
+      const { inducingInputs, mu, sigma, phi, bias, hyper } = model.parts[0] as SvgpPart;
+      for (const values of [inducingInputs, mu, sigma, phi, bias, hyper])
         expect(values.every(Number.isFinite)).toBe(true);
-      expect(model.labelNames?.length ?? k).toBe(k);
-      expect(model.featureNames?.length ?? d).toBe(d);
+      expect(model.schema.labelNames?.length ?? k).toBe(k);
+      expect(model.schema.featureNames?.length ?? d).toBe(d);
     }
     expect(refused).toBeGreaterThan(header / 4);
   });
@@ -107,16 +134,17 @@ describe("a model file", () => {
   test("with a number that is not finite is refused, wherever it stands", () => {
     for (const name of ["inducingInputs", "mu", "sigma", "phi", "bias", "hyper"] as const) {
       for (const value of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]) {
-        const values = plain[name].slice();
+        const values = plain.parts[0][name].slice();
         values[values.length - 1] = value;
-        expect(refusal(modelToBytes({ ...plain, [name]: values }))).toBe(
-          `tagger.safetensors: found a number in ${name} that is not finite, expected finite numbers`,
+        const parts = [{ ...plain.parts[0], [name]: values }];
+        expect(refusal(modelToBytes({ ...plain, parts }))).toBe(
+          `tagger.safetensors: found a number in svgp.${name} that is not finite, expected finite numbers`,
         );
       }
     }
     const columnWeights = new Float32Array(d).fill(Number.NaN);
-    const transform = { normalise: true, columnWeights };
-    expect(refusal(modelToBytes({ ...plain, transform }))).toContain("found a number in columnWeights");
+    const schema = { ...plain.schema, transform: { normalise: true, columnWeights } };
+    expect(refusal(modelToBytes({ ...plain, schema }))).toContain("found a number in columnWeights");
   });
 
   const foreign: [what: string, bytes: () => Uint8Array, message: string][] = [
@@ -130,25 +158,20 @@ describe("a model file", () => {
     ],
     [
       "a checkpoint",
-      () =>
-        joined(checkpointChunks({ step: 1, tensors: new Map(), extra: {} }, { options: "{}", data: "0" })),
+      () => joined(checkpointChunks({ step: 1, tensors: new Map(), extra: {} }, { options: "{}", data: "0" })),
       'found format "mlgpf-checkpoint", expected a model made by mlgpf',
     ],
     [
       "a later version",
-      () => altered({}, { version: "3" }),
-      "found model version 3, expected version 1 or 2",
+      () => altered({}, {}, { version: "4" }),
+      'found version "4" of mlgpf-model, expected version 3',
     ],
     ["another kernel", () => altered({}, { kernel: "cubic" }), 'found kernel "cubic", expected linear or se'],
-    [
-      "another mean",
-      () => altered({}, { mean: "median" }),
-      'found mean "median", expected inducing or features',
-    ],
+    ["another mean", () => altered({}, { mean: "median" }), 'found mean "median", expected inducing or features'],
     [
       "a mean without its weights",
       () => altered({}, { mean: "features", kernel: "linear" }),
-      "found tensor mu of shape [5,3], expected [8,3]",
+      "found tensor svgp.mu of shape [5,3], expected [8,3]",
     ],
     [
       "a mean that its kernel does not have",
@@ -158,69 +181,50 @@ describe("a model file", () => {
     [
       "numbers too large to compute with",
       () => altered({ mu: real([5, 3], () => 1e36) }),
-      "found numbers too large to compute with, expected ones that keep every score",
+      "found numbers too large to compute with, expected ones of a moderate size",
     ],
-    ["no mu", () => altered({ mu: undefined }), "found tensor mu of shape undefined, expected [5,3]"],
-    [
-      "no phi",
-      () => altered({ phi: undefined }),
-      "found tensor phi of shape undefined, expected 2 dimensions",
-    ],
-    [
-      "a wide mu",
-      () => altered({ mu: real([5, 4], () => 1) }),
-      "found tensor mu of shape [5,4], expected [5,3]",
-    ],
+    ["no mu", () => altered({ mu: undefined }), "found no tensor svgp.mu, expected one"],
+    ["no phi", () => altered({ phi: undefined }), "found tensor svgp.phi of shape undefined, expected 2 dimensions"],
+    ["a wide mu", () => altered({ mu: real([5, 4], () => 1) }), "found tensor svgp.mu of shape [5,4], expected [5,3]"],
     [
       "two Sigmas of three",
       () => altered({ sigma: real([2, 5], () => 1) }),
-      "found 2 rows of sigma, expected 3, as the posterior perFactor has",
+      "found tensor svgp.sigma of shape [2,5], expected [3,5]",
     ],
-    [
-      "a sigma of zero",
-      () => altered({ sigma: real([3, 5], (i) => i) }),
-      "found a sigma that is not above 0",
-    ],
-    [
-      "a great scale",
-      () => altered({ hyper: real([3], () => 1000) }),
-      "found hyper-parameters 1000, 1000, 1000",
-    ],
+    ["a sigma of zero", () => altered({ sigma: real([3, 5], (i) => i) }), "found a sigma that is not above 0"],
+    ["a great scale", () => altered({ hyper: real([3], () => 1000) }), "found hyper-parameters 1000, 1000, 1000"],
     [
       "whole numbers for mu",
       () => altered({ mu: { dtype: "I32", shape: [5, 3], data: new Int32Array(15) } }),
-      "found tensor mu of type I32, expected F32 or F64",
+      "found tensor svgp.mu of type I32, expected F64",
     ],
     [
       "two precisions",
       () => altered({ mu: { dtype: "F32", shape: [5, 3], data: new Float32Array(15) } }),
-      "found tensor mu of type F32, expected F64 as that of phi",
+      "found tensor svgp.mu of type F32, expected F64",
     ],
     [
       "no counts",
       () => altered({ labelCounts: undefined }),
-      "found no right labelCounts, expected whole numbers",
+      "found tensor labelCounts of shape undefined, expected 1 dimensions",
     ],
     [
       "a negative count",
       () => altered({ labelCounts: { dtype: "I32", shape: [7], data: new Int32Array(7).fill(-1) } }),
-      "found a number in labelCounts that is out of range",
+      "found -1 in labelCounts, expected numbers from 0",
     ],
-    ["a broken summary", () => altered({}, { summary: "{" }), "found metadata summary that is not JSON"],
-    ["an empty summary", () => altered({}, { summary: "null" }), "found a summary without the number"],
-    [
-      "too few names",
-      () => altered({}, { labelNames: '["a"]' }),
-      "found metadata labelNames, expected 7 names",
-    ],
-    ["names that are none", () => altered({}, { labelNames: "[1,2,3,4,5,6,7]" }), "expected 7 names"],
+    ["a broken summary", () => altered({}, {}, { summary: "{" }), "found metadata summary that is not JSON"],
+    ["an empty summary", () => altered({}, {}, { summary: "null" }), "found metadata summary that is no JSON object"],
+    ["too few names", () => altered({}, {}, { labelNames: '["a"]' }), "found metadata labelNames, expected 7 names"],
+    ["names that are none", () => altered({}, {}, { labelNames: "[1,2,3,4,5,6,7]" }), "expected 7 names"],
     [
       "a vocabulary of another size",
       () =>
         altered(
           {},
+          {},
           {
-            vectoriser: JSON.stringify(withEverything().vectoriser)
+            vectoriser: JSON.stringify(withEverything().schema.vectoriser)
               .replace('"hen"', '"hen","ibis"')
               .replace(",8]", ",8,9]"),
           },
@@ -237,60 +241,76 @@ describe("a model file", () => {
   }
 });
 
-describe("the evidence of a linear part", () => {
-  const model = closedModel({ form: "both", features: 20, labels: 7, factors: 3, inducing: 4 });
-  const { squares, share } = (model.closed as LinearPart).evidence as Evidence;
+describe("the precision of a linear part", () => {
+  const model = closedModel({ form: "linear+svgp", features: 20, labels: 7, factors: 3, inducing: 4 });
+  const { squares } = (model.parts[0] as LinearPart).precision;
   const kept = squares.length;
-  const withEvidence = (tensor: Tensor | undefined, its?: string): Uint8Array => {
-    const file = readSafetensors(modelToBytes(model));
+  const withPrecision = (tensor: Tensor | undefined, share: unknown = 1): Uint8Array => {
+    const { metadata, ...file } = readSafetensors(modelToBytes(model));
     const tensors = new Map(file.tensors);
-    if (tensor) tensors.set("evidence.squares", tensor);
-    else tensors.delete("evidence.squares");
-    const { evidenceShare: _, ...rest } = file.metadata;
-    return writeSafetensors({
-      tensors,
-      metadata: { ...rest, ...(its !== undefined && { evidenceShare: its }) },
-    });
+    if (tensor) tensors.set("linear.squares", tensor);
+    else tensors.delete("linear.squares");
+    const linear = JSON.stringify({ ...JSON.parse(metadata.linear), share });
+    return writeSafetensors({ tensors, metadata: { ...metadata, linear } });
   };
   const single = (data: Float32Array): Tensor => ({ dtype: "F32", shape: [data.length], data });
 
-  test("is read back as it was; a file of before has none", () => {
+  test("is read back as it was", () => {
     expect(modelFromBytes(modelToBytes(model))).toEqual(model);
-    const older = modelFromBytes(withEvidence(undefined)) as ClosedModel;
-    const { evidence: _, ...closed } = model.closed as LinearPart;
-    expect(older).toEqual({ ...model, closed });
   });
 
   test.each<[what: string, bytes: () => Uint8Array, message: string]>([
     [
       "squares of other features",
-      () => withEvidence(single(squares.subarray(1)), "1"),
-      `found tensor evidence.squares of shape [${kept - 1}], expected [${kept}]`,
+      () => withPrecision(single(squares.subarray(1))),
+      `found tensor linear.squares of shape [${kept - 1}], expected [${kept}]`,
     ],
     [
       "a square below 0",
-      () => withEvidence(single(squares.map((square, j) => (j === 3 ? -1e-9 : square))), "1"),
-      "found a number in evidence.squares below 0, expected sums of squares",
+      () => withPrecision(single(squares.map((square, j) => (j === 3 ? -1e-9 : square)))),
+      "in linear.squares, expected numbers from 0",
     ],
     [
       "a square that is none",
-      () => withEvidence(single(squares.map((square, j) => (j === 3 ? Number.NaN : square))), "1"),
-      "found a number in evidence.squares that is not finite",
+      () => withPrecision(single(squares.map((square, j) => (j === 3 ? Number.NaN : square)))),
+      "found a number in linear.squares that is not finite",
     ],
     [
       "double precision",
-      () =>
-        withEvidence(
-          real([kept], () => 1),
-          "1",
-        ),
-      "found tensor evidence.squares of type F64, expected F32",
+      () => withPrecision(real([kept], () => 1)),
+      "found tensor linear.squares of type F64, expected F32",
     ],
-    ["no share", () => withEvidence(single(squares)), "found metadata evidenceShare"],
-    ["a share of 0", () => withEvidence(single(squares), "0"), 'found metadata evidenceShare "0"'],
-    ["a share without end", () => withEvidence(single(squares), "Infinity"), "expected a number above 0"],
+    ["no squares", () => withPrecision(undefined), "found no tensor linear.squares"],
+    ["no share", () => withPrecision(single(squares), null), "found share (a list or an object), expected a number"],
+    ["a share below 0", () => withPrecision(single(squares), -1), "found share -1, expected a number from 0"],
+    ["a share without end", () => withPrecision(single(squares), "Infinity"), 'found share "Infinity"'],
   ])("is refused with %s", (_, bytes, message) => {
-    expect(share).toBeGreaterThan(0);
     expect(refusal(bytes())).toContain(message);
+  });
+});
+
+describe("the parts of a model", () => {
+  const model = closedModel({
+    form: "linear+svgp",
+    coupling: 2,
+    features: 20,
+    labels: 7,
+    factors: 3,
+    inducing: 4,
+  });
+  const { tensors, metadata } = readSafetensors(modelToBytes(model));
+  const withParts = (parts: unknown): Uint8Array =>
+    writeSafetensors({ tensors, metadata: { ...metadata, parts: JSON.stringify(parts) } });
+
+  test.each<[what: string, parts: unknown, message: string]>([
+    ["none", [], "found metadata parts, expected different names among gpr"],
+    ["no list", "linear", "found metadata parts, expected different names among gpr"],
+    ["an unknown one", ["forest"], "found metadata parts, expected different names among gpr"],
+    ["one twice", ["linear", "linear"], "found metadata parts, expected different names among gpr"],
+    ["one that follows another first", ["coupling", "linear", "svgp"], "found the part coupling first"],
+    ["one that is not there", ["gpr", "coupling", "svgp"], "found metadata gpr that is not JSON"],
+    ["others than the calibrator has scores of", ["linear", "svgp"], "found a calibrator of other scores"],
+  ])("are refused with %s", (_, parts, message) => {
+    expect(refusal(withParts(parts))).toContain(message);
   });
 });

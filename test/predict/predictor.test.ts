@@ -1,16 +1,15 @@
 // Scores of the predictor against double loops over the model's arrays.
 
 import { describe, expect, test } from "vitest";
-import { WasmBackend } from "../../src/backend/wasm.ts";
+import { wasmBackend } from "../../src/backend/wasm.ts";
+import type { SparseRows } from "../../src/base/sparse.ts";
 import { createCore, type Precision } from "../../src/core/index.ts";
-import type { SparseRows } from "../../src/data/dataset.ts";
-import { LatentPredictor } from "../../src/model/latentPredictor.ts";
-import type { LatentModel } from "../../src/model/model.ts";
-import { uploadModel } from "../../src/model/numbers.ts";
-import type { Scores } from "../../src/model/predictor.ts";
+import type { Scores } from "../../src/parts/predictor.ts";
+import { SvgpPredictor, uploadModel } from "../../src/parts/svgp/predictor.ts";
+import type { SvgpPart } from "../../src/parts/svgp/shape.ts";
 import { expectation, inverse, sigmoid } from "../support/fullgp.ts";
 import { covarianceOf } from "../support/kernels.ts";
-import { type ModelForm, modelSizes, randomModel } from "../support/models.ts";
+import { type ModelForm, modelSizes, type RandomModel, randomModel } from "../support/models.ts";
 import { topicData } from "../support/problems.ts";
 import { at, dense, worst } from "../support/reference.ts";
 
@@ -20,8 +19,7 @@ const forms: ModelForm[] = (["shared", "perFactor"] as const).flatMap((groups) =
   { kernel: "se", groups, mean: "inducing" },
   { kernel: "linear+se", groups, mean: "inducing" },
 ]);
-const titleOf = ({ kernel, groups, mean }: ModelForm): string =>
-  `${kernel}, ${groups}, mean through the ${mean}`;
+const titleOf = ({ kernel, groups, mean }: ModelForm): string => `${kernel}, ${groups}, mean through the ${mean}`;
 const { features: d, labels: k, factors: p, inducing: m } = modelSizes;
 
 /** Points scored in blocks of 256: two blocks. */
@@ -35,17 +33,17 @@ const empty: SparseRows = {
   values: new Float32Array(0),
 };
 
-type Wanted = Required<Omit<Scores, "rows" | "firstRow">>;
+type Wanted = Required<Omit<Scores, "rows" | "firstRow" | "beyond">>;
 
 async function scores(
-  model: LatentModel,
+  { parts: [part], schema }: RandomModel,
   features: SparseRows,
   precision: Precision = "f64",
 ): Promise<Wanted> {
   const core = await createCore({ threads: 1 });
-  const backend = new WasmBackend(core, precision);
+  const backend = wasmBackend(core, precision);
   const before = core.arena.used;
-  const predictor = new LatentPredictor(backend, uploadModel(backend, model));
+  const predictor = new SvgpPredictor(backend, uploadModel(backend, part, schema));
   const parts: Scores[] = [];
   for await (const part of predictor.score(features, { probability: true, variance: true })) parts.push(part);
   predictor.free();
@@ -58,18 +56,18 @@ async function scores(
 }
 
 /** k(x, z) */
-function covariance(model: LatentModel, x: number[], z: number[]): number {
+function covariance(model: SvgpPart, x: number[], z: number[]): number {
   const hyper = Array.from(model.hyper, Math.exp);
   let [inner, distance] = [0, 0];
   x.forEach((value, j) => {
-    inner += value * (z[j] as number);
-    distance += (value - (z[j] as number)) * (value - (z[j] as number));
+    inner += value * z[j];
+    distance += (value - z[j]) * (value - z[j]);
   });
   return covarianceOf(model.kernel, hyper, inner, distance);
 }
 
 /** Everything by its definition; x as rows. */
-function reference(model: LatentModel, x: number[][]): Wanted {
+function reference({ parts: [model] }: RandomModel, x: number[][]): Wanted {
   const z = Array.from({ length: m }, (_, j) =>
     Array.from({ length: d }, (_, feature) => at(model.inducingInputs, m, feature, j)),
   );
@@ -89,7 +87,7 @@ function reference(model: LatentModel, x: number[][]): Wanted {
   for (const xi of x) {
     const kx = z.map((zj) => covariance(model, xi, zj));
     for (let label = 0; label < k; label++) {
-      let [mean, variance] = [model.bias[label] as number, 0];
+      let [mean, variance] = [model.bias[label], 0];
       for (let factor = 0; factor < p; factor++) {
         const phi = at(model.phi, p, label, factor);
         let [h, s] = [0, covariance(model, xi, xi)];
@@ -97,8 +95,7 @@ function reference(model: LatentModel, x: number[][]): Wanted {
           h += value * at(model.mu, p, j, factor);
         });
         for (let j = 0; j < m; j++) {
-          for (let l = 0; l < m; l++)
-            s -= (kx[j] as number) * (inverses[factor]?.[j]?.[l] as number) * (kx[l] as number);
+          for (let l = 0; l < m; l++) s -= kx[j] * inverses[factor]?.[j]?.[l] * kx[l];
         }
         mean += phi * h;
         variance += phi * phi * s;
@@ -145,7 +142,7 @@ describe("the predictor", () => {
       const model = randomModel(form);
       const all = await scores(model, points);
       for (const i of [0, 1, 255, 256, 299]) {
-        const [begin, end] = [points.rowStart[i] as number, points.rowStart[i + 1] as number];
+        const [begin, end] = [points.rowStart[i], points.rowStart[i + 1]];
         const one = {
           rows: 1,
           columns: d,
@@ -165,21 +162,24 @@ describe("the predictor", () => {
     const columnWeights = Float32Array.from({ length: d }, (_, j) => 1 + j / 4);
     const transform = { columnWeights, normalise: true };
     const x = rowsOf(some).map((row) => {
-      const weighted = row.map((value, j) => value * (columnWeights[j] as number));
+      const weighted = row.map((value, j) => value * columnWeights[j]);
       const length = Math.sqrt(weighted.reduce((sum, value) => sum + value * value, 0));
       return weighted.map((value) => value / length);
     });
-    expectScores(await scores({ ...model, transform }, some), reference(model, x), 1e-6, 1e-6);
+    expectScores(
+      await scores({ ...model, schema: { ...model.schema, transform } }, some),
+      reference(model, x),
+      1e-6,
+      1e-6,
+    );
   });
 
   test("frees its memory when its reader stops early", async () => {
     const core = await createCore({ threads: 1 });
-    const backend = new WasmBackend(core, "f64");
+    const backend = wasmBackend(core, "f64");
     const before = core.arena.used;
-    const predictor = new LatentPredictor(
-      backend,
-      uploadModel(backend, randomModel({ kernel: "se", groups: "shared" })),
-    );
+    const { parts, schema } = randomModel({ kernel: "se", groups: "shared" });
+    const predictor = new SvgpPredictor(backend, uploadModel(backend, parts[0], schema));
     for await (const { rows } of predictor.score(points)) {
       expect(rows).toBe(256);
       break;

@@ -1,7 +1,7 @@
 // A file may say that its model has any number of features: what is allocated goes by what is in the file and in the rows.
 
 import { expect, test } from "vitest";
-import { WasmBackend } from "../../src/backend/wasm.ts";
+import { wasmBackend } from "../../src/backend/wasm.ts";
 import { createCore } from "../../src/core/core.ts";
 import { modelFromBytes, modelToBytes } from "../../src/model/file.ts";
 import { predictRows } from "../../src/predict/load.ts";
@@ -11,15 +11,17 @@ import { watchAllocations } from "../support/allocations.ts";
 
 const WIDE = 2 ** 28;
 
-test.each(["linear", "exact", "inducing"] as const)("%s", async (form) => {
+test.each(["linear", "gpr", "sgpr"] as const)("%s", async (form) => {
   const sizes = { features: 20, labels: 7, factors: 3, inducing: 4 };
-  const { vectoriser: _, ...model } = closedModel({ ...sizes, form, points: 5 });
+  const model = closedModel({ ...sizes, form, points: 5 });
+  const { vectoriser: _, ...schema } = model.schema;
   const core = await createCore({ threads: 1 });
   const predict = async (features: number): Promise<unknown> => {
-    const rows =
-      "rows" in model.closed ? { rows: { ...model.closed.rows, columns: features } } : ({} as object);
-    const wide = modelFromBytes(modelToBytes({ ...model, features, closed: { ...model.closed, ...rows } }));
-    const predictor = openPredictor(core, new WasmBackend(core, "f32"), wide);
+    const parts = model.parts.map((part) =>
+      "rows" in part ? { ...part, rows: { ...part.rows, columns: features } } : part,
+    );
+    const wide = modelFromBytes(modelToBytes({ ...model, schema: { ...schema, features }, parts }));
+    const predictor = openPredictor(core, wasmBackend(core, "f32"), wide);
     try {
       const row = {
         rows: 1,
@@ -28,7 +30,7 @@ test.each(["linear", "exact", "inducing"] as const)("%s", async (form) => {
         columnIndex: Int32Array.of(4, 7),
         values: Float32Array.of(3, -4),
       };
-      return (await predictRows(predictor, row, 3))[0];
+      return (await predictRows(predictor, row, { topK: 3 }))[0];
     } finally {
       predictor.free();
     }

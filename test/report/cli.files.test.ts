@@ -16,14 +16,9 @@ function mlgpf(...args: string[]): { status: number | null; stdout: string; stde
 
 /** Texts in which each of four subjects has words of its own. */
 function texts(count: number): string {
-  const words = [
-    "apple pear plum fruit",
-    "iron copper zinc metal",
-    "violin flute drum music",
-    "river lake sea water",
-  ];
+  const words = ["apple pear plum fruit", "iron copper zinc metal", "violin flute drum music", "river lake sea water"];
   return Array.from({ length: count }, (_, i) => {
-    const own = (words[i % 4] as string).split(" ");
+    const own = words[i % 4].split(" ");
     const text = `${own[i % 3]} and ${own[(i + 1) % 3]} number ${i % 7}`;
     return JSON.stringify({ text, labels: [own[3]] });
   }).join("\n");

@@ -26,5 +26,14 @@ describe("watching a training", () => {
     watched.record({ stage: "k-means", fraction: 0.5 });
     expect(watched.notes).toEqual(["one thread"]);
     expect(watched.history().steps).toEqual([]);
+    expect(watched.history().pointsPerSecond).toBeUndefined();
+  });
+
+  test("of a closed form has the time it took, and no speed", () => {
+    let clock = 0;
+    const watched = recordHistory(() => clock);
+    watched.record({ stage: "kernel", fraction: 0.5 });
+    clock = 12;
+    expect(watched.history()).toMatchObject({ seconds: 12, steps: [] });
   });
 });

@@ -1,4 +1,5 @@
 // A report opened from disk in a browser, offline: on a wide screen, on a phone, in the dark and on paper.
+// @module-tag long
 
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -8,7 +9,7 @@ import process from "node:process";
 import { pathToFileURL } from "node:url";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import { htmlReport } from "../../src/report/index.ts";
+import { htmlReport } from "../../src/report/page.ts";
 import { example } from "./support.ts";
 
 const PICTURES = "results/report";
@@ -40,10 +41,7 @@ async function open(browser: Browser, url: string, options: BrowserContextOption
   return { page, complaints };
 }
 
-async function withReport(
-  measured: boolean,
-  body: (browser: Browser, url: string) => Promise<void>,
-): Promise<void> {
+async function withReport(measured: boolean, body: (browser: Browser, url: string) => Promise<void>): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "mlgpf-report-"));
   const browser = await chromium.launch({
     executablePath: process.env.CHROMIUM_PATH || "/usr/bin/chromium",
@@ -81,8 +79,7 @@ const overflow = (page: Page): Promise<number> =>
 
 const visible = (page: Page, selector: string): Promise<number> =>
   page.evaluate(
-    (wanted) =>
-      [...document.querySelectorAll(wanted)].filter((element) => element.getClientRects().length > 0).length,
+    (wanted) => [...document.querySelectorAll(wanted)].filter((element) => element.checkVisibility()).length,
     selector,
   );
 
@@ -97,8 +94,7 @@ describe("a report in a browser", () => {
     await withReport(true, async (browser, url) => {
       for (const [name, screen] of Object.entries(screens)) {
         const { page, complaints } = await open(browser, url, screen);
-        expect(await visible(page, ".live canvas")).toBe(4);
-        expect(await visible(page, ".drawn svg")).toBe(0);
+        expect(await visible(page, "svg.lines")).toBe(4);
         expect(await overflow(page)).toBe(0);
         expect(complaints).toEqual([]);
         expect(await page.evaluate(() => "hit" in globalThis)).toBe(false);
@@ -113,46 +109,38 @@ describe("a report in a browser", () => {
     await withReport(true, async (browser, url) => {
       const { page } = await open(browser, url, screens.light);
       const colour = (): Promise<string> =>
-        page.evaluate(
-          () =>
-            getComputedStyle(document.querySelector(".live tr:last-child .u-marker") as Element).borderColor,
-        );
+        page.evaluate(() => getComputedStyle(document.querySelector("svg.lines .s1") as Element).stroke);
       const before = await colour();
       await page.emulateMedia({ colorScheme: "dark" });
-      // The page is told of it with the next frame.
-      await page.evaluate(
-        () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
-      );
       expect(await colour()).not.toBe(before);
-      expect(await visible(page, ".live canvas")).toBe(4);
       await page.setViewportSize({ width: 500, height: 800 });
-      await page.waitForFunction(() => (document.querySelector(".live canvas")?.clientWidth ?? 999) <= 500);
       expect(await overflow(page)).toBe(0);
     });
   });
 
-  test("prints its drawings on a few pages, and stands without scripts", async () => {
+  test("prints on a few pages with its tables open, and runs no script", async () => {
     await withReport(true, async (browser, url) => {
       const { page } = await open(browser, url, screens.dark);
       const pdf = await page.pdf({ path: `${PICTURES}/paper.pdf`, format: "A4" });
       const pages = new TextDecoder("latin1").decode(pdf).match(/\/Type\s*\/Page\b/g)?.length ?? 0;
       expect(pages).toBeGreaterThan(3);
       expect(pages).toBeLessThan(16);
+      expect(await visible(page, "#thresholds tbody td")).toBe(0);
       await page.setViewportSize({ width: 680, height: 960 });
       await page.emulateMedia({ media: "print" });
-      expect(await visible(page, ".drawn svg.lines")).toBe(4);
-      expect(await visible(page, ".live canvas")).toBe(0);
+      expect(await visible(page, "svg.lines")).toBe(4);
+      expect(await visible(page, "#thresholds tbody td")).toBeGreaterThan(0);
       expect(await overflow(page)).toBe(0);
       const ground = await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
       expect(ground).toBe("rgb(255, 255, 255)");
       await page.screenshot({ path: `${PICTURES}/paper.png`, fullPage: true });
 
       const plain = await open(browser, url, { ...screens.light, javaScriptEnabled: false });
-      expect(await plain.page.locator(".drawn svg.lines:visible").count()).toBe(4);
+      expect(await plain.page.locator("svg.lines:visible").count()).toBe(4);
     });
   });
 
-  test("without measurements says how to get them, and runs no script but its own", async () => {
+  test("without measurements says how to get them, and runs no script", async () => {
     await withReport(false, async (browser, url) => {
       const { page, complaints } = await open(browser, url, screens.light);
       expect(await visible(page, "#unmeasured")).toBe(1);

@@ -1,22 +1,20 @@
 // Reports to test with, and a small reader of HTML that refuses what is not well formed.
 
-import { WasmBackend } from "../../src/backend/wasm.ts";
+import { wasmBackend } from "../../src/backend/wasm.ts";
+import { labelFrequencies } from "../../src/base/sparse.ts";
 import { createCore } from "../../src/core/core.ts";
-import { type Dataset, labelFrequencies } from "../../src/data/dataset.ts";
-import { LatentPredictor } from "../../src/model/latentPredictor.ts";
-import type { LatentModel } from "../../src/model/model.ts";
-import { uploadModel } from "../../src/model/numbers.ts";
-import {
-  collectReport,
-  type HistoryRecorder,
-  type ReportInput,
-  recordHistory,
-} from "../../src/report/index.ts";
+import type { Dataset } from "../../src/data/dataset.ts";
+import type { Model } from "../../src/model/model.ts";
+import type { SvgpPart } from "../../src/parts/svgp/shape.ts";
+import { openPredictor } from "../../src/predict/open.ts";
+import { collectReport, type ReportInput } from "../../src/report/collect.ts";
+import { type HistoryRecorder, recordHistory } from "../../src/report/history.ts";
 import { randomNumbers } from "../support/numbers.ts";
 import { topicData } from "../support/problems.ts";
 
 export interface Example {
-  model: LatentModel;
+  model: Model;
+  part: SvgpPart;
   data: Dataset;
   input: ReportInput;
   /** Mean utilities and probabilities of all points. */
@@ -24,31 +22,38 @@ export interface Example {
 }
 
 /** A model with made-up parameters. */
-export function madeUpModel(data: Dataset, names?: readonly string[]): LatentModel {
+export function madeUpModel(data: Dataset, names?: readonly string[]): Model & { parts: [SvgpPart] } {
   const [d, k, p, m] = [data.features.columns, data.labels.labels, 6, 5];
   const scaled = (count: number, seed: number, by: number): Float32Array =>
     Float32Array.from(randomNumbers(count, seed), (value) => by * value);
   return {
-    likelihood: "bernoulli",
-    kernel: "linear",
-    posterior: "shared",
-    mean: "features",
-    features: d,
-    labels: k,
-    factors: p,
-    inducingPoints: m,
-    inducingInputs: scaled(d * m, 1, 1),
-    mu: scaled(d * p, 2, 2),
-    sigma: Float32Array.from({ length: m }, () => 1),
-    phi: scaled(k * p, 3, 1),
-    bias: Float32Array.from(randomNumbers(k, 4), (value) => value - 2),
-    hyper: Float32Array.of(0, 0, 0),
-    transform: { normalise: true },
-    labelCounts: labelFrequencies(data.labels),
-    ...(names ? { labelNames: names } : {}),
+    schema: {
+      features: d,
+      labels: k,
+      points: 4321,
+      transform: { normalise: true },
+      labelCounts: labelFrequencies(data.labels),
+      ...(names ? { labelNames: names } : {}),
+    },
+    parts: [
+      {
+        family: "svgp",
+        likelihood: "bernoulli",
+        kernel: "linear",
+        posterior: "shared",
+        mean: "features",
+        factors: p,
+        inducingPoints: m,
+        inducingInputs: scaled(d * m, 1, 1),
+        mu: scaled(d * p, 2, 2),
+        sigma: Float32Array.from({ length: m }, () => 1),
+        phi: scaled(k * p, 3, 1),
+        bias: Float32Array.from(randomNumbers(k, 4), (value) => value - 2),
+        hyper: Float32Array.of(0, 0, 0),
+      },
+    ],
     summary: {
       options: { kernel: "linear", seed: 12345678901, learningRate: 0.03, idf: "auto", normalise: true },
-      points: 4321,
       droppedPoints: 7,
       steps: 100,
       epochs: 2.5,
@@ -90,8 +95,8 @@ export async function example(
   const data = topicData({ points, features: 50, labels, unlabelledEvery: 50 }, 5);
   const model = madeUpModel(data, names);
   const core = await createCore({ threads: 1 });
-  const backend = new WasmBackend(core, "f32");
-  const predictor = new LatentPredictor(backend, uploadModel(backend, model));
+  const backend = wasmBackend(core, "f32");
+  const predictor = openPredictor(core, backend, model);
   const watched = madeUpHistory();
   const probability: number[] = [];
   for await (const scores of predictor.score(data.features, { probability: true })) {
@@ -107,7 +112,7 @@ export async function example(
   });
   backend.dispose();
   core.dispose();
-  return { model, data, input, probability };
+  return { model, part: model.parts[0], data, input, probability };
 }
 
 export interface Element {
@@ -119,8 +124,7 @@ export interface Element {
 const VOID = new Set(["meta", "br", "hr", "img", "input", "link", "wbr"]);
 const RAW = /^(script|style)$/;
 const entities: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'" };
-const decode = (text: string): string =>
-  text.replace(/&(#?\w+);/g, (_, name) => entities[name] ?? `?${name}?`);
+const decode = (text: string): string => text.replace(/&(#?\w+);/g, (_, name) => entities[name] ?? `?${name}?`);
 
 /** The tree of a document in which every element is closed in order and every attribute is quoted. */
 export function parseHtml(text: string): Element {

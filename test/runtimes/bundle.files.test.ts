@@ -2,14 +2,15 @@
 // works where it is meant to.
 
 import { spawn } from "node:child_process";
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { extname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import process from "node:process";
 import type { Metafile } from "esbuild";
 import { describe, expect, test } from "vitest";
+import type { BrowserName } from "../../scripts/browsers.ts";
 import { importsOf } from "../support/bundles.ts";
+import { browsers, outcomeOfPage, POST } from "../support/pages.ts";
 
 /** What every shader has in it. */
 const SHADER = "@compute";
@@ -31,8 +32,7 @@ const withShaders = (files: Set<string>): string[] =>
   [...files].filter((file) => readFileSync(file, "utf8").includes(SHADER));
 
 describe("a bundle of the package", () => {
-  const entries = ["index", "core", "edge", "cli"].filter((name) => existsSync(`dist/${name}.js`));
-  for (const name of entries) {
+  for (const name of ["index", "core", "edge", "cli"]) {
     test(`${name}: the code for a GPU is loaded only when it is asked for`, async () => {
       const entry = `dist/${name}.js`;
       const inputs = await importsOf(resolve("."), [entry]);
@@ -107,59 +107,25 @@ function run(folder: string, command: string, args: string[], device: string): P
   });
 }
 
-/** The same in a page of a plain file server. */
-async function runInPage(folder: string, device: string): Promise<Outcome> {
-  const script = `${program(device)}\nawait fetch("/outcome", { method: "POST", body: JSON.stringify(outcome) });`;
+/** The same in a page. */
+async function runInPage(folder: string, device: string, browser: BrowserName): Promise<Outcome> {
+  const script = `${program(device)}\n${POST}\nawait post(outcome);`;
   writeFileSync(join(folder, "index.html"), `<!doctype html><script type="module">${script}</script>`);
-  const types: Record<string, string> = { ".html": "text/html", ".js": "text/javascript" };
-  let answer: (outcome: Outcome) => void;
-  const answered = new Promise<Outcome>((done) => {
-    answer = done;
-  });
-  const server = createServer((request, response) => {
-    const path = join(folder, request.url === "/" ? "index.html" : (request.url as string));
-    if (request.method === "POST") {
-      let body = "";
-      request.on("data", (chunk) => {
-        body += chunk;
-      });
-      request.on("end", () => answer(JSON.parse(body)));
-      response.end();
-    } else if (existsSync(path)) {
-      response.writeHead(200, { "Content-Type": types[extname(path)] ?? "application/octet-stream" });
-      response.end(readFileSync(path));
-    } else response.writeHead(404).end();
-  });
-  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-  const { port } = server.address() as { port: number };
-  const profile = join(folder, "profile");
-  const flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"];
-  const browser = spawn(
-    process.env.CHROMIUM_PATH || "/usr/bin/chromium",
-    [...flags, `--user-data-dir=${profile}`, `http://127.0.0.1:${port}/`],
-    { stdio: "ignore" },
-  );
-  const ended = new Promise((done) => browser.on("close", done));
-  try {
-    return await answered;
-  } finally {
-    browser.kill();
-    await ended;
-    server.closeAllConnections();
-    await new Promise((done) => server.close(done));
-  }
+  return await outcomeOfPage(browser, folder);
 }
 
 describe("the built package", () => {
   const bin = (name: string): string => resolve(`node_modules/.bin/${name}`);
 
-  test("trains to the same bytes in Node, Deno, Bun and a page", async () => {
+  test("trains to the same bytes in Node, Deno, Bun, Chromium, Firefox and WebKit", {
+    tags: "long",
+  }, async () => {
     await withPackage(async (folder) => {
       const inNode = await run(folder, node, [], "wasm");
       expect(inNode.error).toBe(undefined);
       expect(await run(folder, bin("deno"), ["run", "-A"], "wasm")).toEqual(inNode);
       expect(await run(folder, bin("bun"), ["run"], "wasm")).toEqual(inNode);
-      expect(await runInPage(folder, "wasm")).toEqual(inNode);
+      for (const browser of browsers) expect(await runInPage(folder, "wasm", browser)).toEqual(inNode);
     });
   });
 
@@ -168,18 +134,18 @@ describe("the built package", () => {
       const missing = "the package webgpu is not installed (npm install webgpu)";
       const [plain, auto] = [await run(folder, node, [], "wasm"), await run(folder, node, [], "auto")];
       expect(auto.digest).toBe(plain.digest);
-      expect(auto.notes).toContain(`training on WASM (${missing})`);
+      expect(auto.notes).toContain(`Training on WASM (${missing})`);
       const { error } = await run(folder, node, [], "webgpu");
       expect(error).toBe(`device: found no GPU, expected one for webgpu: ${missing}`);
     });
   });
 
-  test("in a page without a GPU: auto takes WASM, webgpu is an error", async () => {
+  test("in a page without a GPU: auto takes WASM, webgpu is an error", { tags: "long" }, async () => {
     await withPackage(async (folder) => {
-      const auto = await runInPage(folder, "auto");
+      const auto = await runInPage(folder, "auto", "chromium");
       expect(auto.digest).toBe((await run(folder, node, [], "wasm")).digest);
-      expect(auto.notes.join("\n")).toMatch(/training on WASM \(/);
-      const { error } = await runInPage(folder, "webgpu");
+      expect(auto.notes.join("\n")).toMatch(/Training on WASM \(/);
+      const { error } = await runInPage(folder, "webgpu", "chromium");
       expect(error).toMatch(/^device: found no GPU, expected one for webgpu: /);
     });
   });

@@ -1,5 +1,6 @@
 // The same predictions in workerd, Node, Deno, Bun and edge-runtime: texts of compact models of every kind, with the module and
 // without, compared with what this process computes. (test/edge/same.test.ts does it in Chromium, with recorded digests.)
+// @module-tag long
 
 import { spawn } from "node:child_process";
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";

@@ -1,11 +1,12 @@
-// The newest Node with long-term support: modules by `import source`, and relaxed SIMD.
+// The newest Node: modules by `import source`, and relaxed SIMD.
+// @module-tag long
 
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { newestNode } from "../../scripts/newest-node.ts";
+import { newestNodePath } from "../../scripts/machine.ts";
 
 const program = `
 import source module from "./dist/core.wasm";
@@ -30,7 +31,7 @@ test("import source and relaxed SIMD", () => {
   try {
     cpSync("dist", join(folder, "dist"), { recursive: true });
     writeFileSync(join(folder, "program.mjs"), program);
-    const { stdout, stderr, status } = spawnSync(newestNode, ["program.mjs"], {
+    const { stdout, stderr, status } = spawnSync(newestNodePath, ["program.mjs"], {
       cwd: folder,
       encoding: "utf8",
     });

@@ -4,9 +4,9 @@
 
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { loadCompact } from "../../src/serve/compact.ts";
+import { loadCompact } from "../../src/serve/models.ts";
 import { listen } from "../../src/serve/node.ts";
-import { createService } from "../../src/serve/service.ts";
+import { Service } from "../../src/serve/service.ts";
 import { QUESTION, smallTagger } from "../examples/support.ts";
 
 /** A client in the words of Annif's. */
@@ -44,11 +44,9 @@ describe("Annif's http backend", () => {
       language: "en",
       model: { ...(await loadCompact(bytes)), modified },
     };
-    const server = await listen(createService([project], { hosts: [] }), { host: "127.0.0.1", port: 0 });
+    const server = await listen(new Service([project], { hosts: [] }), { host: "127.0.0.1", port: 0 });
     try {
-      const configured = /^endpoint=(.*)$/m.exec(
-        readFileSync("examples/annif/projects.cfg", "utf8"),
-      )?.[1] as string;
+      const configured = /^endpoint=(.*)$/m.exec(readFileSync("examples/annif/projects.cfg", "utf8"))?.[1] as string;
       const backend = new HttpBackend(configured.replace("http://127.0.0.1:8080", server.url));
       expect(await backend.projectInfo("is_trained")).toBe(true);
       expect(new Date((await backend.projectInfo("modification_time")) as string)).toEqual(modified);

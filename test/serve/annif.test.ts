@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { createHandler, type IndexedDocument, type Project, readSubjects } from "../../src/serve/index.ts";
-import { ask, wordTagger } from "./support.ts";
+import { ask, wordsOf, wordTagger } from "./support.ts";
 
 const table = [
   "<http://example.org/cats>\tcats\t599.75",
@@ -58,6 +58,11 @@ describe("about the service", () => {
     for (const path of ["/v1/projects/first", "/v1/projects/first/"]) expect(await read(path)).toEqual(first);
   });
 
+  test("its vocabularies", async () => {
+    const { vocabs } = (await read("/v1/vocabs")) as { vocabs: unknown[] };
+    expect(vocabs[1]).toEqual({ vocab_id: "second", languages: ["fi"], size: 3, loaded: true });
+  });
+
   test("each model has a path of its own", async () => {
     for (const id of ["first", "second"])
       expect((await handler(ask({ text: "a" }, `/predict/${id}`))).status).toBe(200);
@@ -84,8 +89,7 @@ describe("suggestions", () => {
 
   test("ten at most unless a limit is given, and none below a threshold", async () => {
     const text = "a b c d e f g h i j k l m";
-    const count = async (fields: object): Promise<number> =>
-      (await suggest({ text, ...fields })).results.length;
+    const count = async (fields: object): Promise<number> => (await suggest({ text, ...fields })).results.length;
     expect(await count({})).toBe(10);
     expect(await count({ limit: "0" })).toBe(0);
     expect(await count({ limit: "12" })).toBe(12);
@@ -139,19 +143,9 @@ describe("refusals are problems in one sentence", () => {
     ["an empty limit", () => form(one, { text: "a", limit: "" }), 400, /^limit: found ""/],
     ["a threshold of 2", () => form(one, { text: "a", threshold: "2" }), 400, /^threshold: found 2/],
     ["a threshold in words", () => form(one, { text: "a", threshold: "x" }), 400, /^threshold: found "x"/],
-    [
-      "another language",
-      () => form(one, { text: "a", language: "sv" }),
-      400,
-      /^language: found "sv", expected en/,
-    ],
+    ["another language", () => form(one, { text: "a", language: "sv" }), 400, /^language: found "sv", expected en/],
     ["JSON for a form", () => ask({ text: "a" }, one), 415, /expected application\/x-www-form-urlencoded/],
-    [
-      "an unknown project",
-      () => form("/v1/projects/q/suggest", { text: "a" }),
-      404,
-      /^Project 'q' not found/,
-    ],
+    ["an unknown project", () => form("/v1/projects/q/suggest", { text: "a" }), 404, /^Project 'q' not found/],
     ["the same when asked about", () => get("/v1/projects/q"), 404, /^Project 'q' not found/],
     [
       "33 documents",
@@ -166,12 +160,7 @@ describe("refusals are problems in one sentence", () => {
       400,
       /^document 0: found nothing as text/,
     ],
-    [
-      "an id that is none",
-      () => batch({ documents: [{ text: "a", document_id: 5 }] }),
-      400,
-      /5 as document_id/,
-    ],
+    ["an id that is none", () => batch({ documents: [{ text: "a", document_id: 5 }] }), 400, /5 as document_id/],
     [
       "an unknown query",
       () => batch({ documents: [] }, "?top=1"),
@@ -180,12 +169,9 @@ describe("refusals are problems in one sentence", () => {
     ],
     ["GET suggest", () => get(one), 405, /expected POST/],
     ["the language of a text", () => ask({ text: "a" }, "/v1/detect-language"), 501, /language/],
-    [
-      "learning where it is off",
-      () => ask([], "/v1/projects/p/learn"),
-      403,
-      /not configured to allow learning/,
-    ],
+    ["learning where it is off", () => ask([], "/v1/projects/p/learn"), 403, /not configured to allow learning/],
+    ["forgetting where it is off", () => ask([], "/v1/projects/p/forget"), 403, /not configured/],
+    ["documents where it is off", () => get("/v1/projects/p/documents"), 403, /not configured/],
     ["another path", () => get("/v1/projects/p/nothing"), 404, /found the path/],
   ];
   for (const [name, request, status, sentence] of cases) {
@@ -204,10 +190,29 @@ describe("refusals are problems in one sentence", () => {
 
 describe("learning", () => {
   const learned: IndexedDocument[] = [];
+  const forgotten: string[] = [];
   const handler = createHandler([
     project("p", {
-      learn: async (documents) => {
-        learned.push(...documents);
+      learning: {
+        status: { documents: 3 },
+        documentIds: new Set(["a", "b", "c"]),
+        learn: async (documents) => {
+          learned.push(...documents);
+        },
+        forget: async (ids) => {
+          forgotten.push(...ids);
+        },
+        query: async (texts, top) =>
+          texts
+            .map((text, row) => ({
+              row,
+              value: 1 / 3,
+              variance: 1,
+              uncertainty: 2,
+              labels: wordsOf(text, { topK: 1 }),
+            }))
+            .reverse()
+            .slice(0, top),
       },
     }),
   ]);
@@ -221,6 +226,48 @@ describe("learning", () => {
     const response = await teach(documents);
     expect([response.status, await response.text()]).toEqual([204, ""]);
     expect(learned).toEqual([documents[0], { text: "b", subjects: [] }]);
+  });
+
+  test("takes a document_id of null for none", async () => {
+    expect((await teach([{ document_id: null, text: "n", subjects: [{ uri: "x" }] }])).status).toBe(204);
+    expect(learned.at(-1)).toEqual({ text: "n", subjects: [{ uri: "x" }] });
+  });
+
+  test("forgets by ids, lists them, and says what it is", async () => {
+    expect((await handler(ask(["a", "b"], "/v1/projects/p/forget"))).status).toBe(204);
+    expect(forgotten).toEqual(["a", "b"]);
+    for (const [body, said] of [
+      [["a", 5], /id 1: found 5/],
+      [[""], /id 0: found ""/],
+      [{}, /found an object, expected \["document_id"\]/],
+    ] as const) {
+      const refused = await handler(ask(body, "/v1/projects/p/forget"));
+      expect(refused.status).toBe(400);
+      expect(((await refused.json()) as { detail: string }).detail).toMatch(said);
+    }
+    const read = async (path: string): Promise<unknown> => (await handler(get(path))).json();
+    expect(await read("/v1/projects/p/documents")).toEqual({
+      total: 3,
+      offset: 0,
+      document_ids: ["a", "b", "c"],
+    });
+    expect(await read("/v1/projects/p/documents?offset=1&limit=1")).toMatchObject({ document_ids: ["b"] });
+    for (const query of ["limit=-1", "limit=", "offset=x", "from=1", "limit=10001"])
+      expect((await handler(get(`/v1/projects/p/documents?${query}`))).status).toBe(400);
+    expect(await read("/v1/projects/p")).toMatchObject({ learning: { documents: 3 } });
+  });
+
+  test("says from which documents it would learn most", async () => {
+    const documents = [{ document_id: "one", text: "x" }, { text: "y" }];
+    const response = await handler(ask({ documents, top: 2 }, "/v1/projects/p/query"));
+    const about = { value: 0.333333, variance: 1, uncertainty: 2 };
+    const result = (uri: string): object => ({ uri, label: uri, notation: null, score: 0.5 });
+    expect(await response.json()).toEqual([
+      { document_id: null, document: 1, ...about, results: [result("y")] },
+      { document_id: "one", document: 0, ...about, results: [result("x")] },
+    ]);
+    for (const body of [{}, { documents: ["x"] }, { documents: [], top: 0 }, []])
+      expect((await handler(ask(body, "/v1/projects/p/query"))).status).toBe(400);
   });
 
   test("refuses what is no document, and learns none of the others", async () => {
@@ -241,8 +288,8 @@ describe("learning", () => {
 describe("label files", () => {
   test("say where they are wrong", () => {
     const cases: [text: string, message: string][] = [
-      ["", "f, line 1: found no subjects, expected lines of address, label and notation"],
-      ["uri,label\n", "f, line 2: found no subjects"],
+      ["", "f: found no subjects, expected lines of address, label and notation"],
+      ["uri,label\n", "f: found no subjects"],
       ["a\tb\n\tc", 'f, line 2: found " c", expected address, label and notation'],
       ['a,"b', "f, line 1: found a quoted field that does not end"],
       ['a,"b"c', "f, line 1: found text after a closing quote"],

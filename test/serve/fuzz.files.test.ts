@@ -4,9 +4,9 @@
 
 import process from "node:process";
 import { describe, expect, test } from "vitest";
-import { loadCompact } from "../../src/serve/compact.ts";
+import { loadCompact } from "../../src/serve/models.ts";
 import { listen } from "../../src/serve/node.ts";
-import { createService } from "../../src/serve/service.ts";
+import { Service } from "../../src/serve/service.ts";
 import { smallTagger } from "../examples/support.ts";
 import { script } from "./grammar.ts";
 import { stranger } from "./stranger.ts";
@@ -19,7 +19,7 @@ describe("strangers", () => {
   test("are answered or cut off, and leave nothing behind", async () => {
     const { bytes } = await smallTagger();
     const project = { id: "tagger", name: "tagger", language: "en", model: await loadCompact(bytes) };
-    const service = createService([project], { hosts: [], limits: { seconds: 1, labels: 1000 } });
+    const service = new Service([project], { hosts: [], limits: { seconds: 1, answerLabels: 1000 } });
     const server = await listen(service, { host: "127.0.0.1", port: 0 });
     const logged: unknown[] = [];
     const log = console.error;

@@ -1,10 +1,11 @@
 // That every byte a large request held is told to whoever collects garbage, and that it is collected by bytes.
 
 import { expect, test } from "vitest";
+import { HeldBytes } from "../../src/serve/body.ts";
 import { garbageCollector } from "../../src/serve/garbage.ts";
-import { SMALL } from "../../src/serve/limits.ts";
+import { defaultLimits, SMALL } from "../../src/serve/limits.ts";
 import { projectOf } from "../../src/serve/project.ts";
-import { createService } from "../../src/serve/service.ts";
+import { Service } from "../../src/serve/service.ts";
 import { wordTagger } from "./support.ts";
 
 test("garbage is collected once for each so many bytes", () => {
@@ -23,7 +24,9 @@ test("a runtime can be asked to collect", () => {
 
 test("all that large requests held is freed when they are over, and small ones count for nothing", async () => {
   const told: number[] = [];
-  const service = createService([projectOf(wordTagger())], { freed: (bytes) => told.push(bytes) });
+  const service = new Service([projectOf(wordTagger())], {
+    held: new HeldBytes(defaultLimits.heldBytes, (bytes) => told.push(bytes)),
+  });
   const ask = (text: string) => {
     const body = new TextEncoder().encode(JSON.stringify({ text, topK: 1 }));
     const asked = service.answer({

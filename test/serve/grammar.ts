@@ -1,7 +1,7 @@
 // A grammar of requests as strangers send them: right, nearly right and wrong, in pieces, cut short, several at once. The
 // same seed gives the same bytes.
 
-import { generator } from "../support/numbers.ts";
+import { Dice } from "./dice.ts";
 
 /** What a client does with one connection. */
 export interface Script {
@@ -11,32 +11,6 @@ export interface Script {
   readonly pause: number;
   /** What it does when all is sent: reads to the end, closes its side, or goes away. */
   readonly end: "read" | "half" | "gone";
-}
-
-/** Draws from a seed. */
-class Dice {
-  readonly #next: () => number;
-
-  constructor(seed: number) {
-    this.#next = generator(seed);
-  }
-
-  /** A whole number below `count`. */
-  below(count: number): number {
-    return Math.floor(this.#next() * count);
-  }
-
-  chance(part: number): boolean {
-    return this.#next() < part;
-  }
-
-  of<T>(list: readonly T[]): T {
-    return list[this.below(list.length)] as T;
-  }
-
-  list<T>(most: number, make: () => T): T[] {
-    return Array.from({ length: this.below(most + 1) }, make);
-  }
 }
 
 const METHODS = [
@@ -59,6 +33,10 @@ const PATHS = [
   "/v1/projects/tagger/suggest",
   "/v1/projects/tagger/suggest-batch",
   "/v1/projects/tagger/learn",
+  "/v1/projects/tagger/forget",
+  "/v1/projects/tagger/query",
+  "/v1/projects/tagger/documents",
+  "/v1/vocabs",
   "/v1/projects/tagger",
   "/v1/projects",
   "/v1/",
@@ -181,8 +159,7 @@ class RequestMaker {
     const dice = this.#dice;
     if (dice.chance(0.3)) {
       const count = dice.below(4);
-      const list = (): string =>
-        Array.from({ length: dice.chance(0.9) ? count : 2 }, () => dice.of(NUMBERS)).join();
+      const list = (): string => Array.from({ length: dice.chance(0.9) ? count : 2 }, () => dice.of(NUMBERS)).join();
       return `{"indices":[${list()}],"values":[${list()}]}`;
     }
     const names = ["lion", "boat", "__proto__", "constructor", "0", "9", "", "length"];
@@ -229,9 +206,7 @@ class RequestMaker {
 
   #body(form: boolean): Uint8Array {
     const dice = this.#dice;
-    const bytes = new TextEncoder().encode(
-      dice.chance(0.05) ? dice.of(WRONG) : form ? this.#form() : this.#question(),
-    );
+    const bytes = new TextEncoder().encode(dice.chance(0.05) ? dice.of(WRONG) : form ? this.#form() : this.#question());
     if (!dice.chance(0.15) || bytes.length === 0) return bytes;
     // Some bytes are others, or the end is missing.
     for (let i = 0; i <= dice.below(3); i++) bytes[dice.below(bytes.length)] = dice.below(256);
@@ -248,9 +223,7 @@ class RequestMaker {
     const chunked = dice.chance(0.15);
     const type = isForm ? TYPES[2] : right && dice.chance(0.2) ? TYPES[1] : TYPES[0];
     const method = right || dice.chance(0.5) ? "POST" : dice.of(METHODS);
-    const version = dice.chance(0.97)
-      ? "HTTP/1.1"
-      : dice.of(["HTTP/1.0", "HTTP/2.0", "HTTP/9", "", "HTTP/1.1 x"]);
+    const version = dice.chance(0.97) ? "HTTP/1.1" : dice.of(["HTTP/1.0", "HTTP/2.0", "HTTP/9", "", "HTTP/1.1 x"]);
     const lines = [
       `${method} ${path}${dice.of(QUERIES)} ${version}`,
       `host: ${dice.chance(0.95) ? "localhost" : dice.of(HOSTS)}`,
@@ -272,9 +245,7 @@ class RequestMaker {
     const parts: Uint8Array[] = [];
     for (let at = 0; at < body.length; ) {
       const size = Math.min(body.length - at, 1 + dice.below(8000));
-      const said = dice.chance(0.99)
-        ? size.toString(16)
-        : dice.of(["", "-1", "zz", "fffffffffffffffff", "5;x=y"]);
+      const said = dice.chance(0.99) ? size.toString(16) : dice.of(["", "-1", "zz", "fffffffffffffffff", "5;x=y"]);
       parts.push(encode(`${said}\r\n`), body.subarray(at, at + size), encode("\r\n"));
       at += size;
     }
@@ -302,8 +273,7 @@ export function script(seed: number): Script {
   const pieces: Uint8Array[] = [];
   const cuts = dice.chance(0.7) ? 0 : 1 + dice.below(6);
   const places = Array.from({ length: cuts }, () => dice.below(bytes.length + 1)).sort((a, b) => a - b);
-  for (const [i, to] of [...places, bytes.length].entries())
-    pieces.push(bytes.subarray(places[i - 1] ?? 0, to));
+  for (const [i, to] of [...places, bytes.length].entries()) pieces.push(bytes.subarray(places[i - 1] ?? 0, to));
   // Some never send the end.
   if (dice.chance(0.05)) pieces.pop();
   return {

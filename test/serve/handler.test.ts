@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { withKnown } from "../../src/metrics/prediction.ts";
+import { withAbout } from "../../src/base/prediction.ts";
 import { createHandler } from "../../src/serve/index.ts";
 import { ask, gzip, wordsOf, wordTagger } from "./support.ts";
 
@@ -26,12 +26,7 @@ describe("questions", () => {
     ["no texts", { texts: [] }, { results: [] }],
     ["a list", ["x y", { text: "z" }, { features }], { results: [one("x y"), one("z"), one(features)] }],
     ["topK and threshold", { text: "a b c d e f g", topK: 3, threshold: 0.2 }, one("a b c d e f g", 3, 0.2)],
-    [
-      "the same in the query",
-      ["a b c d"],
-      { results: [one("a b c d", 3, 0.2)] },
-      "/predict?topK=3&threshold=0.2",
-    ],
+    ["the same in the query", ["a b c d"], { results: [one("a b c d", 3, 0.2)] }, "/predict?topK=3&threshold=0.2"],
     [
       "a threshold without topK: all that reach it",
       { text: "a b c d e f g h", threshold: 0.005 },
@@ -75,7 +70,7 @@ describe("questions", () => {
   test("says how much of an input the model knows, where it tells", async () => {
     const tagger = {
       labels: ["a"],
-      predictMany: () => [withKnown([{ label: "a", probability: 0.5 }], 2 / 3)],
+      predictMany: () => [withAbout([{ label: "a", probability: 0.5 }], 2 / 3)],
     };
     const response = await createHandler(tagger)(ask({ text: "x" }));
     expect(await response.json()).toEqual({ labels: [{ label: "a", probability: 0.5 }], known: 0.666667 });
@@ -102,6 +97,14 @@ describe("questions", () => {
     expect([empty.status, await empty.text()]).toEqual([200, ""]);
     const wanted = await handler(ask(["x", "y"], "/predict", { accept: "application/x-ndjson" }));
     expect((await wanted.text()).split("\n").length).toBe(3);
+  });
+
+  test("a text as it is", async () => {
+    const handler = createHandler(wordTagger());
+    const type = { "content-type": "text/plain; charset=utf-8" };
+    const response = await handler(ask('{"x y', "/predict?topK=1", type));
+    expect(await response.json()).toEqual(one('{"x y', 1));
+    expect(await (await handler(ask("", "/predict", type))).json()).toEqual(one(""));
   });
 
   test("gzip in", async () => {
@@ -143,17 +146,11 @@ describe("refusals are a status and one sentence", () => {
       "an unknown key",
       () => ask({ text: "a", topk: 3 }),
       400,
-      /the key "topk", expected text, features, topK/,
+      /the key "topk", expected text, features, vector, vectors, topK/,
     ],
-    ["features that are none", () => ask({ features: [1] }), 400, /a list as features/],
-    ["a feature that is no number", () => ask({ features: { a: "1" } }), 400, /"1" as feature "a"/],
-    [
-      "lists that differ",
-      () => ask({ features: { indices: [1], values: [] } }),
-      400,
-      /1 indices with 0 values/,
-    ],
-    ["a negative index", () => ask({ features: { indices: [-1], values: [1] } }), 400, /index -1/],
+    ["features that are none", () => ask({ features: 1 }), 400, /features 1, expected an object with numbers/],
+    ["a feature that is no number", () => ask({ features: { a: "1" } }), 400, /value "1" of feature "a"/],
+    ["lists that differ", () => ask({ features: { indices: [1], values: [] } }), 400, /1 indices with 0 values/],
     ["topK 0", () => ask({ text: "a", topK: 0 }), 400, /^topK: found 0/],
     ["topK in words", () => ask({ text: "a" }, "/predict?topK=three"), 400, /^topK: found NaN/],
     ["topK of nothing", () => ask({ text: "a" }, "/predict?topK="), 400, /^topK: found ""/],
@@ -172,7 +169,7 @@ describe("refusals are a status and one sentence", () => {
     ["too long a body", () => ask({ text: "a".repeat(200) }), 413, /more than 200 bytes/],
     ["what the tagger refuses", () => ask({ text: "refuse me" }), 400, /^input: found refuse me/],
     ["the same in a list", () => ask(["a", "refuse me"]), 400, /^input 1: input: found refuse me/],
-    ["a form", () => ask("text=a", "/predict", { "content-type": "text/plain" }), 415, /"text\/plain"/],
+    ["a page", () => ask("text=a", "/predict", { "content-type": "text/html" }), 415, /"text\/html"/],
     [
       "no type",
       () => {
@@ -189,7 +186,7 @@ describe("refusals are a status and one sentence", () => {
       "an infinite feature",
       () => ask('{"features": {"a": 1e400}}'),
       400,
-      /found Infinity as feature "a", expected a finite number/,
+      /found value Infinity of feature "a", expected a finite number/,
     ],
     [
       "a value that makes the numbers overflow",
@@ -228,19 +225,19 @@ describe("refusals are a status and one sentence", () => {
       return [response.status, await response.text()];
     };
     const ten = "a b c d e f g h i j";
-    expect((await answers({ labels: 20 }, { texts: [ten, ten], topK: 10 }))[0]).toBe(200);
+    expect((await answers({ answerLabels: 20 }, { texts: [ten, ten], topK: 10 }))[0]).toBe(200);
     for (const body of [
       { texts: [ten, ten], topK: 11 },
       { texts: [ten, ten], topK: 99_999 },
       { texts: [ten, ten, ten], threshold: 0 },
       { texts: [ten, ten, ten], threshold: 0, topK: 10 },
     ]) {
-      const [status, text] = await answers({ labels: 20 }, body);
+      const [status, text] = await answers({ answerLabels: 20 }, body);
       expect(status).toBe(400);
       expect(text).toMatch(/the answer: found \d+ labels, expected at most 20: fewer inputs, a smaller topK/);
     }
     // What is found counts, not what could be.
-    expect((await answers({ labels: 20 }, { texts: [ten, ten, ten], threshold: 0.1 }))[0]).toBe(200);
+    expect((await answers({ answerLabels: 20 }, { texts: [ten, ten, ten], threshold: 0.1 }))[0]).toBe(200);
   });
 
   test("a packed body may not be longer than others when it is unpacked", async () => {
@@ -255,8 +252,7 @@ describe("refusals are a status and one sentence", () => {
     const response = await handler(ask(Array.from({ length: 900 }, (_, i) => `text${i} b c d e f`)));
     expect(response.status).toBe(200);
     expect((await handler(ask({ text: "a" }))).status).toBe(503);
-    while ((await handler(ask({ text: "a" }))).status !== 200)
-      await new Promise((done) => setTimeout(done, 5));
+    while ((await handler(ask({ text: "a" }))).status !== 200) await new Promise((done) => setTimeout(done, 5));
     await expect(response.text()).rejects.toThrow();
     const metrics = await (await handler(new Request("http://localhost/metrics"))).text();
     expect(metrics).toContain("mlgpf_answers_dropped_total 1\n");
@@ -264,14 +260,8 @@ describe("refusals are a status and one sentence", () => {
   });
 
   test.each([
-    [
-      { texts: Array(17).fill("a"), explain: 1 },
-      /^the body: found 17 inputs with explain, expected at most 16/,
-    ],
-    [
-      { text: "a".repeat(70_000), explain: 1 },
-      /^the body: found \d+ bytes with explain, expected at most 65536/,
-    ],
+    [{ texts: Array(17).fill("a"), explain: 1 }, /^the body: found 17 inputs with explain, expected at most 16/],
+    [{ text: "a".repeat(70_000), explain: 1 }, /^the body: found \d+ bytes with explain, expected at most 65536/],
   ])("why is asked of little at once, %#", async (body, sentence) => {
     const response = await createHandler(wordTagger())(ask(body));
     expect(response.status).toBe(400);
@@ -280,16 +270,7 @@ describe("refusals are a status and one sentence", () => {
 
   test("any JSON and any bytes get an answer, never a fault", async () => {
     const handler = createHandler(wordTagger());
-    const keys = fc.constantFrom(
-      "text",
-      "texts",
-      "features",
-      "topK",
-      "threshold",
-      "indices",
-      "values",
-      "__proto__",
-    );
+    const keys = fc.constantFrom("text", "texts", "features", "topK", "threshold", "indices", "values", "__proto__");
     const { body } = fc.letrec((tie) => ({
       leaf: fc.oneof(fc.jsonValue({ maxDepth: 1 }), fc.constantFrom("a b", 3, 0.5, -1, 1e300)),
       object: fc.dictionary(keys, tie("body"), { maxKeys: 3 }),
@@ -342,7 +323,7 @@ describe("refusals are a status and one sentence", () => {
   });
 
   test("limits that cannot be are refused when the handler is made", () => {
-    for (const limits of [{ batch: 0 }, { labels: 1.5 }, { seconds: 0 }, { bodyBytes: Number.NaN }])
+    for (const limits of [{ batch: 0 }, { answerLabels: 1.5 }, { seconds: 0 }, { bodyBytes: Number.NaN }])
       expect(() => createHandler(wordTagger(), limits)).toThrow(/^\w+: found/);
   });
 });
@@ -364,6 +345,16 @@ describe("pages", () => {
     const text = await (await createHandler(wordTagger())(get("/"))).text();
     expect(text).toContain("3 labels");
     expect(text).toContain("/predict -H 'content-type: application/json' -d '{\"text\"");
+  });
+
+  test("to a browser it is a page that asks nobody else", async () => {
+    const request = new Request("http://localhost/", { headers: { accept: "text/html,*/*;q=0.8" } });
+    const response = await createHandler(wordTagger())(request);
+    expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
+    expect(response.headers.get("content-security-policy")).toContain("default-src 'none'");
+    const page = await response.text();
+    expect(page).toContain("<textarea");
+    expect(page).not.toMatch(/(?:src|href)=|https?:\/\/|innerHTML/);
   });
 
   test("metrics count requests by route and status, inputs, and latencies", async () => {
@@ -391,9 +382,7 @@ describe("pages", () => {
     expect(value('request_duration_seconds_count{route="/predict"}')).toBe(3);
     expect(value('request_duration_seconds_bucket{route="/predict",le="+Inf"}')).toBe(3);
     expect(value('request_duration_seconds_sum{route="/predict"}')).toBeGreaterThan(0);
-    const buckets = [...text.matchAll(/bucket\{route="\/predict",le="[^"]+"\} (\d+)/g)].map((m) =>
-      Number(m[1]),
-    );
+    const buckets = [...text.matchAll(/bucket\{route="\/predict",le="[^"]+"\} (\d+)/g)].map((m) => Number(m[1]));
     expect(buckets).toEqual([...buckets].sort((a, b) => a - b));
     // Every sample belongs to a family that was announced.
     for (const line of text.trimEnd().split("\n"))

@@ -4,11 +4,11 @@ import { connect, type Socket } from "node:net";
 import { describe, expect, test } from "vitest";
 import { type Limits, projectOf, type Tagger } from "../../src/serve/index.ts";
 import { listen, type Running } from "../../src/serve/node.ts";
-import { createService } from "../../src/serve/service.ts";
+import { Service } from "../../src/serve/service.ts";
 import { wordsOf, wordTagger } from "./support.ts";
 
 const serve = (tagger: Tagger, limits: Partial<Limits> = {}): Promise<Running> =>
-  listen(createService([projectOf(tagger)], { limits, hosts: [] }), { host: "127.0.0.1", port: 0 });
+  listen(new Service([projectOf(tagger)], { limits, hosts: [] }), { host: "127.0.0.1", port: 0 });
 
 async function withServer(
   body: (server: Running) => Promise<void>,
@@ -55,9 +55,7 @@ const soon = (): Promise<void> => new Promise((done) => setTimeout(done, 10));
 const wide: Tagger = {
   labels: new Array<string>(50),
   predictMany: (inputs) =>
-    inputs.map(() =>
-      Array.from({ length: 50 }, (_, i) => ({ label: `${i} ${"wide".repeat(100)}`, probability: 0.5 })),
-    ),
+    inputs.map(() => Array.from({ length: 50 }, (_, i) => ({ label: `${i} ${"wide".repeat(100)}`, probability: 0.5 }))),
 };
 
 const head = (length: number): string =>
@@ -117,11 +115,7 @@ describe("over sockets", () => {
       socket.write([0, 1, 2].map((i) => `${head(body(i).length)}${body(i)}`).join(""));
       socket.write("GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
       const text = await all;
-      expect([...text.matchAll(/"label":"(\w+)"/g)].map((match) => match[1])).toEqual([
-        "word0",
-        "word1",
-        "word2",
-      ]);
+      expect([...text.matchAll(/"label":"(\w+)"/g)].map((match) => match[1])).toEqual(["word0", "word1", "word2"]);
       expect(text).toContain('"status":"ok"');
     }));
 
@@ -283,7 +277,7 @@ describe("stopping", () => {
     ).toBe("refused");
   });
 
-  test("ends in time whatever connections do, and says what it dropped", async () => {
+  test("ends in time whatever connections do, and says what it dropped", { tags: "long" }, async () => {
     const never: Tagger = {
       labels: new Array<string>(50),
       predictMany: (inputs, options) =>

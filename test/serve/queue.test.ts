@@ -1,18 +1,11 @@
 // The queue: order, fairness, turns that are limited by work, and one bad input among good ones.
 
 import { describe, expect, test } from "vitest";
-import {
-  createHandler,
-  type FoundLabel,
-  projectOf,
-  type Tagger,
-  type TaggerOptions,
-} from "../../src/serve/index.ts";
+import { createHandler, type Prediction, type PredictOptions, projectOf, type Tagger } from "../../src/serve/index.ts";
 import { PredictionQueue } from "../../src/serve/queue.ts";
 import { ask, wordsOf, wordTagger } from "./support.ts";
 
-const texts = (count: number, name = "t"): string[] =>
-  Array.from({ length: count }, (_, i) => `${name}${i} b c`);
+const texts = (count: number, name = "t"): string[] => Array.from({ length: count }, (_, i) => `${name}${i} b c`);
 
 /** A queue with one tagger, whose answers are collected. */
 function queueOf(tagger: Tagger) {
@@ -22,13 +15,9 @@ function queueOf(tagger: Tagger) {
     get waiting(): number {
       return queue.waiting;
     },
-    async predict(
-      inputs: string[],
-      options: TaggerOptions,
-      gone = false,
-    ): Promise<(readonly FoundLabel[])[]> {
-      const found: (readonly FoundLabel[])[] = [];
-      const each = (labels: readonly FoundLabel[], index: number): void => {
+    async predict(inputs: string[], options: PredictOptions, gone = false): Promise<(readonly Prediction[])[]> {
+      const found: (readonly Prediction[])[] = [];
+      const each = (labels: readonly Prediction[], index: number): void => {
         expect(index).toBe(found.length);
         found.push(labels);
       };
@@ -79,10 +68,8 @@ describe("the queue", () => {
       const tagger = { ...wordTagger(), labels: new Array<string>(labels) };
       const queue = queueOf(tagger);
       const lengths = [10, 100_000, 1, 3000, 40_000, 7, 500];
-      const inputs = Array.from({ length: 300 }, (_, i) => "a".repeat(lengths[i % lengths.length] as number));
-      await Promise.all(
-        Array.from({ length: 6 }, (_, i) => queue.predict(inputs.slice(50 * i), { topK: 1 })),
-      );
+      const inputs = Array.from({ length: 300 }, (_, i) => "a".repeat(lengths[i % lengths.length]));
+      await Promise.all(Array.from({ length: 6 }, (_, i) => queue.predict(inputs.slice(50 * i), { topK: 1 })));
       for (const call of tagger.calls) {
         const bytes = call.reduce((sum: number, text) => sum + (text as string).length, 0);
         // One by itself may be longer than a turn.
@@ -156,10 +143,7 @@ describe("the queue", () => {
         return inputs.map((input) => wordsOf(input, options));
       },
     });
-    const found = await Promise.all([
-      queue.predict(texts(20), { topK: 1 }),
-      queue.predict(["z"], { topK: 1 }),
-    ]);
+    const found = await Promise.all([queue.predict(texts(20), { topK: 1 }), queue.predict(["z"], { topK: 1 })]);
     expect(found[0]).toEqual(texts(20).map((text) => wordsOf(text, { topK: 1 })));
     expect(found[1]).toEqual([wordsOf("z", { topK: 1 })]);
   });

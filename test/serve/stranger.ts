@@ -4,19 +4,13 @@ import { Buffer } from "node:buffer";
 import { connect } from "node:net";
 import type { Script } from "./grammar.ts";
 
-const STATUSES = new Set([
-  100, 200, 204, 400, 403, 404, 405, 408, 413, 414, 415, 417, 421, 431, 501, 503, 505,
-]);
+const STATUSES = new Set([100, 200, 204, 400, 403, 404, 405, 408, 413, 414, 415, 417, 421, 431, 501, 503, 505]);
 
 /** A client that has an answer and sees nothing more for so long goes away: the connection is one that is kept open. */
 const QUIET_MILLISECONDS = 100;
 
 /** What a client receives until the server closes the connection or has nothing more to say; undefined without an answer. */
-function play(
-  port: number,
-  { pieces, pause, end }: Script,
-  milliseconds: number,
-): Promise<Buffer | undefined> {
+function play(port: number, { pieces, pause, end }: Script, milliseconds: number): Promise<Buffer | undefined> {
   return new Promise((done) => {
     const received: Buffer[] = [];
     let sent = false;
@@ -92,9 +86,7 @@ function wrongJson(text: string, status: number): string | undefined {
   }
   if (status >= 400) {
     const { error, detail = error } = value as { error?: unknown; detail?: unknown };
-    return typeof detail === "string" && !detail.includes("\n")
-      ? undefined
-      : `no sentence: ${text.slice(0, 80)}`;
+    return typeof detail === "string" && !detail.includes("\n") ? undefined : `no sentence: ${text.slice(0, 80)}`;
   }
   const number = /"(?:probability|score|sd)":([^,}\]]*)/g;
   for (const [whole, found] of text.matchAll(number)) {
@@ -105,11 +97,7 @@ function wrongJson(text: string, status: number): string | undefined {
 }
 
 /** Plays a script; what is wrong with the answers, or that none came within the time. */
-export async function stranger(
-  port: number,
-  script: Script,
-  milliseconds: number,
-): Promise<string | undefined> {
+export async function stranger(port: number, script: Script, milliseconds: number): Promise<string | undefined> {
   const received = await play(port, script, milliseconds);
   return received === undefined ? `no end within ${milliseconds} ms` : faultOf(received);
 }

@@ -1,15 +1,15 @@
 // A tagger whose answers can be foretold: the words of a text in order, each half as probable as the one before.
 
-import { ArgumentError } from "../../src/core/errors.ts";
-import type { FoundLabel, Tagger, TaggerInput, TaggerOptions } from "../../src/serve/index.ts";
+import { ArgumentError } from "../../src/base/errors.ts";
+import type { Input, Prediction, PredictOptions, Tagger } from "../../src/serve/index.ts";
 
 /** Where this tagger cuts. */
 const OWN = { best: 0.2, label: 0.1 };
 
 export function wordsOf(
-  input: TaggerInput,
-  { topK = Number.POSITIVE_INFINITY, threshold = 0, explain = 0, allow, deny }: TaggerOptions,
-): FoundLabel[] {
+  input: Input,
+  { topK = Number.POSITIVE_INFINITY, threshold = 0, explain: asked = 0, allow, deny }: PredictOptions,
+): Prediction[] {
   if (input === "refuse me") throw new ArgumentError("input", "found refuse me, expected another text");
   if (input === "break") throw new Error("a secret of the server");
   if (input === "overflow") return [{ label: "a", probability: Number.NaN, sd: 0 }];
@@ -19,18 +19,16 @@ export function wordsOf(
     .filter(({ label }) => (allow?.includes(label) ?? true) && !deny?.includes(label))
     .filter(({ probability }) => probability >= (typeof threshold === "number" ? threshold : OWN[threshold]))
     .slice(0, topK)
-    .map((found) =>
-      explain > 0 ? { ...found, reasons: [{ word: words[0] as string, share: explain }] } : found,
-    );
+    .map((found) => (Number(asked) > 0 ? { ...found, reasons: [{ word: words[0], share: Number(asked) }] } : found));
 }
 
 export interface WordTagger extends Tagger {
   /** What each call of predictMany was given. */
-  readonly calls: (readonly TaggerInput[])[];
+  readonly calls: (readonly Input[])[];
 }
 
 export function wordTagger(): WordTagger {
-  const calls: (readonly TaggerInput[])[] = [];
+  const calls: (readonly Input[])[] = [];
   return {
     calls,
     labels: ["a", "b", "c"],

@@ -44,13 +44,7 @@ describe("the page's server", () => {
     withFolder(async (folder) => {
       const server = await serveSite(folder, { port: 0, isolated: true });
       try {
-        for (const path of [
-          "missing.js",
-          "..%2Fsecret.txt",
-          "..",
-          "%2e%2e/secret.txt",
-          "page/../../secret.txt",
-        ]) {
+        for (const path of ["missing.js", "..%2Fsecret.txt", "..", "%2e%2e/secret.txt", "page/../../secret.txt"]) {
           const response = await fetch(`${server.url}${path}`);
           const text = await response.text();
           expect(`${path} ${text.includes("not for you")}`).toBe(`${path} false`);

@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from "vitest";
 import { typedReader } from "../../site/worker/typed.ts";
+import { isMarked } from "../../src/base/text.ts";
 import { type Dataset, readDataset } from "../../src/data/index.ts";
-import { isMarked } from "../../src/data/text.ts";
 import { train } from "../../src/train/train.ts";
 
 const TEXTS = [
@@ -23,14 +23,14 @@ const SMALL = { threads: 1, epochs: 40, factors: 4 };
 
 describe("what is typed", () => {
   test("words that the model has never seen are named once", async () => {
-    const model = await train(await texts(), { ...SMALL, likelihood: "bernoulli" });
-    const reader = typedReader(model);
+    const model = await train(await texts(), { ...SMALL, model: "svgp" });
+    const reader = typedReader(model.schema);
     const { features, unknown, written } = reader.read("A wild zebra, a ZEBRA of the savannah");
     // Runs of characters are shown as the word they come from.
     expect([...(written ?? [])].at(2)).toEqual(["zebra", "zebra"]);
     expect(unknown).toEqual(["zebra", "savannah"]);
     expect(features.rows).toBe(1);
-    const words = Array.from(features.columnIndex, (column) => model.vectoriser?.terms[column] as string);
+    const words = Array.from(features.columnIndex, (column) => model.schema.vectoriser?.terms[column] as string);
     expect(words.filter((word) => !isMarked(word))).toEqual(["a", "of", "the", "wild"]);
   });
 
@@ -40,11 +40,11 @@ describe("what is typed", () => {
       { features: { wings: 2, size: 3 }, labels: ["b"] },
     ];
     const model = await train(await read(jsonl(rows)), SMALL);
-    const reader = typedReader(model);
+    const reader = typedReader(model.schema);
     expect(reader.input).toBe("names");
-    expect(reader.example).toBe(`${model.featureNames?.map((name) => `${name}:1`).join(", ")}`);
+    expect(reader.example).toBe(`${model.schema.featureNames?.map((name) => `${name}:1`).join(", ")}`);
     const { features, unknown } = reader.read("leg count: 4, wings,tail:2\nsize:x");
-    expect(Array.from(features.columnIndex, (column) => model.featureNames?.[column])).toEqual([
+    expect(Array.from(features.columnIndex, (column) => model.schema.featureNames?.[column])).toEqual([
       "leg count",
       "wings",
     ]);
@@ -54,7 +54,7 @@ describe("what is typed", () => {
 
   test("features by number: rising, the last of equal ones counts, others are named", async () => {
     const model = await train(await read("2 5 2\n0 0:1 2:1\n1 1:1 4:2\n"), SMALL);
-    const reader = typedReader(model);
+    const reader = typedReader(model.schema);
     expect(reader.input).toBe("numbers");
     const { features, unknown } = reader.read("4:2 0:1 4:3 5:1 -1:2 1.5:1 2:0 :3");
     expect([...features.columnIndex]).toEqual([0, 4]);

@@ -10,11 +10,12 @@ const ARRAYS = [
   "ArrayBuffer",
 ] as const;
 
-/** Measures every array that is made anew until it is stopped; `greatest` is in bytes. */
-export function watchAllocations(): { greatest: number; stop: () => void } {
+/** Measures every array that is made anew until it is stopped, in bytes. */
+export function watchAllocations(): { greatest: number; total: number; stop: () => void } {
   const originals = ARRAYS.map((name) => globalThis[name]);
   const watch = {
     greatest: 0,
+    total: 0,
     stop: () => {
       for (const original of originals) Object.assign(globalThis, { [original.name]: original });
     },
@@ -24,7 +25,9 @@ export function watchAllocations(): { greatest: number; stop: () => void } {
       construct(target, args, newTarget): Uint8Array {
         const made: Uint8Array = Reflect.construct(target, args, newTarget === watched ? target : newTarget);
         // A view of a buffer that is there already makes nothing.
-        if (!(args[0] instanceof ArrayBuffer)) watch.greatest = Math.max(watch.greatest, made.byteLength);
+        if (args[0] instanceof ArrayBuffer) return made;
+        watch.greatest = Math.max(watch.greatest, made.byteLength);
+        watch.total += made.byteLength;
         return made;
       },
     });

@@ -2,8 +2,8 @@
 
 import { expect } from "vitest";
 import type { Backend, Tensor } from "../../src/backend/backend.ts";
-import { WasmBackend } from "../../src/backend/wasm.ts";
-import { WebGpuBackend } from "../../src/backend/webgpu/backend.ts";
+import { wasmBackend } from "../../src/backend/wasm.ts";
+import { type WebGpuBackend, webGpuBackend } from "../../src/backend/webgpu/backend.ts";
 import { createCore, type Precision } from "../../src/core/index.ts";
 import { epsilon } from "./cores.ts";
 
@@ -21,7 +21,7 @@ const wasm = (precision: Precision): BackendKind => ({
   async with(body) {
     const core = await createCore({ threads: 1 });
     const before = core.arena.used;
-    const backend = new WasmBackend(core, precision);
+    const backend = wasmBackend(core, precision);
     await body(backend);
     backend.dispose();
     expect(core.arena.used, "bytes in the arena").toBe(before);
@@ -29,8 +29,12 @@ const wasm = (precision: Precision): BackendKind => ({
   },
 });
 
+/** MLGPF_GPU: "none" for tests without a GPU, or a word that the adapter's description must have. */
+const wanted = (import.meta as { env?: Record<string, string | undefined> }).env?.MLGPF_GPU;
+
 /** navigator.gpu, or in Node the package `webgpu`. Bun has neither. */
 async function findGpu(): Promise<GPU | undefined> {
+  if (wanted === "none") return undefined;
   const host = globalThis as { navigator?: { gpu?: GPU }; process?: { versions?: Record<string, string> } };
   if (host.navigator?.gpu) return host.navigator.gpu;
   if (host.process?.versions?.node === undefined || "Bun" in globalThis) return undefined;
@@ -42,7 +46,6 @@ async function findGpu(): Promise<GPU | undefined> {
 }
 
 const gpu = await findGpu();
-if (gpu === undefined) console.log("no WebGPU in this runtime: its tests run on WASM only");
 export const hasGpu: boolean = gpu !== undefined;
 
 let shared: Promise<GPUDevice> | undefined;
@@ -51,9 +54,11 @@ let shared: Promise<GPUDevice> | undefined;
 export async function newDevice(): Promise<GPUDevice> {
   const adapter = await gpu?.requestAdapter();
   if (!adapter)
-    throw new Error(
-      "found no WebGPU adapter, expected SwiftShader: see scripts/vulkan.ts for what Node and Deno need",
-    );
+    throw new Error("found no WebGPU adapter, expected SwiftShader: see scripts/vulkan.ts for what Node and Deno need");
+  const { vendor, device, description } = adapter.info;
+  const found = `${vendor} ${device} ${description}`;
+  if (wanted && !found.toLowerCase().includes(wanted))
+    throw new Error(`found the WebGPU adapter ${found}, expected ${wanted}`);
   return adapter.requestDevice();
 }
 
@@ -64,7 +69,7 @@ export function sharedDevice(): Promise<GPUDevice> {
 }
 
 export async function withGpu(body: (backend: WebGpuBackend) => Promise<void>): Promise<void> {
-  const backend = await WebGpuBackend.create(await sharedDevice());
+  const backend = await webGpuBackend(await sharedDevice());
   await body(backend);
   backend.dispose();
   expect(backend.statistics.buffers, "buffers left").toBe(0);

@@ -2,27 +2,25 @@
 
 import { expect } from "vitest";
 import type { Backend } from "../../src/backend/backend.ts";
-import { WasmBackend } from "../../src/backend/wasm.ts";
+import { type WasmBackend, wasmBackend } from "../../src/backend/wasm.ts";
 import { createCore } from "../../src/core/index.ts";
-import type { GradientDraw } from "../../src/model/batch.ts";
-import { Bound } from "../../src/model/bound.ts";
+import { Bound } from "../../src/parts/svgp/bound.ts";
 import {
   allocateParameters,
   freeParameters,
+  type GradientDraw,
+  type ModelShape,
   type ParameterName,
   parameterNames,
-} from "../../src/model/parameters.ts";
-import type { ModelShape } from "../../src/model/shape.ts";
-import { type Draw, drawnLabels } from "../../src/train/draw.ts";
+} from "../../src/parts/svgp/shape.ts";
 import { worst } from "./reference.ts";
 
 export type ParameterValues = Record<ParameterName, number[]>;
 
-/** The points of a batch in full, and the labels that each has; of all labels, or of those drawn. */
+/** The points of a batch in full, and the labels that each has. */
 export interface BatchValues {
   X: number[][];
   labels: number[][];
-  draw?: Draw;
   gradientDraw?: GradientDraw;
 }
 
@@ -30,17 +28,17 @@ export async function boundAt(
   backend: Backend,
   shape: ModelShape,
   values: ParameterValues,
-  { X, labels, draw, gradientDraw }: BatchValues,
+  { X, labels, gradientDraw }: BatchValues,
   klWeight = 1,
 ): Promise<{ bound: number; gradient: ParameterValues }> {
   const { batch, features } = shape;
-  const x = backend.sparse(
-    batch,
-    features,
-    Int32Array.from({ length: batch + 1 }, (_, i) => i * features),
-    Int32Array.from({ length: batch * features }, (_, e) => e % features),
-    Float64Array.from(X.flat()),
-  );
+  const x = backend.sparse({
+    rows: batch,
+    columns: features,
+    rowStart: Int32Array.from({ length: batch + 1 }, (_, i) => i * features),
+    columnIndex: Int32Array.from({ length: batch * features }, (_, e) => e % features),
+    values: Float64Array.from(X.flat()),
+  });
   const rows = backend.indices(batch);
   backend.writeIndices(rows, Int32Array.from(X.keys()));
   const lengths = X.map((row) => row.reduce((sum, value) => sum + value * value, 0));
@@ -49,14 +47,13 @@ export async function boundAt(
   const parameters = allocateParameters(backend, shape);
   for (const name of parameterNames) backend.write(parameters[name], values[name]);
   const bound = new Bound(backend, shape);
-  const drawn = draw && drawnLabels(backend, shape.labels, draw);
   bound.evaluate(
     parameters,
     {
       x,
       rows,
       squares,
-      labels: drawn ?? { rowStart, labelIndex: Int32Array.from(labels.flat()) },
+      labels: { rowStart, labelIndex: Int32Array.from(labels.flat()) },
       ...(gradientDraw && { gradientDraw }),
     },
     { klWeight, learnInducing: true, learnHyper: true },
@@ -66,14 +63,14 @@ export async function boundAt(
   for (const name of parameterNames) gradient[name] = Array.from(await backend.read(bound.gradient[name]));
   bound.free();
   freeParameters(backend, parameters);
-  backend.free(x, rows, squares, ...(drawn ? [drawn.drawn, drawn.weight] : []));
+  backend.free(x, rows, squares);
   return { bound: dataTerm - klWeight * divergence, gradient: gradient as ParameterValues };
 }
 
 /** Runs a test body with a backend in double precision, and fails if the body leaves memory behind. */
 export async function withBackend(body: (backend: WasmBackend) => Promise<void>): Promise<void> {
   const core = await createCore({ threads: 1 });
-  const backend = new WasmBackend(core, "f64");
+  const backend = wasmBackend(core, "f64");
   const before = core.arena.used;
   await body(backend);
   backend.dispose();

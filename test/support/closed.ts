@@ -1,36 +1,32 @@
-// The closed form by plain double loops and Gaussian elimination: what the room src/closed must equal.
+// The closed form by plain double loops and Gaussian elimination: what src/parts/regression must equal.
 
-import { Points, toUnitRows } from "../../src/closed/points.ts";
+import { scalarKernel } from "../../src/base/kernels.ts";
 import { type Core, csr, Pattern, type Precision, type Scope } from "../../src/core/index.ts";
-import { listsOf, type Rows, sparseOf } from "../../src/model/rows.ts";
+import type { ExactForm } from "../../src/parts/gpr/exact.ts";
+import { Points, toUnitRows } from "../../src/parts/regression/points.ts";
+import { listsOf, type Rows, rowsOf, sparseOf, transposed } from "./lists.ts";
 import { generator } from "./numbers.ts";
 
 export const times = (a: Rows, b: Rows): Rows =>
-  a.map((row) =>
-    (b[0] ?? []).map((_, j) =>
-      row.reduce((sum, value, i) => sum + value * ((b[i] as number[])[j] as number), 0),
-    ),
-  );
+  a.map((row) => (b[0] ?? []).map((_, j) => row.reduce((sum, value, i) => sum + value * b[i][j], 0)));
 
 /** X of A X = B by elimination with row exchanges. */
 export function solve(a: Rows, b: Rows): Rows {
   const n = a.length;
-  const work = a.map((row, i) => [...row, ...(b[i] as number[])]);
+  const work = a.map((row, i) => [...row, ...b[i]]);
   for (let k = 0; k < n; k++) {
     let best = k;
-    for (let i = k; i < n; i++)
-      if (Math.abs((work[i] as number[])[k] as number) > Math.abs((work[best] as number[])[k] as number))
-        best = i;
-    [work[k], work[best]] = [work[best] as number[], work[k] as number[]];
-    const pivot = work[k] as number[];
+    for (let i = k; i < n; i++) if (Math.abs(work[i][k]) > Math.abs(work[best][k])) best = i;
+    [work[k], work[best]] = [work[best], work[k]];
+    const pivot = work[k];
     for (let i = 0; i < n; i++) {
-      const row = work[i] as number[];
+      const row = work[i];
       if (i === k) continue;
-      const factor = (row[k] as number) / (pivot[k] as number);
-      for (let j = k; j < row.length; j++) (row[j] as number) -= factor * (pivot[j] as number);
+      const factor = row[k] / pivot[k];
+      for (let j = k; j < row.length; j++) row[j] -= factor * pivot[j];
     }
   }
-  return work.map((row, i) => row.slice(n).map((value) => value / (row[i] as number)));
+  return work.map((row, i) => row.slice(n).map((value) => value / row[i]));
 }
 
 export const unit = (row: number[]): number[] => {
@@ -61,8 +57,41 @@ export class Placed {
   readonly points: Points;
   readonly labels: Pattern;
   constructor(core: Core, precision: Precision, X: Rows, Y: Rows, scope: Scope) {
-    const x = scope.keep(csr(core, sparseOf(X, (X[0] as number[]).length), precision));
+    const x = scope.keep(csr(core, sparseOf(X, X[0].length), precision));
     this.points = scope.keep(new Points(toUnitRows(x)));
-    this.labels = scope.keep(new Pattern(core, (Y[0] as number[]).length, listsOf(Y)));
+    this.labels = scope.keep(new Pattern(core, Y[0].length, listsOf(Y)));
   }
+}
+
+/** The rows as they are in the core, in full. */
+export function denseRows({ x }: Points): Rows {
+  const [starts, columns, values] = [x.start.view(), x.column.view(), x.value.view()];
+  return Array.from({ length: x.rows }, (_, i) => {
+    const row = new Array<number>(x.columns).fill(0);
+    for (let e = starts[i]; e < starts[i + 1]; e++) row[columns[e]] = values[e];
+    return row;
+  });
+}
+
+/** Scores k(x,X) a + mu of new points, and their variances lam + k(x,x) - k(x,X) C k(X,x). */
+export function exactAt(
+  { kernel, noise, dual, mean, labels }: ExactForm,
+  training: Points,
+  points: Points,
+): { scores: Rows; variances: number[] } {
+  const { name, linearVariance, variance, lengthScale } = kernel.choice;
+  const { covariance } = scalarKernel(name, [linearVariance, variance, lengthScale]);
+  const between = (a: Points, b: Points): Rows =>
+    times(denseRows(a), transposed(denseRows(b))).map((row, i) =>
+      row.map((product, j) => covariance(product, a.squares.view()[i], b.squares.view()[j])),
+    );
+  const k = between(points, training);
+  const mu = mean.toArray();
+  const own = between(points, points);
+  const square = between(training, training).map((row, i) => row.map((value, j) => value + (i === j ? noise : 0)));
+  const explained = times(k, solve(square, transposed(k)));
+  return {
+    scores: times(k, rowsOf(dual.toArray(), labels)).map((row) => row.map((score, j) => score + mu[j])),
+    variances: own.map((row, i) => noise + row[i] - explained[i][i]),
+  };
 }

@@ -2,18 +2,17 @@
 
 import { expect } from "vitest";
 import { type OpenDevice, openDevice } from "../../src/backend/devices.ts";
-import { type ClosedDevice, closedOn } from "../../src/closed/device/closed.ts";
-import { type ExactOptions, fitExact } from "../../src/closed/exact.ts";
-import type { InducingFeatures } from "../../src/closed/inducing.ts";
-import { sumsOfPoints } from "../../src/closed/pointsums.ts";
-import { solveRidge } from "../../src/closed/ridge.ts";
-import { featuresOf, learnPoints, type SparseFeatures } from "../../src/closed/sparse.ts";
-import { Statistics } from "../../src/closed/statistics.ts";
 import { type Core, createCore, type Precision } from "../../src/core/index.ts";
-import { difference, rowsOf } from "../../src/model/rows.ts";
+import { type ExactOptions, fitExact } from "../../src/parts/gpr/exact.ts";
+import { ClosedDevice } from "../../src/parts/regression/device.ts";
+import type { InducingFeatures } from "../../src/parts/regression/inducing.ts";
+import { solveRidge } from "../../src/parts/regression/ridge.ts";
+import { featuresOf, learnPoints } from "../../src/parts/regression/sparse.ts";
+import { PointSums, Statistics } from "../../src/parts/regression/totals.ts";
 import { hasGpu, sharedDevice } from "./backends.ts";
 import type { Placed } from "./closed.ts";
 import { type CoreKind, withCore } from "./cores.ts";
+import { difference, rowsOf } from "./lists.ts";
 
 /** Devices that the same tests run on. */
 export interface ClosedKind {
@@ -48,26 +47,19 @@ export async function withClosedDevice(
   await withCore(oneThread, async (core) => {
     const opened = await kind.open(core);
     const notes: string[] = [];
-    await body(
-      core,
-      closedOn(opened, (text) => notes.push(text)),
-      opened,
-    );
+    await body(core, new ClosedDevice(opened, (text) => notes.push(text)), opened);
     expect(notes).toEqual(expectedNotes);
     opened.dispose();
   });
 }
 
-/** The exact form of points: a, C_ii, and variances of the points themselves. */
+/** The exact form of points: a and C_ii. */
 export async function exactNumbers(
   { points, labels }: Placed,
   options: ExactOptions,
 ): Promise<Record<string, number[]>> {
   const form = await fitExact(points, labels, { by: "inverse", ...options });
-  const variances: number[] = [];
-  if (options.variances ?? true)
-    await form.predict(points, (block) => void variances.push(...block.variances));
-  const numbers = { dual: [...form.dual.toArray()], pivots: [...form.pivots.toArray()], variances };
+  const numbers = { dual: [...form.dual.toArray()], pivots: [...form.pivots.toArray()] };
   form.free();
   return numbers;
 }
@@ -76,17 +68,16 @@ export async function exactNumbers(
 export async function sparseNumbers(
   core: Core,
   { points, labels }: Placed,
-  form: SparseFeatures & { inducing: InducingFeatures },
+  inducing: InducingFeatures,
+  device?: ClosedDevice,
 ): Promise<Record<string, number[]>> {
-  const walk = featuresOf(form, points);
+  const walk = featuresOf(inducing, points, device);
   const phis: number[] = [];
-  await walk.forBlocks("", ({ phi }) => void phis.push(...(phi?.toArray() ?? [])));
-  const { count } = form.inducing;
-  const sums = new Statistics(core, { kernel: count, linear: points.x.columns, labels: labels.columns });
+  await walk.forBlocks("", ({ f }) => void phis.push(...f.toArray()));
+  const sums = new Statistics(core, { features: inducing.count, labels: labels.columns });
   await learnPoints(sums, walk, labels);
   // Sums grow with the points: they are compared in units of a point.
-  const perPoint = (values: ArrayLike<number>): number[] =>
-    Array.from(values, (value) => value / points.rows);
+  const perPoint = (values: ArrayLike<number>): number[] => Array.from(values, (value) => value / points.rows);
   const gramOf = (): number[] =>
     perPoint(rowsOf(sums.gram.toArray(), sums.features).flatMap((row, i) => row.slice(0, i + 1)));
   const [gram, cross] = [gramOf(), perPoint(sums.cross.toArray())];
@@ -102,7 +93,7 @@ export async function ridgeNumbers(
   inverse: boolean,
   device?: ClosedDevice,
 ): Promise<Record<string, number[]>> {
-  const sums = await sumsOfPoints(points, labels);
+  const sums = new PointSums(points.x, labels);
   const { precision } = points.x;
   const way = { working: precision, inverse, device };
   const solution = await solveRidge(sums, { noise: 0.3 }, precision, way);
@@ -115,11 +106,7 @@ export async function ridgeNumbers(
   return numbers;
 }
 
-export function expectClose(
-  found: Record<string, number[]>,
-  expected: Record<string, number[]>,
-  most: number,
-): void {
+export function expectClose(found: Record<string, number[]>, expected: Record<string, number[]>, most: number): void {
   for (const [name, values] of Object.entries(expected))
-    expect(difference([found[name] as number[]], [values]), name).toBeLessThan(most);
+    expect(difference([found[name]], [values]), name).toBeLessThan(most);
 }

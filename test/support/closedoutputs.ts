@@ -1,26 +1,16 @@
 // The share of the battery that belongs to the closed form: all its forms on one small problem.
 
-import { fitExact } from "../../src/closed/exact.ts";
-import { inducingFeatures } from "../../src/closed/inducing.ts";
-import type { LeaveOneOut } from "../../src/closed/leaveoneout.ts";
-import { Points, toUnitRows } from "../../src/closed/points.ts";
-import { solveRidge } from "../../src/closed/ridge.ts";
-import { featuresOf, learnPoints, leaveOneOutOf } from "../../src/closed/sparse.ts";
-import { fitStack } from "../../src/closed/stack.ts";
-import { Statistics } from "../../src/closed/statistics.ts";
-import {
-  type Core,
-  csr,
-  matrixFrom,
-  Pattern,
-  type Precision,
-  type RealArray,
-  scoped,
-} from "../../src/core/index.ts";
-import { listsOf, sparseOf, transposed } from "../../src/model/rows.ts";
+import { type Core, csr, matrixFrom, Pattern, type Precision, type RealArray, scoped } from "../../src/core/index.ts";
+import { fitCoupling } from "../../src/parts/coupling/fit.ts";
+import { fitExact } from "../../src/parts/gpr/exact.ts";
+import type { LeaveOneOut } from "../../src/parts/regression/leaveoneout.ts";
+import { Points, toUnitRows } from "../../src/parts/regression/points.ts";
+import { solveRidge } from "../../src/parts/regression/ridge.ts";
 import { randomProblem } from "./closed.ts";
+import { listsOf, sparseOf, transposed } from "./lists.ts";
+import { mixedLeaveOneOut, mixedSums, subspaceFeatures } from "./mixed.ts";
 
-/** Left-out scores, sums and weights of the exact form, the sparse form and the stack. */
+/** Left-out scores, sums and weights of the exact form, the sparse form and the coupling. */
 export async function closedOutputs(core: Core, precision: Precision): Promise<RealArray[]> {
   return await scoped(async (scope) => {
     const outputs: RealArray[] = [];
@@ -35,19 +25,16 @@ export async function closedOutputs(core: Core, precision: Precision): Promise<R
     await putAll(exact);
     const basis = scope.keep(matrixFrom(core, sizes.features, sizes.rank, transposed(V).flat(), precision));
     const inputs = scope.keep(matrixFrom(core, sizes.inducing, sizes.rank, Z.flat(), precision));
-    const inducing = scope.keep(await inducingFeatures({ basis, inputs }, { name: "se" }));
-    const features = featuresOf({ inducing, linear: true }, points);
-    const shape = { kernel: sizes.inducing, linear: sizes.features, labels: sizes.labels };
-    const statistics = scope.keep(new Statistics(core, shape));
-    await learnPoints(statistics, features, labels);
-    outputs.push(statistics.gram.toArray(), statistics.cross.toArray(), statistics.sums.toArray());
-    const solution = scope.keep(await solveRidge(statistics, { noise: 0.3 }, precision));
+    const phi = await subspaceFeatures(points, basis, inputs, scope);
+    const { gram, cross, sums, whole } = mixedSums(core, phi, points, labels, scope);
+    outputs.push(gram.toArray(), cross.toArray(), sums.toArray());
+    const solution = scope.keep(await solveRidge(whole, { noise: 0.6 }, precision));
     outputs.push(solution.weights.toArray());
-    const leftOut = leaveOneOutOf(solution, features, labels);
+    const leftOut = mixedLeaveOneOut(solution, phi, points, labels, scope);
     await putAll(leftOut);
-    const stack = scope.keep(await fitStack(leftOut, labels, { rank: 4 }));
-    outputs.push(stack.vectors.toArray());
-    await putAll(stack.leftOut);
+    const coupling = scope.keep(await fitCoupling(leftOut, labels, { rank: 4, noise: 30 }));
+    outputs.push(coupling.vectors.toArray());
+    await putAll(coupling.loo);
     return outputs;
   });
 }

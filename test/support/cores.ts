@@ -1,6 +1,7 @@
 // The cores every kernel is tested on, in whatever runtime the tests run.
 
 import { type Core, createCore, hasRelaxedSimd, type Precision } from "../../src/core/index.ts";
+import { mayBeWide } from "../../src/core/wide.ts";
 
 export interface CoreKind {
   name: string;
@@ -11,8 +12,12 @@ const kinds: CoreKind[] = [
   { name: "one thread", create: () => createCore({ threads: 1 }) },
   { name: "two threads", create: () => createCore({ threads: 2 }) },
 ];
-if (hasRelaxedSimd())
-  kinds.push({ name: "relaxed SIMD", create: () => createCore({ threads: 1, relaxed: true }) });
+if (hasRelaxedSimd()) kinds.push({ name: "relaxed SIMD", create: () => createCore({ threads: 1, relaxed: true }) });
+
+if (mayBeWide()) {
+  kinds.push({ name: "wide, one thread", create: () => createCore({ threads: 1, wide: true }) });
+  kinds.push({ name: "wide, two threads", create: () => createCore({ threads: 2, wide: true }) });
+}
 
 export const coreKinds: readonly CoreKind[] = kinds;
 export const precisions: readonly Precision[] = ["f32", "f64"];

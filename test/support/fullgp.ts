@@ -18,10 +18,9 @@ export interface FullProblem {
   b: number[];
 }
 
-const at = (rows: number[][], i: number, j: number): number => rows[i]?.[j] as number;
-const column = (rows: number[][], j: number): number[] => rows.map((row) => row[j] as number);
-const dot = (a: number[], b: number[]): number =>
-  a.reduce((sum, value, i) => sum + value * (b[i] as number), 0);
+const at = (rows: number[][], i: number, j: number): number => rows[i]?.[j];
+const column = (rows: number[][], j: number): number[] => rows.map((row) => row[j]);
+const dot = (a: number[], b: number[]): number => a.reduce((sum, value, i) => sum + value * b[i], 0);
 
 /** Inverse and logarithm of the determinant by Gauss and Jordan, for a positive definite matrix. */
 export function inverse(a: Square): { inverse: Square; logDeterminant: number } {
@@ -31,10 +30,10 @@ export function inverse(a: Square): { inverse: Square; logDeterminant: number } 
   for (let k = 0; k < n; k++) {
     const pivot = at(work, k, k);
     logDeterminant += Math.log(pivot);
-    work[k] = (work[k] as number[]).map((value) => value / pivot);
+    work[k] = work[k].map((value) => value / pivot);
     for (let i = 0; i < n; i++) {
       const factor = at(work, i, k);
-      if (i !== k) work[i] = (work[i] as number[]).map((value, j) => value - factor * at(work, k, j));
+      if (i !== k) work[i] = work[i].map((value, j) => value - factor * at(work, k, j));
     }
   }
   return { inverse: work.map((row) => row.slice(n)), logDeterminant };
@@ -57,10 +56,8 @@ const loss = (f: number): number => (f > 0 ? Math.log1p(Math.exp(-f)) : Math.log
 /** Mean and covariance of each q(h_p). */
 function posteriors({ K, mu, sigma }: FullProblem): { mean: number[]; covariance: Square; log: number }[] {
   const prior = inverse(K).inverse;
-  return (mu[0] as number[]).map((_, p) => {
-    const precision = prior.map((row, i) =>
-      row.map((value, j) => value + (i === j ? 1 / at(sigma, i, p) : 0)),
-    );
+  return mu[0].map((_, p) => {
+    const precision = prior.map((row, i) => row.map((value, j) => value + (i === j ? 1 / at(sigma, i, p) : 0)));
     const { inverse: covariance, logDeterminant } = inverse(precision);
     return { mean: K.map((row) => dot(row, column(mu, p))), covariance, log: -logDeterminant };
   });
@@ -74,8 +71,8 @@ function utilities(problem: FullProblem): { mean: number[][]; variance: number[]
       (phi, k) =>
         dot(
           phi,
-          factors.map((q) => q.mean[i] as number),
-        ) + (problem.b[k] as number),
+          factors.map((q) => q.mean[i]),
+        ) + problem.b[k],
     ),
   );
   const variance = problem.K.map((_, i) =>
@@ -126,7 +123,7 @@ export function optimalSigma(problem: FullProblem): number[][] {
       row.map((_, p) => {
         const curvature = problem.Phi.map((phi, k) => {
           const slope = (f: number): number => sigmoid(f) * sigmoid(-f);
-          return (phi[p] as number) ** 2 * expectation(slope, at(mean, i, k), at(variance, i, k));
+          return phi[p] ** 2 * expectation(slope, at(mean, i, k), at(variance, i, k));
         });
         return 1 / curvature.reduce((sum, value) => sum + value, 0);
       }),

@@ -3,5 +3,4 @@
 import { readFileSync } from "node:fs";
 
 /** A file of reference values. */
-export const golden = <Contents>(name: string): Contents =>
-  JSON.parse(readFileSync(`test/golden/${name}`, "utf8"));
+export const golden = <Contents>(name: string): Contents => JSON.parse(readFileSync(`test/golden/${name}`, "utf8"));

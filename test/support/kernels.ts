@@ -1,6 +1,6 @@
 // The kernels by their definitions, with the engine's own functions, to compare with.
 
-import { type KernelName, kernelNames } from "../../src/model/names.ts";
+import { type KernelName, kernelNames } from "../../src/base/kernels.ts";
 
 export { type KernelName, kernelNames };
 

@@ -26,10 +26,9 @@ export function symmetricMatrix(
 ): Float64Array {
   const a = new Float64Array(n * n);
   // No powers: the host's power function is not the same everywhere.
-  for (let i = 0; i < n; i++)
-    a[i * n + i] = eigenvalues?.[i] ?? 1 / (1 + ((condition - 1) * i) / Math.max(1, n - 1));
+  for (let i = 0; i < n; i++) a[i * n + i] = eigenvalues?.[i] ?? 1 / (1 + ((condition - 1) * i) / Math.max(1, n - 1));
   for (let turn = 0; turn < 3; turn++) reflect(a, n, randomNumbers(n, seed + turn));
-  for (let i = 0; i < n; i++) for (let j = 0; j < i; j++) a[j * n + i] = a[i * n + j] as number;
+  for (let i = 0; i < n; i++) for (let j = 0; j < i; j++) a[j * n + i] = a[i * n + j];
   return a;
 }
 
@@ -38,14 +37,12 @@ function reflect(a: Float64Array, n: number, v: Float64Array): void {
   const length = v.reduce((sum, x) => sum + x * x, 0);
   if (length === 0) return;
   const w = new Float64Array(n);
-  for (let i = 0; i < n; i++)
-    for (let j = 0; j < n; j++)
-      (w[i] as number) += ((a[i * n + j] as number) * (v[j] as number) * 2) / length;
-  const inner = v.reduce((sum, x, i) => sum + x * (w[i] as number), 0) / length;
-  for (let i = 0; i < n; i++) (w[i] as number) -= inner * (v[i] as number);
+  for (let i = 0; i < n; i++) for (let j = 0; j < n; j++) w[i] += (a[i * n + j] * v[j] * 2) / length;
+  const inner = v.reduce((sum, x, i) => sum + x * w[i], 0) / length;
+  for (let i = 0; i < n; i++) w[i] -= inner * v[i];
   for (let i = 0; i < n; i++) {
     for (let j = 0; j < n; j++) {
-      (a[i * n + j] as number) -= (v[i] as number) * (w[j] as number) + (w[i] as number) * (v[j] as number);
+      a[i * n + j] -= v[i] * w[j] + w[i] * v[j];
     }
   }
 }

@@ -1,7 +1,7 @@
 // Small problems to test with: parameters and points for the bound, data sets for a training.
 
 import type { Dataset } from "../../src/data/dataset.ts";
-import type { SelfcheckCase } from "../../src/model/selfcheck.ts";
+import type { SelfcheckCase } from "./boundcheck.ts";
 import { generator, randomNumbers } from "./numbers.ts";
 
 export interface ProblemSizes {
@@ -41,11 +41,7 @@ export function randomProblem(
     inducing === "subspace"
       ? { A: randomRows(m, rank, seed + 3) }
       : { Z: randomRows(m, features, seed + 3).map((row) => row.map((value) => 0.7 * value)) };
-  const [linear, variance, length] = positive(randomRows(1, 3, seed + 8)[0] as number[]) as [
-    number,
-    number,
-    number,
-  ];
+  const [linear, variance, length] = positive(randomRows(1, 3, seed + 8)[0]) as [number, number, number];
   return {
     name: `${kernel}-${inducing}-${posterior}`,
     kernel,
@@ -63,7 +59,7 @@ export function randomProblem(
       mu: randomRows(m, factors, seed + 4),
       sigma: randomRows(m, posterior === "shared" ? 1 : factors, seed + 5).map(positive),
       Phi: randomRows(labels, factors, seed + 6),
-      b: randomRows(1, labels, seed + 7)[0] as number[],
+      b: randomRows(1, labels, seed + 7)[0],
       ...(kernel === "se" ? {} : { linearVariance: linear }),
       ...(kernel === "linear" ? {} : { seVariance: variance, lengthscale: length }),
     },
@@ -80,10 +76,7 @@ export interface TopicSizes {
 }
 
 /** Words that go with labels: a label has words of its own, a point has one to three labels, their words and noise. */
-export function topicData(
-  { points, features, labels, unlabelledEvery = 0 }: TopicSizes,
-  seed: number,
-): Dataset {
+export function topicData({ points, features, labels, unlabelledEvery = 0 }: TopicSizes, seed: number): Dataset {
   const next = generator(seed);
   const below = (n: number): number => Math.floor(next() * n);
   const words = Array.from({ length: labels }, () => Array.from({ length: 5 }, () => below(features)));
@@ -97,7 +90,7 @@ export function topicData(
     const own = new Set(Array.from({ length: 1 + below(3) }, () => Math.min(below(labels), below(labels))));
     const counts = new Map<number, number>();
     const add = (word: number): void => void counts.set(word, (counts.get(word) ?? 0) + 1);
-    for (const label of own) for (let w = 0; w < 4; w++) add(words[label]?.[below(5)] as number);
+    for (const label of own) for (let w = 0; w < 4; w++) add(words[label]?.[below(5)]);
     for (let w = 0; w < 3; w++) add(below(features));
     for (const word of [...counts.keys()].sort((a, b) => a - b)) {
       columnIndex.push(word);

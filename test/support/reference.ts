@@ -3,7 +3,7 @@
 export type Numbers = ArrayLike<number>;
 
 /** Element (i, j) of a row-major matrix with that many columns. */
-export const at = (x: Numbers, columns: number, i: number, j: number): number => x[i * columns + j] as number;
+export const at = (x: Numbers, columns: number, i: number, j: number): number => x[i * columns + j];
 
 /** m x n from a rule for each element. */
 export function fill(m: number, n: number, rule: (i: number, j: number) => number): Float64Array {
@@ -12,8 +12,7 @@ export function fill(m: number, n: number, rule: (i: number, j: number) => numbe
   return out;
 }
 
-export const transposed = (m: number, n: number, x: Numbers): Float64Array =>
-  fill(n, m, (i, j) => at(x, n, j, i));
+export const transposed = (m: number, n: number, x: Numbers): Float64Array => fill(n, m, (i, j) => at(x, n, j, i));
 
 /** A B, m x k times k x n. */
 export function product(m: number, n: number, k: number, a: Numbers, b: Numbers): Float64Array {
@@ -22,7 +21,7 @@ export function product(m: number, n: number, k: number, a: Numbers, b: Numbers)
     for (let p = 0; p < k; p++) {
       const factor = at(a, k, i, p);
       if (factor === 0) continue;
-      for (let j = 0; j < n; j++) (out[i * n + j] as number) += factor * at(b, n, p, j);
+      for (let j = 0; j < n; j++) out[i * n + j] += factor * at(b, n, p, j);
     }
   }
   return out;
@@ -43,7 +42,7 @@ export function oneNorm(m: number, n: number, x: Numbers): number {
 export function worst(a: Numbers, b: Numbers): number {
   let difference = a.length === b.length ? 0 : Number.POSITIVE_INFINITY;
   for (let i = 0; i < a.length; i++) {
-    const d = Math.abs((a[i] as number) - (b[i] as number));
+    const d = Math.abs(a[i] - b[i]);
     difference = Math.max(difference, Number.isNaN(d) ? Number.POSITIVE_INFINITY : d);
   }
   return difference;
@@ -59,8 +58,8 @@ export function dense(x: {
 }): Float64Array {
   const out = new Float64Array(x.rows * x.columns);
   for (let i = 0; i < x.rows; i++) {
-    for (let e = x.rowStart[i] as number; e < (x.rowStart[i + 1] as number); e++) {
-      (out[i * x.columns + (x.columnIndex[e] as number)] as number) += x.values[e] as number;
+    for (let e = x.rowStart[i]; e < x.rowStart[i + 1]; e++) {
+      out[i * x.columns + x.columnIndex[e]] += x.values[e];
     }
   }
   return out;

@@ -1,10 +1,15 @@
 // A training that is small enough to be repeated many times, and its model's digest.
 
+import type { Core } from "../../src/core/core.ts";
 import type { Dataset } from "../../src/data/dataset.ts";
 import { modelToBytes } from "../../src/model/file.ts";
-import type { LatentModel } from "../../src/model/model.ts";
-import type { TrainOptions } from "../../src/train/options.ts";
-import { type RunOptions, train } from "../../src/train/train.ts";
+import type { Model } from "../../src/model/model.ts";
+import { completeOptions, type TrainOptions } from "../../src/parts/options.ts";
+import type { FitContext } from "../../src/parts/part.ts";
+import { completeRunOptions } from "../../src/parts/run.ts";
+import { schemaFor } from "../../src/parts/schema.ts";
+import type { SvgpPart } from "../../src/parts/svgp/shape.ts";
+import { type RunOptions, train, validationFigures } from "../../src/train/train.ts";
 import { topicData } from "./problems.ts";
 
 export const tinyData: Dataset = topicData({ points: 200, features: 60, labels: 15 }, 1);
@@ -25,9 +30,35 @@ export const tinyOptions: TrainOptions = {
   seed: 3,
 };
 
-export function tinyTraining(options: TrainOptions & RunOptions = {}): Promise<LatentModel> {
+export function tinyTraining(options: TrainOptions & RunOptions = {}): Promise<Model> {
   const plain = { calibration: false, threads: 1, ...tinyOptions };
-  return train(tinyData, { ...plain, ...options, likelihood: "bernoulli" });
+  return train(tinyData, { ...plain, ...options, model: "svgp" });
+}
+
+/** What train() gives to a fit. */
+export function fitContext(
+  core: Core,
+  data: Dataset,
+  options: TrainOptions,
+  given: Omit<RunOptions, "validation"> & { validation?: Dataset } = {},
+): FitContext {
+  const { features, labels } = data;
+  const sizes = { points: features.rows, features: features.columns, labels: labels.labels };
+  const full = completeOptions(options, sizes);
+  const { validation: _, ...run } = completeRunOptions(given);
+  return {
+    core,
+    data,
+    heldOut: undefined,
+    schema: schemaFor(data, full),
+    options: full,
+    dense: undefined,
+    run: { ...run, validation: given.validation },
+    work: { signal: run.signal },
+    note: (text) => run.onProgress?.({ stage: "note", text }),
+    looLoss: () => Promise.reject(new Error("found features that are not dense, expected dense ones")),
+    measure: validationFigures,
+  };
 }
 
 async function sha256(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
@@ -36,16 +67,16 @@ async function sha256(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
 }
 
 /** SHA-256 of the model file, in hexadecimal. */
-export const modelDigest = (model: LatentModel): Promise<string> => sha256(modelToBytes(model));
+export const modelDigest = (model: Model): Promise<string> => sha256(modelToBytes(model));
 
 /** The same of what was learned alone, whatever the file says around it. */
-export async function numbersDigest(model: LatentModel): Promise<string> {
-  const { inducingInputs, mu, sigma, phi, bias, hyper } = model;
-  const parts = [inducingInputs, mu, sigma, phi, bias, hyper].map(
+export async function numbersDigest({ parts: [part] }: Model): Promise<string> {
+  const { inducingInputs, mu, sigma, phi, bias, hyper } = part as SvgpPart;
+  const arrays = [inducingInputs, mu, sigma, phi, bias, hyper].map(
     ({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer, byteOffset, byteLength),
   );
-  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  parts.reduce((at, part) => {
+  const bytes = new Uint8Array(arrays.reduce((sum, part) => sum + part.length, 0));
+  arrays.reduce((at, part) => {
     bytes.set(part, at);
     return at + part.length;
   }, 0);

@@ -11,11 +11,11 @@ import { modelDigest, numbersDigest, tinyTraining } from "../support/training.ts
 const recorded = {
   linear: {
     numbers: "eaaed1bd76984b43f9fdeeac16758acc6585b587004baf6af018a86ab86437c3",
-    file: "1f835fd18229d0c7d972f723a4604d931a5794e753841f7be15cf2e8f0d66820",
+    file: "8f4e26047f7bbb9a368976a1348d5dce63ac9ed40903e6f3b747bbf42a2c1c3a",
   },
   combined: {
     numbers: "89f7c0b66ed51ad1090104dbb7d57d93e18124271bdeab38e11e774050744618",
-    file: "3267c0a01ef3319574d10a940471507140471afb5cc3723288f3e3ed6873c22c",
+    file: "fa754f298ec19c1dbf7502dbd9fb21405a0b1da9932425acda3878b04bfd0bc9",
   },
 };
 

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { type Dataset, selectRows } from "../../src/data/dataset.ts";
 import { recalibrate, train } from "../../src/index.ts";
 import { modelFromBytes, modelToBytes } from "../../src/model/file.ts";
-import type { TrainedModel } from "../../src/model/model.ts";
+import type { Model } from "../../src/model/model.ts";
 import { loadModel } from "../../src/predict/load.ts";
 import { generator } from "../support/numbers.ts";
 import { topicData } from "../support/problems.ts";
@@ -24,7 +24,7 @@ function thinned(points: Dataset, seed: number): Dataset {
   );
   const starts = new Int32Array(rows + 1);
   lists.forEach((list, i) => {
-    starts[i + 1] = (starts[i] as number) + list.length;
+    starts[i + 1] = starts[i] + list.length;
   });
   return {
     ...points,
@@ -35,15 +35,15 @@ function thinned(points: Dataset, seed: number): Dataset {
 const now = thinned(selectRows(all, places.slice(400, 1400)), 1);
 const later = thinned(selectRows(all, places.slice(1400)), 2);
 
-async function judged(model: TrainedModel) {
+async function judged(model: Model) {
   using loaded = await loadModel(model, { threads: 1 });
   const { expectation, calibration, ranking } = await loaded.evaluate(later, { calibration: true });
   return { expectation, logLoss: calibration?.logLoss as number, ranking };
 }
 
 const kinds = [
-  ["gaussian", { likelihood: "gaussian", threads: 1 }],
-  ["bernoulli without a calibrator", { ...small, likelihood: "bernoulli" }],
+  ["gpr", { model: "gpr", threads: 1 }],
+  ["svgp without a calibrator", { ...small, model: "svgp" }],
 ] as const;
 
 describe("recalibrate", () => {
@@ -54,8 +54,8 @@ describe("recalibrate", () => {
       const again = await recalibrate(model, now, { threads: 1 });
       const after = await judged(again);
       expect(before.expectation.beyondChance).toBe(true);
-      expect(before.expectation.expected).toBeGreaterThan(before.expectation.came + 0.05);
-      expect(Math.abs(after.expectation.expected - after.expectation.came)).toBeLessThan(0.05);
+      expect(before.expectation.confidence).toBeGreaterThan(before.expectation.accuracy + 0.05);
+      expect(Math.abs(after.expectation.confidence - after.expectation.accuracy)).toBeLessThan(0.05);
       expect(after.logLoss).toBeLessThan(before.logLoss - 0.1);
       expect(again.summary.recalibratedOn).toBeGreaterThan(500);
       expect(again.thresholds).toBeDefined();
@@ -64,12 +64,12 @@ describe("recalibrate", () => {
     });
 
   test("keeps near what it was with few points, and refuses too few without a calibrator", async () => {
-    const model = await train(data, { likelihood: "gaussian", threads: 1 });
+    const model = await train(data, { model: "gpr", threads: 1 });
     const before = await judged(model);
     const few = await judged(await recalibrate(model, selectRows(now, places.slice(0, 12)), { threads: 1 }));
-    expect(Math.abs(few.expectation.expected - before.expectation.expected)).toBeLessThan(0.1);
+    expect(Math.abs(few.expectation.confidence - before.expectation.confidence)).toBeLessThan(0.15);
     expect(few.logLoss).toBeLessThan(before.logLoss + 0.05);
-    const plain = await train(data, { ...small, likelihood: "bernoulli" });
+    const plain = await train(data, { ...small, model: "svgp" });
     await expect(recalibrate(plain, selectRows(now, places.slice(0, 12)))).rejects.toThrow(
       /dataset: found \d+ points with labels, expected at least 200/,
     );

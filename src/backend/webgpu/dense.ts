@@ -1,10 +1,11 @@
-// Dense algebra: products, maps, reductions, the steps of Adam.
+// Dense algebra: products, maps, reductions, the steps of Adam. backend.ts says what the operations are.
 
-import { finiteNumber, wholeNumber } from "../../core/check.ts";
-import { ArgumentError } from "../../core/errors.ts";
-import type { AdamStep, ProductOptions } from "../backend.ts";
+import { finiteNumber, wholeNumber } from "../../base/check.ts";
+import { type AdamOptions, type AdamState, correctedStep } from "../../core/adam.ts";
+import { broadcast, type SyrkOptions } from "../../core/dense.ts";
+import { disjoint, hasShape, isSquare, isVector, productSizes } from "../../core/shapes.ts";
+import type { ProductOptions } from "../backend.ts";
 import type { Recorder } from "./recorder.ts";
-import { apart, hasShape, isSquare, isVector } from "./shapes.ts";
 import { type GpuIndices, GpuTensor } from "./tensors.ts";
 
 /**
@@ -12,7 +13,7 @@ import { type GpuIndices, GpuTensor } from "./tensors.ts";
  * block by block. Tensors of one row, where others have more, stay whole.
  */
 function overRows<T extends Record<string, GpuTensor | undefined>>(
-  recorder: Recorder,
+  gpu: Recorder,
   tensors: T,
   run: (tensors: T) => void,
 ): void {
@@ -20,7 +21,7 @@ function overRows<T extends Record<string, GpuTensor | undefined>>(
   const widest = Math.max(1, ...given.map(({ columns }) => columns));
   const rows = Math.max(...given.map((tensor) => tensor.rows));
   // A block's first element need not be where a binding may begin.
-  const most = Math.floor(recorder.mostBound / 4) - 64;
+  const most = Math.floor(gpu.mostBound / 4) - 64;
   const fits = given.every(({ length }) => length <= most);
   const step = fits ? Math.max(1, rows) : Math.max(1, Math.floor(most / widest));
   if (step >= rows) {
@@ -35,7 +36,7 @@ function overRows<T extends Record<string, GpuTensor | undefined>>(
   }
 }
 
-/** What a product is made of; strides are those of A and B as they are multiplied. */
+/** A product; strides are those of A and B as they are multiplied. */
 interface Product {
   rows: number;
   columns: number;
@@ -49,24 +50,22 @@ interface Product {
   symmetric?: boolean;
   weights?: GpuTensor | undefined;
   /** Problems one behind the other in the same tensors, and whether A' A is of a lower triangle. */
-  stack?: { count: number; a: number; b: number; weights: number; out: number; totalDepth: number };
+  stack?: Record<"count" | "aStack" | "bStack" | "weightsStack" | "outStack" | "totalDepth", number>;
   triangle?: boolean;
 }
 
-function dispatchProduct(recorder: Recorder, a: GpuTensor, b: GpuTensor, out: GpuTensor, of: Product): void {
+function dispatchProduct(gpu: Recorder, a: GpuTensor, b: GpuTensor, out: GpuTensor, of: Product): void {
   const { symmetric = false, weights, stack, triangle = false, ...sizes } = of;
-  const tile = recorder.constant("gemm", "TILE");
-  recorder.run(
+  const tile = gpu.constant("gemm", "TILE");
+  const one = { count: 1, aStack: 0, bStack: 0, weightsStack: 0, outStack: 0, totalDepth: of.depth };
+  const { count, ...strides } = stack ?? one;
+  gpu.run(
     "gemm",
-    [Math.ceil(of.columns / tile), Math.ceil(of.rows / tile), stack?.count ?? 1],
+    [Math.ceil(of.columns / tile), Math.ceil(of.rows / tile), count],
     { a, b, weights, out },
     {
       ...sizes,
-      totalDepth: stack?.totalDepth ?? of.depth,
-      aStack: stack?.a ?? 0,
-      bStack: stack?.b ?? 0,
-      weightsStack: stack?.weights ?? 0,
-      outStack: stack?.out ?? 0,
+      ...strides,
       weighted: weights ? 1 : 0,
       symmetric: symmetric ? 1 : 0,
       fromRow: triangle ? 1 : 0,
@@ -79,263 +78,170 @@ const ENOUGH_TILES = 256;
 const TERMS_A_PART = 256;
 const MOST_PARTS = 16;
 
-function partsOf(recorder: Recorder, { rows, columns, depth, stack }: Product): number {
-  const tile = recorder.constant("gemm", "TILE");
+function partsOf(gpu: Recorder, { rows, columns, depth, stack }: Product): number {
+  const tile = gpu.constant("gemm", "TILE");
   const tiles = Math.ceil(rows / tile) * Math.ceil(columns / tile);
   if (stack || tiles === 0) return 1;
   return Math.min(MOST_PARTS, Math.ceil(ENOUGH_TILES / tiles), Math.floor(depth / TERMS_A_PART));
 }
 
 /** out = beta out + alpha A diag(w) B. */
-export function product(recorder: Recorder, a: GpuTensor, b: GpuTensor, out: GpuTensor, of: Product): void {
-  const parts = partsOf(recorder, of);
+export function product(gpu: Recorder, a: GpuTensor, b: GpuTensor, out: GpuTensor, of: Product): void {
+  const parts = partsOf(gpu, of);
   if (parts <= 1) {
-    dispatchProduct(recorder, a, b, out, of);
+    dispatchProduct(gpu, a, b, out, of);
     return;
   }
   const { alpha, beta, depth } = of;
   const terms = Math.ceil(depth / parts);
   const count = Math.ceil(depth / terms);
-  const block = recorder.allocate(count * out.length, "parts of a product");
+  const block = gpu.allocate(count * out.length, "parts of a product");
   const partial = new GpuTensor(block, count, out.length, 0, false);
-  const stack = {
-    count,
-    a: terms * of.aColumn,
-    b: terms * of.bRow,
-    weights: terms,
-    out: out.length,
-    totalDepth: depth,
-  };
-  dispatchProduct(recorder, a, b, partial, { ...of, depth: terms, alpha: 1, beta: 0, stack });
-  const total = new GpuTensor(recorder.allocate(out.length, "a product"), out.rows, out.columns, 0, false);
-  columnSums(recorder, partial, total.reshape(1, out.length), undefined);
-  blend(recorder, alpha, total, beta, out, out);
-  recorder.release(block);
-  recorder.release(total.block);
+  const [aStack, bStack] = [terms * of.aColumn, terms * of.bRow];
+  const stack = { count, aStack, bStack, weightsStack: terms, outStack: out.length, totalDepth: depth };
+  dispatchProduct(gpu, a, b, partial, { ...of, depth: terms, alpha: 1, beta: 0, stack });
+  const total = new GpuTensor(gpu.allocate(out.length, "a product"), out.rows, out.columns, 0, false);
+  columnSums(gpu, partial, total.reshape(1, out.length), undefined);
+  blend(gpu, alpha, total, beta, out, out);
+  gpu.release(block);
+  gpu.release(total.block);
 }
 
-/** out = beta out + alpha A B, each transposed on request. */
-export function gemm(
-  recorder: Recorder,
-  a: GpuTensor,
-  b: GpuTensor,
-  out: GpuTensor,
-  options: ProductOptions,
-): void {
+export function gemm(gpu: Recorder, a: GpuTensor, b: GpuTensor, out: GpuTensor, options: ProductOptions = {}): void {
   const { transposeA = false, transposeB = false } = options;
-  const alpha = finiteNumber("alpha", options.alpha ?? 1);
-  const beta = finiteNumber("beta", options.beta ?? 0);
-  const [rows, depth] = transposeA ? [a.columns, a.rows] : [a.rows, a.columns];
-  const [found, columns] = transposeB ? [b.columns, b.rows] : [b.rows, b.columns];
-  if (found !== depth)
-    throw new ArgumentError("b", `found ${found} ${transposeB ? "columns" : "rows"}, expected ${depth}`);
-  hasShape("out", out, rows, columns);
-  apart("out", out, { a, b });
+  const { m: rows, n: columns, k: depth, alpha, beta } = productSizes(a, b, out, options);
   const [aRow, aColumn] = transposeA ? [1, a.columns] : [a.columns, 1];
   const [bRow, bColumn] = transposeB ? [1, b.columns] : [b.columns, 1];
   const of = { columns, depth, alpha, beta, aRow, aColumn, bRow, bColumn };
-  if (transposeA) product(recorder, a, b, out, { rows, ...of });
-  else
-    overRows(recorder, { a, out }, (part) =>
-      product(recorder, part.a, b, part.out, { rows: part.out.rows, ...of }),
-    );
+  if (transposeA) product(gpu, a, b, out, { rows, ...of });
+  else overRows(gpu, { a, out }, (part) => product(gpu, part.a, b, part.out, { rows: part.out.rows, ...of }));
 }
 
 /** out = beta out + alpha A diag(w) A', or A' diag(w) A. */
-export function syrk(
-  recorder: Recorder,
-  a: GpuTensor,
-  out: GpuTensor,
-  options: { transpose?: boolean; alpha?: number; beta?: number; weights: GpuTensor | undefined },
-): void {
+export function syrk(gpu: Recorder, a: GpuTensor, out: GpuTensor, options: SyrkOptions<GpuTensor> = {}): void {
   const { transpose = false, weights } = options;
-  const alpha = finiteNumber("alpha", options.alpha ?? 1);
-  const beta = finiteNumber("beta", options.beta ?? 0);
-  const [size, depth] = transpose ? [a.columns, a.rows] : [a.rows, a.columns];
-  hasShape("out", out, size, size);
-  if (weights) isVector("weights", weights, depth);
-  apart("out", out, { a, weights });
+  const transposes = { transposeA: transpose, transposeB: !transpose };
+  const { m: size, k: depth, alpha, beta } = productSizes(a, a, out, { ...options, ...transposes });
   const [row, column] = transpose ? [1, a.columns] : [a.columns, 1];
-  const strides = { aRow: row, aColumn: column, bRow: column, bColumn: row };
-  product(recorder, a, a, out, {
-    rows: size,
-    columns: size,
-    depth,
-    alpha,
-    beta,
-    ...strides,
-    symmetric: true,
-    weights,
-  });
+  const of = { rows: size, columns: size, depth, alpha, beta, symmetric: true, weights };
+  product(gpu, a, a, out, { ...of, aRow: row, aColumn: column, bRow: column, bColumn: row });
 }
 
 const COMBINATIONS = { add: 0, subtract: 1, multiply: 2, divide: 3 } as const;
 
-/** out = x op y; y may be a row, a column or one value for all. */
 export function combine(
-  recorder: Recorder,
+  gpu: Recorder,
   op: keyof typeof COMBINATIONS,
   x: GpuTensor,
   y: GpuTensor,
   out: GpuTensor,
 ): void {
-  const { rows, columns } = x;
-  hasShape("out", out, rows, columns);
-  const fits = (y.rows === rows || y.rows === 1) && (y.columns === columns || y.columns === 1);
-  if (!fits)
-    throw new ArgumentError(
-      "y",
-      `found ${y.rows} x ${y.columns}, expected ${rows} x ${columns}, a row, a column or one value`,
-    );
+  const { columns } = x;
+  hasShape("out", out, x.rows, columns);
   const operation = COMBINATIONS[op];
-  const yRow = y.rows === 1 && rows !== 1 ? 0 : y.columns;
-  const yColumn = y.columns === 1 && columns !== 1 ? 0 : 1;
-  overRows(recorder, { x, y, out }, (part) => {
-    const grid = recorder.grid(part.out.length, recorder.constant("combine", "SIZE"));
-    recorder.run("combine", grid, part, { rows: part.out.rows, columns, operation, yRow, yColumn });
+  const [yRow, yColumn] = broadcast(x, y, y.columns);
+  overRows(gpu, { x, y, out }, (part) => {
+    gpu.each("combine", part.out.length, part, { rows: part.out.rows, columns, operation, yRow, yColumn });
   });
 }
 
-/** out = alpha x + beta y */
-export function blend(
-  recorder: Recorder,
-  alpha: number,
-  x: GpuTensor,
-  beta: number,
-  y: GpuTensor,
-  out: GpuTensor,
-): void {
+export function blend(gpu: Recorder, alpha: number, x: GpuTensor, beta: number, y: GpuTensor, out: GpuTensor): void {
   finiteNumber("alpha", alpha);
   finiteNumber("beta", beta);
   hasShape("y", y, x.rows, x.columns);
   hasShape("out", out, x.rows, x.columns);
-  overRows(recorder, { x, y, out }, (part) => {
+  overRows(gpu, { x, y, out }, (part) => {
     const count = part.out.length;
-    const grid = recorder.grid(count, recorder.constant("blend", "SIZE"));
-    recorder.run("blend", grid, part, { count, alpha, beta });
+    gpu.each("blend", count, part, { count, alpha, beta });
   });
 }
 
 const MAPS = { exp: 0, log: 1, square: 2, reciprocal: 3 } as const;
 
-/** out = f(x) */
-export function map(recorder: Recorder, op: keyof typeof MAPS, x: GpuTensor, out: GpuTensor): void {
+export function map(gpu: Recorder, op: keyof typeof MAPS, x: GpuTensor, out: GpuTensor): void {
   hasShape("out", out, x.rows, x.columns);
-  overRows(recorder, { x, out }, (part) => {
+  overRows(gpu, { x, out }, (part) => {
     const count = part.out.length;
-    const grid = recorder.grid(count, recorder.constant("map", "SIZE"));
-    recorder.run("map", grid, part, { count, operation: MAPS[op] });
+    gpu.each("map", count, part, { count, operation: MAPS[op] });
   });
 }
 
-export function fill(recorder: Recorder, out: GpuTensor, value: number): void {
+export function fill(gpu: Recorder, out: GpuTensor, value: number): void {
   finiteNumber("value", value);
-  overRows(recorder, { out }, (part) => {
+  overRows(gpu, { out }, (part) => {
     const count = part.out.length;
-    recorder.run("fill", recorder.grid(count, recorder.constant("fill", "SIZE")), part, { count, value });
+    gpu.each("fill", count, part, { count, value });
   });
 }
 
 /** Terms that are worth an invocation of their own. */
 const TERMS_A_LANE = 8;
 
-/** out_i = sum_j x_ij y_ij; y may be a row. */
-export function rowSums(recorder: Recorder, x: GpuTensor, out: GpuTensor, y: GpuTensor | undefined): void {
+export function rowSums(gpu: Recorder, x: GpuTensor, out: GpuTensor, y?: GpuTensor): void {
   if (y) hasShape("y", y, y.rows === 1 ? 1 : x.rows, x.columns);
   isVector("out", out, x.rows);
-  const size = recorder.constant("rowSums", "SIZE");
+  const size = gpu.constant("rowSums", "SIZE");
   let lanes = 1;
   while (lanes < size && lanes * TERMS_A_LANE < x.columns) lanes *= 2;
   const { columns } = x;
   const yRow = y === undefined || y.rows === 1 ? 0 : y.columns;
-  overRows(recorder, { x, y, out: out.reshape(x.rows, 1) }, (part) => {
+  overRows(gpu, { x, y, out: out.reshape(x.rows, 1) }, (part) => {
     const { rows } = part.x;
-    const grid = recorder.grid(rows, size / lanes);
-    recorder.run("rowSums", grid, part, { rows, columns, lanes, weighted: y ? 1 : 0, yRow });
+    const grid = gpu.grid(rows, size / lanes);
+    gpu.run("rowSums", grid, part, { rows, columns, lanes, weighted: y ? 1 : 0, yRow });
   });
 }
 
-/** out_j = sum_i x_ij y_ij; y may be a column. */
-export function columnSums(recorder: Recorder, x: GpuTensor, out: GpuTensor, y: GpuTensor | undefined): void {
+export function columnSums(gpu: Recorder, x: GpuTensor, out: GpuTensor, y?: GpuTensor): void {
   if (y) hasShape("y", y, x.rows, y.columns === 1 ? 1 : x.columns);
   isVector("out", out, x.columns);
-  recorder.run(
-    "columnSums",
-    recorder.grid(x.columns, recorder.constant("columnSums", "STRIP")),
-    { x, y, out },
-    {
-      rows: x.rows,
-      columns: x.columns,
-      weighted: y ? 1 : 0,
-      yRow: y?.columns ?? 0,
-      yColumn: y?.columns === 1 ? 0 : 1,
-    },
-  );
+  const { rows, columns } = x;
+  const grid = gpu.grid(columns, gpu.constant("columnSums", "STRIP"));
+  const strides = { yRow: y?.columns ?? 0, yColumn: y?.columns === 1 ? 0 : 1 };
+  gpu.run("columnSums", grid, { x, y, out }, { rows, columns, weighted: y ? 1 : 0, ...strides });
 }
 
-/** out = x' */
-export function transpose(recorder: Recorder, x: GpuTensor, out: GpuTensor): void {
+export function transpose(gpu: Recorder, x: GpuTensor, out: GpuTensor): void {
   hasShape("out", out, x.columns, x.rows);
-  apart("out", out, { x });
-  const tile = recorder.constant("transpose", "TILE");
+  disjoint("out", out, { x });
+  const tile = gpu.constant("transpose", "TILE");
   const grid = [Math.ceil(x.columns / tile), Math.ceil(x.rows / tile), 1] as const;
-  recorder.run("transpose", grid, { x, out }, { rows: x.rows, columns: x.columns });
+  gpu.run("transpose", grid, { x, out }, { rows: x.rows, columns: x.columns });
 }
 
-export function diagonal(recorder: Recorder, x: GpuTensor, out: GpuTensor): void {
+export function diagonal(gpu: Recorder, x: GpuTensor, out: GpuTensor): void {
   const size = isSquare("x", x);
   isVector("out", out, size);
-  const grid = recorder.grid(size, recorder.constant("diagonal", "SIZE"));
-  recorder.run("diagonal", grid, { x, out }, { size });
+  gpu.each("diagonal", size, { x, out }, { size });
 }
 
-export function addDiagonal(recorder: Recorder, out: GpuTensor, values: GpuTensor): void {
+export function addDiagonal(gpu: Recorder, out: GpuTensor, values: GpuTensor): void {
   const size = isSquare("x", out);
   isVector("values", values, size);
-  const grid = recorder.grid(size, recorder.constant("addDiagonal", "SIZE"));
-  recorder.run("addDiagonal", grid, { x: values, out }, { size });
+  gpu.each("addDiagonal", size, { x: values, out }, { size });
 }
 
-/** out_i = x[rows[i]] */
-export function gatherRows(recorder: Recorder, x: GpuTensor, rows: GpuIndices, out: GpuTensor): void {
+export function gatherRows(gpu: Recorder, x: GpuTensor, rows: GpuIndices, out: GpuTensor): void {
   hasShape("out", out, rows.length, x.columns);
-  apart("out", out, { x });
+  disjoint("out", out, { x });
   wholeNumber("rows", rows.greatest, 0, x.rows - 1);
-  const grid = recorder.grid(out.length, recorder.constant("gatherRows", "SIZE"));
-  recorder.run("gatherRows", grid, { x, chosen: rows, out }, { rows: rows.length, columns: x.columns });
+  gpu.each("gatherRows", out.length, { x, chosen: rows, out }, { rows: rows.length, columns: x.columns });
 }
 
-/** beta^n by repeated squaring, as the numeric core does it. */
-function power(beta: number, n: number): number {
-  let result = 1;
-  for (let square = beta, rest = n; rest > 0; rest = Math.floor(rest / 2), square *= square) {
-    if (rest % 2 === 1) result *= square;
-  }
-  return result;
-}
-
-/** One step up the gradient. Where the gradient is not finite nothing moves. */
 export function adam(
-  recorder: Recorder,
-  tensors: { parameter: GpuTensor; gradient: GpuTensor; first: GpuTensor; second: GpuTensor },
-  { rate, step, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8 }: AdamStep,
+  gpu: Recorder,
+  parameter: GpuTensor,
+  gradient: GpuTensor,
+  { first, second }: AdamState<GpuTensor>,
+  options: AdamOptions,
 ): void {
-  finiteNumber("rate", rate);
-  wholeNumber("step", step, 1);
-  const { rows, columns } = tensors.parameter;
+  const tensors = { parameter, gradient, first, second };
+  const { rows, columns } = parameter;
   for (const [name, value] of Object.entries(tensors)) hasShape(name, value, rows, columns);
-  const correction = Math.sqrt(1 - power(beta2, step));
-  const constants = {
-    rate: (rate * correction) / (1 - power(beta1, step)),
-    beta1,
-    beta2,
-    rest1: 1 - beta1,
-    rest2: 1 - beta2,
-    epsilon: epsilon * correction,
-  };
-  overRows(recorder, tensors, (part) => {
+  const { length: rate, beta1, beta2, epsilon } = correctedStep(options);
+  const constants = { rate, beta1, beta2, rest1: 1 - beta1, rest2: 1 - beta2, epsilon };
+  overRows(gpu, tensors, (part) => {
     const count = part.parameter.length;
-    const grid = recorder.grid(count, recorder.constant("adam", "SIZE"));
-    recorder.run("adam", grid, part, { count, ...constants });
+    gpu.each("adam", count, part, { count, ...constants });
   });
 }

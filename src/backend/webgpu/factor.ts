@@ -1,11 +1,10 @@
 // Factorisations of stacks of symmetric positive definite matrices, and what is made of the factors.
 
-import { wholeNumber } from "../../core/check.ts";
+import { hasShape, isStack, isVector } from "../../core/shapes.ts";
 import type { FactorisationReport } from "../backend.ts";
 import { product } from "./dense.ts";
 import type { Block } from "./memory.ts";
 import type { Recorder } from "./recorder.ts";
-import { hasShape, isStack, isVector } from "./shapes.ts";
 import { GpuTensor } from "./tensors.ts";
 
 /** Up to here one workgroup does all of a matrix; larger ones are shared out, a dispatch a panel. */
@@ -19,43 +18,36 @@ export class Factorisation {
   /** Matrices raised, and number of one that failed plus 1. */
   readonly #tally: Block;
 
-  constructor(recorder: Recorder) {
-    this.#recorder = recorder;
-    this.#tally = recorder.allocate(2, "the tally of factorisations");
+  constructor(gpu: Recorder) {
+    this.#recorder = gpu;
+    this.#tally = gpu.allocate(2, "the tally of factorisations");
   }
 
   /** L L' = A for each matrix of the stack, in its place. */
   factorise(a: GpuTensor, count: number): void {
-    const recorder = this.#recorder;
-    wholeNumber("count", count, 0);
+    const gpu = this.#recorder;
     const size = isStack("a", a, count);
     if (a.length === 0) return;
-    const copy = recorder.copied(a, "matrices to factorise");
-    const statusBlock = recorder.allocate(count, "statuses of factorisations");
+    const copy = gpu.copied(a, "matrices to factorise");
+    const statusBlock = gpu.allocate(count, "statuses of factorisations");
     const operands = {
       start: { block: copy, offset: 0, length: a.length },
       out: a,
       status: { block: statusBlock, offset: 0, length: count },
       tally: this.#tallied(),
     };
-    const panels = Math.ceil(size / recorder.constant("cholesky", "TILE"));
+    const panels = Math.ceil(size / gpu.constant("cholesky", "TILE"));
     const all = { size, firstPanel: 0, endPanel: panels };
-    if (size <= MIDDLE)
-      recorder.run("cholesky", [1, 1, count], operands, { ...all, firstAttempt: 0, endAttempt: ATTEMPTS });
+    if (size <= MIDDLE) gpu.run("cholesky", [1, 1, count], operands, { ...all, firstAttempt: 0, endAttempt: ATTEMPTS });
     else {
       for (let panel = 0; panel < panels; panel++) {
-        recorder.run("cholesky", [Math.max(1, panels - panel - 1), 1, count], operands, {
-          size,
-          firstPanel: panel,
-          endPanel: panel + 1,
-          firstAttempt: 0,
-          endAttempt: 1,
-        });
+        const own = { size, firstPanel: panel, endPanel: panel + 1, firstAttempt: 0, endAttempt: 1 };
+        gpu.run("cholesky", [Math.max(1, panels - panel - 1), 1, count], operands, own);
       }
-      recorder.run("cholesky", [1, 1, count], operands, { ...all, firstAttempt: 1, endAttempt: ATTEMPTS });
+      gpu.run("cholesky", [1, 1, count], operands, { ...all, firstAttempt: 1, endAttempt: ATTEMPTS });
     }
-    recorder.release(copy);
-    recorder.release(statusBlock);
+    gpu.release(copy);
+    gpu.release(statusBlock);
   }
 
   #tallied(): { block: Block; offset: number; length: number } {
@@ -65,50 +57,30 @@ export class Factorisation {
   /** How it went since the last time it was asked. */
   async report(): Promise<FactorisationReport> {
     const tally = this.#tallied();
-    const [raised, failed] = new Uint32Array(
-      await this.#recorder.read(tally, () => this.#recorder.clear(tally)),
-    );
+    const [raised, failed] = new Uint32Array(await this.#recorder.read(tally, () => this.#recorder.clear(tally)));
     return { raised: raised as number, failed: (failed as number) - 1 };
   }
 }
 
 /** inverse(L L') = X' X with X = L^-1, for each factor of the stack. */
-export function inverseFromFactor(
-  recorder: Recorder,
-  factor: GpuTensor,
-  out: GpuTensor,
-  count: number,
-): void {
-  wholeNumber("count", count, 0);
+export function inverseFromFactor(gpu: Recorder, factor: GpuTensor, out: GpuTensor, count: number): void {
   const size = isStack("factor", factor, count);
   hasShape("out", out, factor.rows, factor.columns);
   if (factor.length === 0) return;
-  const block = recorder.allocate(factor.length, "inverses of triangles");
+  const block = gpu.allocate(factor.length, "inverses of triangles");
   const x = new GpuTensor(block, factor.rows, size, 0, false);
-  const blocks = Math.ceil(size / recorder.constant("solveLower", "TILE"));
-  recorder.run("solveLower", [blocks, 1, count], { factor, out: x }, { size });
+  const blocks = Math.ceil(size / gpu.constant("solveLower", "TILE"));
+  gpu.run("solveLower", [blocks, 1, count], { factor, out: x }, { size });
   const step = size * size;
-  product(recorder, x, x, out, {
-    rows: size,
-    columns: size,
-    depth: size,
-    alpha: 1,
-    beta: 0,
-    aRow: 1,
-    aColumn: size,
-    bRow: size,
-    bColumn: 1,
-    symmetric: true,
-    triangle: true,
-    stack: { count, a: step, b: step, weights: 0, out: step, totalDepth: count * size },
-  });
-  recorder.release(block);
+  const sizes = { rows: size, columns: size, depth: size, alpha: 1, beta: 0 };
+  const transposed = { aRow: 1, aColumn: size, bRow: size, bColumn: 1, symmetric: true, triangle: true };
+  const stack = { count, aStack: step, bStack: step, weightsStack: 0, outStack: step, totalDepth: count * size };
+  product(gpu, x, x, out, { ...sizes, ...transposed, stack });
+  gpu.release(block);
 }
 
-/** log|L L'| of each factor of the stack. */
-export function logDeterminant(recorder: Recorder, factor: GpuTensor, out: GpuTensor, count: number): void {
-  wholeNumber("count", count, 0);
+export function logDeterminant(gpu: Recorder, factor: GpuTensor, out: GpuTensor, count: number): void {
   const size = isStack("factor", factor, count);
   isVector("out", out, count);
-  recorder.run("logDeterminant", recorder.grid(count), { factor, out }, { count, size });
+  gpu.run("logDeterminant", gpu.grid(count), { factor, out }, { count, size });
 }

@@ -1,7 +1,7 @@
 // Buffers on the GPU. A freed one is kept for the next of its size: a step that makes and frees the same tensors as the
 // one before makes no buffer at all, and its bind groups stay valid.
 
-/** What a backend has done so far. */
+/** Counts of a backend's work so far. */
 export interface WebGpuStatistics {
   /** GPU buffers that exist, kept ones included, and their bytes. */
   buffers: number;
@@ -82,9 +82,8 @@ export class GpuMemory {
     const kept = this.#kept.get(size) ?? [];
     let choice = kept.findLastIndex(({ lastUse }) => (lastUse === submission) !== toWrite);
     if (choice < 0 && !toWrite) choice = kept.length - 1;
-    const storage = choice >= 0 ? (kept.splice(choice, 1)[0] as Storage) : undefined;
-    if (storage === undefined)
-      return { storage: this.#create(size, what, GPU_USAGE.storage), fresh: true, released: false };
+    const storage = choice >= 0 ? kept.splice(choice, 1)[0] : undefined;
+    if (storage === undefined) return { storage: this.create(size, what, "storage"), fresh: true, released: false };
     this.#keptBytes -= size;
     return { storage, fresh: false, released: false };
   }
@@ -102,11 +101,6 @@ export class GpuMemory {
     return undefined;
   }
 
-  /** A buffer that no tensor has: parameters, or what is read back. */
-  createSpecial(bytes: number, what: string, usage: Usage): Storage {
-    return this.#create(bytes, what, GPU_USAGE[usage]);
-  }
-
   destroy(storage: Storage): void {
     if (!this.#live.delete(storage)) return;
     storage.buffer.destroy();
@@ -120,13 +114,13 @@ export class GpuMemory {
     this.#keptBytes = 0;
   }
 
-  #create(bytes: number, what: string, usage: number): Storage {
+  /** A new buffer: for tensors, parameters, or what is read back. */
+  create(bytes: number, what: string, usage: Usage): Storage {
     this.#device.pushErrorScope("out-of-memory");
-    const buffer = this.#device.createBuffer({ size: bytes, usage });
+    const buffer = this.#device.createBuffer({ size: bytes, usage: GPU_USAGE[usage] });
     this.#device.popErrorScope().then(
       (error) => {
-        if (error)
-          this.#report(new Error(`GPU memory: found none for ${what}, expected ${bytes} bytes to be free`));
+        if (error) this.#report(new Error(`GPU memory: found none for ${what}, expected ${bytes} bytes to be free`));
       },
       // The device is lost: reading back says so.
       () => {},

@@ -1,10 +1,9 @@
 // Records operations as dispatches of shaders, and starts them together. Parameters and bind groups are kept: a step
 // that repeats the one before only records.
 
-import { type ShaderName, type ShaderNames, shaders } from "../../generated/shaders.ts";
+import { type Shader, type ShaderName, type ShaderNames, shaders } from "../../generated/shaders.ts";
 import { type Block, GpuMemory, type Storage, type WebGpuStatistics } from "./memory.ts";
-import { type Program, programOf } from "./program.ts";
-import type { Operand } from "./tensors.ts";
+import { alive, type Operand } from "./tensors.ts";
 
 /** Bytes from one set of parameters to the next: what offsets of uniform buffers must be a multiple of. */
 const SLOT = 256;
@@ -13,7 +12,7 @@ const SLOTS = 4096;
 const MOST_COMMANDS = 2000;
 const MOST_BIND_GROUPS = 8192;
 const MOST_WORKGROUPS = 65_535;
-/** What offsets of storage buffers must be a multiple of. */
+/** Offsets of storage buffers are multiples of it. */
 const ALIGNMENT = 256;
 
 /** Texts to put in the place of some shaders'. */
@@ -25,21 +24,73 @@ type Operands<Name extends ShaderName> = {
 } & { [Optional in ShaderNames[Name]["optional"]]?: Operand | undefined };
 /** The parameters of a shader that a caller gives. */
 type Given<Name extends ShaderName> = Record<ShaderNames[Name]["parameter"], number>;
-/** What is there, and nothing by another name than those expected. */
+/** Nothing by another name than those expected. */
 type Only<Expected, Found> = Found & Record<Exclude<keyof Found, keyof Expected>, never>;
+
+/** Shaders whose workgroups take SIZE elements. */
+type SizedShader = {
+  [Name in ShaderName]: "SIZE" extends ShaderNames[Name]["constant"] ? Name : never;
+}[ShaderName];
 
 /** Workgroups in each dimension. */
 export type Grid = readonly [number, number, number];
 
-/** What is bound for an operand: a whole buffer, or the part of a large one that can be bound. */
+/** The binding of an operand: a whole buffer, or the part of a large one that can be bound. */
 interface Window {
   storage: Storage;
   /** First byte. */
   base: number;
 }
 
+/** A shader on a device: its pipeline, and how its buffers are bound. */
+interface Program {
+  name: string;
+  shader: Shader;
+  pipeline: GPUComputePipeline;
+  layout: GPUBindGroupLayout;
+}
+
+/** GPUShaderStage.COMPUTE: the name is not there in every runtime. */
+const COMPUTE = 4;
+
+const compiled = new WeakMap<GPUDevice, Map<string, Promise<Program>>>();
+
+/** The shader on this device, compiled once however many backends use it. */
+function programOf(device: GPUDevice, name: string, shader: Shader): Promise<Program> {
+  const known = compiled.get(device) ?? new Map<string, Promise<Program>>();
+  compiled.set(device, known);
+  const program = known.get(shader.source) ?? compile(device, name, shader);
+  known.set(shader.source, program);
+  return program;
+}
+
+/** Says where a shader does not compile. */
+async function compile(device: GPUDevice, name: string, shader: Shader): Promise<Program> {
+  const layout = device.createBindGroupLayout({
+    entries: [
+      { binding: 0, visibility: COMPUTE, buffer: { type: "uniform", hasDynamicOffset: true } },
+      ...shader.bindings.map(({ writable }, i) => ({
+        binding: i + 1,
+        visibility: COMPUTE,
+        buffer: { type: writable ? ("storage" as const) : ("read-only-storage" as const) },
+      })),
+    ],
+  });
+  // Errors are told by name below; without a scope the runtime would print it as well.
+  device.pushErrorScope("validation");
+  const module = device.createShaderModule({ label: name, code: shader.source });
+  const [{ messages }] = await Promise.all([module.getCompilationInfo(), device.popErrorScope()]);
+  const problem = messages.find(({ type }) => type === "error");
+  if (problem) throw new Error(`shader ${name}: found ${problem.message} in line ${problem.lineNum}`);
+  const pipeline = await device.createComputePipelineAsync({
+    label: name,
+    layout: device.createPipelineLayout({ bindGroupLayouts: [layout] }),
+    compute: { module, entryPoint: "main" },
+  });
+  return { name, shader, pipeline, layout };
+}
+
 export class Recorder {
-  readonly device: GPUDevice;
   /** Bytes that can be bound at once. Kept: Dawn in Node makes new objects whenever a device is asked for its limits. */
   readonly mostBound: number;
   readonly #memory: GpuMemory;
@@ -60,14 +111,13 @@ export class Recorder {
   #doomed: Storage[] = [];
   #error: Error | undefined;
 
-  private constructor(device: GPUDevice) {
-    this.device = device;
+  private constructor(readonly device: GPUDevice) {
     this.mostBound = device.limits.maxStorageBufferBindingSize;
     this.#memory = new GpuMemory(device, (error) => {
       this.#error ??= error;
     });
-    this.#parameters = this.#memory.createSpecial(SLOT * SLOTS, "parameters of shaders", "parameters");
-    this.#nothing = this.#memory.createSpecial(ALIGNMENT, "an empty operand", "storage");
+    this.#parameters = this.#memory.create(SLOT * SLOTS, "parameters of shaders", "parameters");
+    this.#nothing = this.#memory.create(ALIGNMENT, "an empty operand", "storage");
     this.#onError = (event) => {
       const { error } = event as GPUUncapturedErrorEvent;
       this.#error ??= new Error(`GPU: found ${error.message}`);
@@ -113,6 +163,14 @@ export class Recorder {
     return block;
   }
 
+  /** Starts of lists and what is listed, one behind the other. */
+  uploadLists(starts: Int32Array, listed: Int32Array, what: string): Operand {
+    const joined = new Int32Array(starts.length + listed.length);
+    joined.set(starts);
+    joined.set(listed, starts.length);
+    return { block: this.upload(joined, what), offset: 0, length: joined.length };
+  }
+
   release(block: Block): void {
     const doomed = this.#memory.release(block);
     if (doomed) this.#doomed.push(doomed);
@@ -121,14 +179,12 @@ export class Recorder {
   /** Enough workgroups of a size for that many elements, folded where one dimension does not hold them. */
   grid(elements: number, size = 1): Grid {
     const count = Math.ceil(elements / size);
-    return count <= MOST_WORKGROUPS
-      ? [count, 1, 1]
-      : [MOST_WORKGROUPS, Math.ceil(count / MOST_WORKGROUPS), 1];
+    return count <= MOST_WORKGROUPS ? [count, 1, 1] : [MOST_WORKGROUPS, Math.ceil(count / MOST_WORKGROUPS), 1];
   }
 
-  /** Strips of columns, and rows folded into the other two dimensions. */
-  strips(columns: number, strip: number, rows: number): Grid {
-    const x = Math.ceil(columns / strip);
+  /** Strips of SIZE columns, and rows folded into the other two dimensions. */
+  strips(shader: SizedShader, columns: number, rows: number): Grid {
+    const x = Math.ceil(columns / this.constant(shader, "SIZE"));
     return rows <= MOST_WORKGROUPS ? [x, rows, 1] : [x, MOST_WORKGROUPS, Math.ceil(rows / MOST_WORKGROUPS)];
   }
 
@@ -144,6 +200,7 @@ export class Recorder {
     operands: Only<Operands<Name>, Found>,
     given: Only<Given<Name>, Numbers>,
   ): void {
+    for (const [name, operand] of Object.entries<Operand | undefined>(operands)) if (operand) alive(name, operand);
     if (grid[0] * grid[1] * grid[2] === 0) return;
     if (Math.max(...grid) > MOST_WORKGROUPS)
       throw new Error(
@@ -164,7 +221,17 @@ export class Recorder {
     this.#counted();
   }
 
-  /** What to bind for each operand; offsets and the marks of inputs that are read through outputs go to `values`. */
+  /** Records a dispatch for so many elements, SIZE of them a workgroup. */
+  each<Name extends SizedShader, Found extends Operands<Name>, Numbers extends Given<Name>>(
+    shader: Name,
+    elements: number,
+    operands: Only<Operands<Name>, Found>,
+    given: Only<Given<Name>, Numbers>,
+  ): void {
+    this.run<Name, Found, Numbers>(shader, this.grid(elements, this.constant(shader, "SIZE")), operands, given);
+  }
+
+  /** Bindings of the operands; offsets and the marks of inputs that are read through outputs go to `values`. */
   #windows(
     program: Program,
     operands: Record<string, Operand | undefined>,
@@ -209,7 +276,7 @@ export class Recorder {
     return { windows, copies };
   }
 
-  /** Whether all of the operand is bound with this window. */
+  /** All of the operand is bound with this window. */
   #isWithin({ offset, length }: Operand, { base }: Window): boolean {
     return 4 * offset >= base && 4 * (offset + length) <= base + this.mostBound;
   }
@@ -315,7 +382,7 @@ export class Recorder {
 
   /** Uploads. The queue writes before what is recorded but not started: that goes first where it uses the buffer. */
   write(operand: Operand, values: Float32Array | Int32Array): void {
-    const { storage } = operand.block;
+    const { storage } = alive("tensor", operand).block;
     if (values.length === 0) return;
     if (storage.lastUse === this.#submission) this.flush();
     const plain = isShared(values) ? values.slice() : (values as Float32Array<ArrayBuffer>);
@@ -325,14 +392,13 @@ export class Recorder {
 
   /** Reads back, after everything that was recorded. */
   async read(operand: Operand, then?: () => void): Promise<ArrayBuffer> {
+    alive("tensor", operand);
     const bytes = 4 * operand.length;
-    const fitting = this.#readers.findIndex(
-      (reader) => reader.bytes >= bytes && reader.bytes <= 4 * bytes + 256,
-    );
+    const fitting = this.#readers.findIndex((reader) => reader.bytes >= bytes && reader.bytes <= 4 * bytes + 256);
     const reader =
       fitting >= 0
-        ? (this.#readers.splice(fitting, 1)[0] as Storage)
-        : this.#memory.createSpecial(Math.max(256, bytes), "reading back", "reading");
+        ? this.#readers.splice(fitting, 1)[0]
+        : this.#memory.create(Math.max(256, bytes), "reading back", "reading");
     const { storage } = operand.block;
     this.#outside().copyBufferToBuffer(storage.buffer, 4 * operand.offset, reader.buffer, 0, bytes);
     storage.lastUse = this.#submission;

@@ -1,17 +1,16 @@
-// CSV with a first line of column names. A text column (or several) and a labels column (or several), or, without a
-// text column, every other column a numeric feature (an empty cell is a zero). Several labels in one cell are separated
-// by "|", ";" or ",". Excel may put a line `sep=;` before the names.
+// Tables as text. CSV with a first line of column names: a text column (or several) and a labels column (or several), or, without a
+// text column, every other column a numeric feature (an empty cell is a zero). Several labels in one cell are separated by "|", ";"
+// or ",". Excel may put a line `sep=;` before the names. Annif's short texts are lines `text<TAB><uri> <uri> ...` without names.
 
+import { excerpt } from "../../base/errors.ts";
+import type { DatasetBuilder } from "../builder.ts";
 import { CsvError, CsvRecords } from "../csvrecord.ts";
-import { excerpt } from "../errors.ts";
-import type { Intake } from "../intake.ts";
-import { alternatives, ID_KEYS, LABEL_KEYS, listOf, URI_KEY } from "./keys.ts";
-import { LabelCells } from "./labelcells.ts";
-import { OneHot } from "./onehot.ts";
+import { type BlankLine, DELIMITER_LINE, type RowParser } from "./detect.ts";
+import { alternatives, ID_KEYS, LABEL_KEYS, LabelCells, OneHot, URI_KEY } from "./labels.ts";
 
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 const DELIMITERS = ["\t", ";", ","];
-const DELIMITER_LINE = /^"?sep=(.)"?$/i;
+const QUOTED = "a field in quotes, its own quotes doubled";
 
 /** The delimiter the first line has most of; a comma when it has none. */
 export function guessDelimiter(firstLine: string): string {
@@ -27,12 +26,14 @@ interface Columns {
   readonly oneHot: readonly number[];
   readonly kept: readonly number[];
   readonly features: readonly number[];
-  /** Of each feature as the intake numbers it. */
+  /** Numbers of the features in the data set. */
   readonly featureColumns: Int32Array;
+  /** Columns that mean nothing. */
+  readonly others: readonly number[];
 }
 
-export class CsvParser {
-  readonly #intake: Intake;
+export class CsvParser implements RowParser {
+  readonly #builder: DatasetBuilder;
   readonly #cells: LabelCells;
   readonly #oneHot: OneHot;
   #delimiter: string | undefined;
@@ -40,47 +41,48 @@ export class CsvParser {
   #columns: Columns | undefined;
   #recordLine = 0; // where the record being read begins
 
-  constructor(intake: Intake) {
-    this.#intake = intake;
-    this.#cells = new LabelCells(intake);
-    this.#oneHot = new OneHot(intake);
-    this.#delimiter = intake.options.delimiter;
+  constructor(builder: DatasetBuilder) {
+    this.#builder = builder;
+    this.#cells = new LabelCells(builder);
+    this.#oneHot = new OneHot(builder);
+    this.#delimiter = builder.options.delimiter;
   }
 
   get midRecord(): boolean {
     return this.#records?.midRecord ?? false;
   }
 
-  line(bytes: Uint8Array, start: number, end: number, line: number): void {
-    if (!this.midRecord) this.#recordLine = line;
-    const at = this.#recordLine;
+  line(bytes: Uint8Array, start: number, end: number): void {
+    const builder: DatasetBuilder = this.#builder;
+    if (!this.midRecord) this.#recordLine = builder.line;
     let fields: string[] | undefined;
     try {
-      const text = this.#intake.decode(bytes, start, end, line);
+      const text = builder.decode(bytes, start, end);
+      builder.line = this.#recordLine;
       if (this.#records === undefined && this.#isDelimiterLine(text)) return;
       this.#records ??= new CsvRecords(this.#delimiter ?? guessDelimiter(text));
       fields = this.#records.push(text);
     } catch (error) {
       this.#records?.reset();
       if (!(error instanceof CsvError)) throw error;
-      this.#intake.fail(at, "broken quotes", error.message, "a field in quotes, its own quotes doubled");
+      builder.fail("broken quotes", error.message, QUOTED);
     }
     if (fields === undefined) return;
-    if (this.#columns) this.#row(fields, this.#columns, at);
-    else this.#columns = this.#header(fields, at);
+    if (this.#columns) this.#row(fields, this.#columns);
+    else this.#columns = this.#header(fields);
   }
 
-  blank(line: number): void {
-    if (this.#columns) this.#intake.endRow(line);
+  get blank(): BlankLine | undefined {
+    return this.#columns && "unlabelled";
   }
 
   finish(): void {
     if (this.midRecord) {
       this.#records?.reset();
-      const expected = "a field in quotes, its own quotes doubled";
-      this.#intake.fail(this.#recordLine, "broken quotes", "a quoted field that does not end", expected);
+      this.#builder.line = this.#recordLine;
+      this.#builder.fail("broken quotes", "a quoted field that does not end", QUOTED);
     }
-    if (!this.#columns) this.#intake.refuse(0, "an empty file", "a first line with the names of the columns");
+    if (!this.#columns) this.#builder.refuse("an empty file", "a first line with the names of the columns");
   }
 
   /** Excel's line before the names. */
@@ -91,106 +93,104 @@ export class CsvParser {
     return true;
   }
 
-  #header(fields: readonly string[], line: number): Columns {
-    const intake: Intake = this.#intake;
-    const { options } = intake;
+  #header(fields: readonly string[]): Columns {
+    const builder: DatasetBuilder = this.#builder;
+    const { options } = builder;
     const names = fields.map((name) => name.trim());
     const positions = new Map<string, number>(); // of the first of equal names in lower case
     const seen = new Set<string>();
     for (const [i, name] of names.entries()) {
-      if (seen.has(name)) intake.refuse(line, `column ${excerpt(name)} twice`, "each column once");
+      if (seen.has(name)) builder.refuse(`column ${excerpt(name)} twice`, "each column once");
       seen.add(name);
       if (!positions.has(name.toLowerCase())) positions.set(name.toLowerCase(), i);
     }
-    const find = (name: string): number => positions.get(name.toLowerCase()) ?? -1;
-    const demand = (name: string, option: string): number => {
-      const at = find(name);
-      if (at < 0) this.#missing(names, [name], option, line);
-      return at;
+    const missing = (wanted: readonly string[], option: string, or = ""): never => {
+      throw builder.missing("column", names, `a column ${alternatives(wanted)}${or}`, option);
     };
-    const texts =
-      options.text === undefined
-        ? [find("text")].filter((at) => at >= 0)
-        : listOf(options.text).map((name) => demand(name, "text"));
-    if (texts.length === 0 && intake.kind() === "text") this.#missing(names, ["text"], "text", line);
-    const labels =
-      options.labels === undefined
-        ? (this.#oneHot.wanted ? [] : LABEL_KEYS.map(find)).filter((at) => at >= 0).slice(0, 1)
-        : listOf(options.labels).map((name) => demand(name, "labels"));
-    const id =
-      options.id === undefined ? (ID_KEYS.map(find).find((at) => at >= 0) ?? -1) : demand(options.id, "id");
-    const kept = (options.keep ?? []).map((name) => demand(name, "keep"));
-    const isFeature = (at: number): boolean => options.featureNames?.includes(names[at] as string) ?? false;
+    const find = (name: string): number => positions.get(name.toLowerCase()) ?? -1;
+    const findAny = (usual: readonly string[]): number[] =>
+      usual
+        .map(find)
+        .filter((at) => at >= 0)
+        .slice(0, 1);
+    const demand = (option: string) => (name: string) => {
+      const at = find(name);
+      return at < 0 ? missing([name], option) : at;
+    };
+    const texts = options.text?.map(demand("text")) ?? findAny(["text"]);
+    if (texts.length === 0 && builder.kind() === "text") missing(["text"], "text");
+    const labels = options.labels?.map(demand("labels")) ?? (this.#oneHot.wanted ? [] : findAny(LABEL_KEYS));
+    const [id = -1] = options.id === undefined ? findAny(ID_KEYS) : [demand("id")(options.id)];
+    const kept = (options.keep ?? []).map(demand("keep"));
+    const isFeature = (at: number): boolean => options.featureNames?.includes(names[at]) ?? false;
+    const ignored = new Set(options.ignore.map((name) => name.toLowerCase()));
     const taken = new Set([...texts, ...labels, id, ...kept.filter((at) => !isFeature(at))]);
-    const oneHot = this.#oneHotOf(names, taken, line);
-    if (labels.length + oneHot.length === 0 && intake.requireLabels)
-      this.#missing(names, ["labels"], "labels", line);
-    const useText = texts.length > 0 && intake.kind() !== "features";
-    const features = useText ? [] : this.#featuresOf(names, new Set([...taken, ...oneHot]), line);
-    const featureColumns = intake.columnsByName(
-      features.map((at) => names[at] as string),
-      line,
-    );
-    return { names, id, texts: useText ? texts : [], labels, oneHot, kept, features, featureColumns };
+    const free = [...names.keys()].filter((i) => !taken.has(i) && !ignored.has(names[i].toLowerCase()));
+    const oneHot = free.filter((i) => this.#oneHot.has(names[i]));
+    if (this.#oneHot.wanted && oneHot.length === 0) missing(options.oneHot ?? [], "oneHot");
+    if (oneHot.length > 0) builder.declareLabels(oneHot.map((i) => names[i]));
+    if (labels.length + oneHot.length === 0 && builder.requireLabels) missing(["labels"], "labels");
+    const useText = texts.length > 0 && builder.kind() !== "features";
+    const others = free.filter((i) => !oneHot.includes(i));
+    const features = useText ? [] : others;
+    if (!useText && features.length === 0) missing(["text"], "text", " or columns of numbers");
+    const featureColumns = builder.columnsByName(features.map((at) => names[at]));
+    return {
+      ...{ names, id, labels, oneHot, kept, features, featureColumns },
+      texts: useText ? texts : [],
+      others: useText ? others.filter((i) => !kept.includes(i)) : [],
+    };
   }
 
-  /** Columns that are labels. */
-  #oneHotOf(names: readonly string[], taken: ReadonlySet<number>, line: number): number[] {
-    if (!this.#oneHot.wanted) return [];
-    const found = this.#free(names, taken).filter((i) => this.#oneHot.has(names[i] as string));
-    if (found.length === 0) this.#missing(names, listOf(this.#intake.options.oneHot ?? []), "oneHot", line);
-    this.#intake.declareLabels(found.map((i) => names[i] as string));
-    return found;
-  }
-
-  /** Columns that are neither taken nor to be ignored. */
-  #free(names: readonly string[], taken: ReadonlySet<number>): number[] {
-    const ignored = new Set((this.#intake.options.ignore ?? ["id"]).map((name) => name.toLowerCase()));
-    return [...names.keys()].filter((i) => !taken.has(i) && !ignored.has((names[i] as string).toLowerCase()));
-  }
-
-  #featuresOf(names: readonly string[], taken: ReadonlySet<number>, line: number): number[] {
-    const features = this.#free(names, taken);
-    if (features.length === 0) this.#missing(names, ["text"], "text", line, " or columns of numbers");
-    return features;
-  }
-
-  #missing(
-    names: readonly string[],
-    wanted: readonly string[],
-    option: string,
-    line: number,
-    or = "",
-  ): never {
-    this.#intake.missing(line, "column", names, `a column ${alternatives(wanted)}${or}`, option);
-  }
-
-  #row(fields: readonly string[], columns: Columns, line: number): void {
-    const intake: Intake = this.#intake;
-    const { names, id, texts, labels, oneHot, kept, features, featureColumns } = columns;
-    if (fields.length !== names.length) {
-      intake.fail(line, "wrong number of fields", `${fields.length} fields`, `${names.length} fields`);
-    }
-    if (id >= 0) intake.id((fields[id] as string).trim());
-    intake.keep(kept.map((column) => fields[column] as string));
-    for (const column of labels) {
-      if (names[column]?.toLowerCase() === URI_KEY) this.#cells.addUris(fields[column] as string, line);
-      else this.#cells.add(fields[column] as string, line);
-    }
-    for (const column of oneHot) this.#oneHot.add(names[column] as string, fields[column], line);
-    if (texts.length > 0) intake.text(texts.map((column) => fields[column] as string).join("\n"));
-    for (const [i, column] of features.entries()) {
-      const cell = (fields[column] as string).trim();
-      if (cell === "") continue;
-      const number = NUMBER.test(cell) ? Number(cell) : NaN;
-      const value = intake.value(
-        number,
-        line,
-        () => `column ${excerpt(names[column] as string)}`,
-        () => cell,
+  #row(fields: readonly string[], columns: Columns): void {
+    const builder: DatasetBuilder = this.#builder;
+    const { names, id, texts, labels, oneHot, kept, features, featureColumns, others } = columns;
+    if (fields.length !== names.length)
+      builder.fail("wrong number of fields", `${fields.length} fields`, `${names.length} fields`);
+    const numbers = builder.rows === 0 ? others.filter((column) => NUMBER.test(fields[column].trim())) : [];
+    if (numbers.length > 0)
+      builder.notes.push(
+        `${builder.file}: the text alone is read, numbers are ignored: ${excerpt(numbers.map((i) => names[i]).join(", "), 200)}`,
       );
-      intake.featureAt(featureColumns[i] as number, value);
+    if (id >= 0) builder.id(fields[id].trim());
+    builder.keep(kept.map((column) => fields[column]));
+    for (const column of labels) {
+      if (names[column].toLowerCase() === URI_KEY) this.#cells.addUris(fields[column]);
+      else this.#cells.add(fields[column]);
     }
-    intake.endRow(line);
+    for (const column of oneHot) this.#oneHot.add(names[column], fields[column]);
+    if (labels.length + oneHot.length === 0) builder.noLabels();
+    if (texts.length > 0) builder.text(texts.map((column) => fields[column]).join("\n"));
+    for (const [i, column] of features.entries()) {
+      const cell = fields[column].trim();
+      if (cell === "") continue;
+      const name = (): string => `column ${excerpt(names[column])}`;
+      const value = builder.value(NUMBER.test(cell) ? Number(cell) : NaN, name, () => cell);
+      builder.featureAt(featureColumns[i], value);
+    }
+    builder.endRow();
+  }
+}
+
+/** Annif's short texts. */
+export class AnnifParser implements RowParser {
+  readonly blank = "unlabelled";
+  readonly #builder: DatasetBuilder;
+  readonly #cells: LabelCells;
+
+  constructor(builder: DatasetBuilder) {
+    this.#builder = builder;
+    this.#cells = new LabelCells(builder);
+  }
+
+  line(bytes: Uint8Array, start: number, end: number): void {
+    const builder: DatasetBuilder = this.#builder;
+    const written = builder.decode(bytes, start, end);
+    const tab = written.indexOf("\t");
+    builder.text(tab < 0 ? written : written.slice(0, tab));
+    if (tab >= 0) this.#cells.addUris(written.slice(tab + 1));
+    const expected = "a text, a tab, and URIs with blanks between them";
+    if (tab < 0) builder.noLabels(() => builder.error({ found: "no tab", expected }));
+    builder.endRow();
   }
 }

@@ -1,9 +1,28 @@
-// Which format a file has, by its name and its first line.
+// Which format a file has, by its name and its first line; and what a reader of lines asks of the parser of a format.
 
-import { excerpt } from "../errors.ts";
-import type { Intake } from "../intake.ts";
+import { excerpt } from "../../base/errors.ts";
+import type { DatasetBuilder } from "../builder.ts";
 import type { TextFormat } from "../options.ts";
-import { ANNIF_LINE } from "./annif.ts";
+
+/** Blank lines that came one after another. */
+export interface BlankRun {
+  /** The line of the first. */
+  readonly first: number;
+  readonly count: number;
+}
+
+/** A blank line before another line is a row with nothing in it, or one without even a place for labels. */
+export type BlankLine = "row" | "unlabelled";
+
+/** Turns lines into rows of a data set; the builder knows the number of the line. */
+export interface RowParser {
+  /** True inside a record that goes on in the next line. */
+  readonly midRecord?: boolean;
+  /** Where it is undefined, blank lines mean nothing. */
+  readonly blank?: BlankLine | undefined;
+  line(bytes: Uint8Array, start: number, end: number): void;
+  finish?(blankAtEnd: BlankRun): void;
+}
 
 const ENDINGS: Readonly<Record<string, TextFormat>> = {
   jsonl: "jsonl",
@@ -19,18 +38,19 @@ const ENDINGS: Readonly<Record<string, TextFormat>> = {
 
 const XC_HEADER = /^\s*\d+[ \t]+\d+[ \t]+\d+\s*$/;
 const COLUMN_NAMES = /(?:^|[,;\t])\s*"?(?:text|labels?|subject_uris)"?\s*(?:$|[,;\t])/i;
-const DELIMITER_LINE = /^"?sep=."?\s*$/i;
+const ANNIF_LINE = /^[^\t]*\t\s*(?:<[^<>\s]+>|https?:\/\/\S+)(?:\s+(?:<[^<>\s]+>|https?:\/\/\S+))*\s*$/;
+/** Excel's line before the names of the columns. */
+export const DELIMITER_LINE: RegExp = /^"?sep=(.)"?\s*$/i;
 
 /**
  * svmlight is taken by its name or on demand only: without a header it looks like an XC file whose header is
  * missing, and that must be said rather than guessed away.
  */
-export function detectFormat(intake: Intake, firstLine: string, line: number): TextFormat {
-  const { format, text, labels } = intake.options;
-  if (format === "numpy" || format === "parquet" || format === "rows")
-    intake.refuse(line, excerpt(firstLine), `a file of format ${format}`);
-  if (format !== undefined && format !== "auto") return format;
-  const ending = /\.(\w+)$/.exec(intake.file.replace(/\.gz$/i, ""))?.[1]?.toLowerCase() ?? "";
+export function detectFormat(builder: DatasetBuilder, firstLine: string): TextFormat {
+  const { format, text, labels } = builder.options;
+  if (format === "numpy" || format === "parquet") builder.refuse(excerpt(firstLine), `a file of format ${format}`);
+  if (format !== "auto") return format;
+  const ending = /\.(\w+)$/.exec(builder.file.replace(/\.gz$/i, ""))?.[1]?.toLowerCase() ?? "";
   const byName = Object.hasOwn(ENDINGS, ending) ? ENDINGS[ending] : undefined;
   if (byName === "jsonl" && /^\s*\[/.test(firstLine)) return "json";
   if (byName === "csv" && ANNIF_LINE.test(firstLine)) return "annif";
@@ -43,8 +63,7 @@ export function detectFormat(intake: Intake, firstLine: string, line: number): T
   if (COLUMN_NAMES.test(firstLine) || DELIMITER_LINE.test(firstLine)) return "csv";
   if (/[,;\t]/.test(firstLine) && (text !== undefined || labels !== undefined)) return "csv";
   if (/^\s*[-+\d]/.test(firstLine)) return "xc";
-  intake.refuse(
-    line,
+  builder.refuse(
     excerpt(firstLine),
     'an XC header "rows features labels", a JSON object or the column names of a CSV file',
   );

@@ -1,110 +1,105 @@
-// A project that learns: what it is taught goes into a journal first, then into the model, in a thread of its own; the
-// new model takes over between two requests.
+// A project that learns: documents go into a journal, then in a thread of its own into the model, which takes over between two
+// requests. Where learning fails the model goes on answering, and learning is tried again.
 
 import { stat } from "node:fs/promises";
-import { ArgumentError } from "../../core/errors.ts";
-import { takeLock } from "../../io/lock.ts";
-import { withKnown } from "../../metrics/prediction.ts";
-import type { IndexedDocument, Project, ServedModel } from "../project.ts";
-import { Refusal } from "../refusal.ts";
+import { setTimeout } from "node:timers/promises";
+import { ArgumentError, FormatError } from "../../base/errors.ts";
+import type { Input } from "../../base/input.ts";
+import { type PredictOptions, withAbout } from "../../base/prediction.ts";
+import { readWhole, targetOf } from "../../io/files.ts";
+import type { QueriedDocument } from "../../learn/query.ts";
+import type { HeldBytes } from "../body.ts";
+import { HttpError } from "../http.ts";
+import type { ProjectOptions } from "../models.ts";
+import type { Found, IndexedDocument, Learning, Project, ServedModel, Tagger } from "../project.ts";
 import type { Subjects } from "../subjects.ts";
-import type { FoundLabels, Tagger, TaggerInput, TaggerOptions } from "../tagger.ts";
-import { Journal, type TaughtBatch, type TaughtDocument } from "./journal.ts";
-import { LearningThread } from "./learningthread.ts";
-import type { LearnedModel, LearningPaths } from "./messages.ts";
-import { checkRoom } from "./room.ts";
+import { oneByOne } from "../threads.ts";
+import { Drift, type Judgement, type PromiseStatus } from "./drift.ts";
+import type { Batch, Changes, TaughtDocument } from "./journal.ts";
+import { checkOnce, checkRoom, documentsText, sizeOf, taughtDocuments } from "./lessons.ts";
+import type { LearnedModel, LearningPaths } from "./methods.ts";
+import { type LearningThread, newThread, Session } from "./session.ts";
 
-/** So many documents in the journal, and model and state are written anew. */
-const SAVED_EVERY = 500;
+/** So many documents, or bytes of them, in the journal, and model and state are written anew. */
+const SAVED_EVERY = { documents: 500, bytes: 64 << 20 };
+/** Learning that has stopped is tried again after so long. */
+const RETRY_MILLISECONDS = 10_000;
+/** Documents of one lesson that the promises are judged by. */
+const JUDGED = 200;
 
-export interface LearningOptions {
+export interface LearningOptions extends ProjectOptions {
   readonly paths: LearningPaths;
-  readonly id: string;
-  readonly language: string;
-  readonly subjects?: Subjects;
   /** As how many documents one that is taught counts. Default 1. */
   readonly weight?: number;
-  /** Told of what goes wrong after the documents were taken. */
-  readonly onProblem: (sentence: string) => void;
+  /** Labels that the model may have; without it as many as fit into memory. */
+  readonly maxLabels?: number;
+  /** Counts what documents hold that are not learned yet. */
+  readonly held: HeldBytes;
+  readonly say: (sentence: string) => void;
 }
 
-/** What a project has learned since its model was trained. */
-export interface LearningStanding {
-  /** Documents in the model, and how many were learned since its training. */
-  readonly documents: number;
-  readonly learned: number;
-  /** Documents that were taken and are not in it yet. */
-  readonly waiting: number;
-  /** When documents were last taken. */
-  readonly last: string | null;
-}
+/** Problems of the disk that pass: the model can be served until they have. */
+const DISK: readonly string[] = ["ENOSPC", "EDQUOT", "EFBIG", "EROFS", "EIO"];
 
-export class LearningProject implements Project {
+const codeOf = (error: unknown): string => (error as { code?: string } | undefined)?.code ?? "";
+
+export class LearningProject implements Project, Learning {
   readonly id: string;
   readonly name: string;
   readonly language: string;
   readonly subjects?: Subjects;
   readonly #options: LearningOptions;
-  readonly #learner: LearningThread;
-  readonly #journal: Journal;
   readonly #tagger: CurrentTagger;
-  #learned: LearnedModel;
+  readonly #drift = new Drift((sentence) => this.#say(sentence));
+  #session: Session | undefined;
+  /** Why learning has stopped, and what was last said about it. */
+  #problem: string | undefined;
+  #warned = "";
+  #standing: LearnedModel | undefined;
   #model: ServedModel;
+  #ids = new Set<string>();
   /** On their way into the journal. */
-  readonly #taking: Set<readonly TaughtDocument[]> = new Set();
-  #waiting: TaughtBatch[] = [];
-  #unsaved = 0;
-  #last: string | null;
-  readonly #release: () => Promise<void>;
-  #working: Promise<void> = Promise.resolve();
-  #idle = true;
-  #stopped: string | undefined;
+  readonly #taking = new Set<Changes>();
+  #waiting: Batch[] = [];
+  #unsaved = { documents: 0, bytes: 0 };
+  #rejected = 0;
+  #last: string | null = null;
+  #working: Promise<void> | undefined;
+  #stopping = false;
+  #timer: ReturnType<typeof setInterval> | undefined;
 
-  private constructor(
-    options: LearningOptions,
-    parts: {
-      learner: LearningThread;
-      journal: Journal;
-      tagger: CurrentTagger;
-      learned: LearnedModel;
-      last: string | null;
-      release: () => Promise<void>;
-    },
-  ) {
+  private constructor(options: LearningOptions) {
     this.#options = options;
     this.id = this.name = options.id;
     this.language = options.language;
-    if (options.subjects) this.subjects = options.subjects;
-    this.#learner = parts.learner;
-    this.#journal = parts.journal;
-    this.#tagger = parts.tagger;
-    this.#learned = parts.learned;
-    this.#model = this.#served(parts.learned);
-    this.#last = parts.last;
-    this.#release = parts.release;
+    this.subjects = options.subjects;
+    const { model } = options.paths;
+    this.#tagger = new CurrentTagger(() => readWhole(model));
+    this.#model = { tagger: this.#tagger, labels: 0 };
   }
 
-  /** Opens model, state and journal; what the journal has and the state has not is learned before anything is answered. */
-  static async open(options: LearningOptions): Promise<LearningProject> {
-    const { state } = options.paths;
-    const release = await takeLock(`${state}.lock`, state);
-    const learner = new LearningThread();
+  /**
+   * Opens model, state and journal; changes that the journal has and the state has not are learned before anything is answered.
+   * Where only learning is not possible now, as with a full disk or a damaged journal, the model is served without.
+   */
+  static async open(given: LearningOptions): Promise<LearningProject> {
+    const { model, state } = given.paths;
+    // Journal, locks and what else belongs to a file stand beside it, whatever links lead there.
+    const paths = { model: (await targetOf(model)).path, state: (await targetOf(state)).path };
+    const project = new LearningProject({ ...given, paths });
     try {
-      let learned = await learner.ask({ open: options.paths }, "learned");
-      const journal = await Journal.open(`${options.paths.state}.journal`, learned.batch);
-      const left = journal.after(learned.batch);
-      if (left.length > 0) learned = await learner.ask(lessonOf(left), "learned");
-      const last = left.at(-1)?.time ?? (learned.learned > 0 ? await writtenAt(options.paths.state) : null);
-      const tagger = new CurrentTagger();
-      await tagger.take(learned.bytes);
-      const project = new LearningProject(options, { learner, journal, tagger, learned, last, release });
-      if (left.length > 0) await project.#save();
-      return project;
+      await project.#begin();
     } catch (error) {
-      learner.retire();
-      await release();
-      throw error;
+      const journal = error instanceof FormatError && error.file === `${paths.state}.journal`;
+      if (!journal && !DISK.includes(codeOf(error))) throw error;
+      const tagger = project.#tagger;
+      await tagger.reload();
+      project.#model = { tagger, labels: tagger.labels.length, modified: (await stat(paths.model)).mtime };
+      project.#stopped(error);
     }
+    project.#timer = setInterval(() => project.#retry(), RETRY_MILLISECONDS);
+    project.#timer.unref?.();
+    return project;
   }
 
   get model(): ServedModel {
@@ -115,158 +110,295 @@ export class LearningProject implements Project {
     return this.#options.paths.model;
   }
 
-  get learning(): LearningStanding {
-    const waiting = this.#waiting.reduce((sum, batch) => sum + batch.documents.length, 0);
-    const { documents, learned } = this.#learned;
-    return { documents, learned, waiting, last: this.#last };
+  get learning(): Learning {
+    return this;
+  }
+
+  /**
+   * Documents in the model, learned since its training, taken and not in it yet, set aside because they cannot be; when some were last
+   * taken, and why learning has stopped if it has.
+   */
+  get status(): object {
+    const waiting = this.#waiting.reduce((sum, batch) => sum + countOf(batch), 0);
+    const { documents, learned } = this.#standing ?? {};
+    return { documents, learned, waiting, rejected: this.#rejected, last: this.#last, problem: this.#problem };
+  }
+
+  get promises(): readonly PromiseStatus[] {
+    return this.#drift.status;
+  }
+
+  get documentIds(): ReadonlySet<string> {
+    return this.#ids;
   }
 
   /** Done when the documents are on the disk; they are learned after that. */
   async learn(documents: readonly IndexedDocument[]): Promise<void> {
-    if (this.#stopped !== undefined) throw new Refusal(503, `learning has stopped: ${this.#stopped}`);
+    const { weight, maxLabels } = this.#options;
+    const { standing } = this.#ready();
     if (documents.length === 0) return;
-    const taught = documents.map((document, i) => this.#taught(document, i));
-    checkIds(taught);
-    const waiting = [...this.#waiting.map((batch) => batch.documents), ...this.#taking].flat();
-    checkRoom(this.#learned, this.#tagger.known, waiting, taught);
-    this.#taking.add(taught);
-    const batch = await this.#journal.add(taught).finally(() => this.#taking.delete(taught));
-    this.#last = batch.time;
-    this.#waiting.push(batch);
-    if (this.#idle) this.#working = this.#work();
-  }
-
-  /** What is taken is learned, and written; then nothing is lost by ending. */
-  async stop(): Promise<void> {
-    await this.#working;
-    if (this.#unsaved > 0 && this.#stopped === undefined) await this.#save();
-    await this.#journal.close();
-    this.#learner.retire();
-    this.#tagger.retire();
-    await this.#release();
-  }
-
-  #taught({ id, text, subjects }: IndexedDocument, index: number): TaughtDocument {
-    if (subjects.length === 0)
-      throw new Refusal(400, `document ${index}: found no subjects, expected at least one`);
     const { known } = this.#tagger;
-    const labels = new Set(
-      subjects.map(({ uri, label }) => labelOf(uri, label, known, this.subjects) as string),
+    const taught = taughtDocuments(documents, known, this.subjects, weight);
+    const waiting = [...this.#waiting, ...this.#taking].flatMap((changes) => changes.documents);
+    checkRoom(standing, known, waiting, taught, maxLabels);
+    // The model has seen documents that replace an earlier version.
+    const unseen = taught.filter(({ id }) => id === undefined || !this.#ids.has(id)).slice(0, JUDGED);
+    await this.#take({ documents: taught }, () => this.#judge(unseen));
+  }
+
+  /** Done when it is on the disk that these documents are to be forgotten. */
+  async forget(ids: readonly string[]): Promise<void> {
+    const { standing } = this.#ready();
+    checkOnce(ids);
+    const unknown = ids.find((id) => !this.#ids.has(id));
+    if (unknown !== undefined)
+      throw new HttpError(404, `found document_id ${JSON.stringify(unknown)}, expected one that was learned`);
+    if (ids.length === this.#ids.size && standing.nameless === 0)
+      throw new HttpError(400, "found all documents among those to forget, expected one that stays");
+    if (ids.length > 0) await this.#take({ documents: [], forget: ids });
+  }
+
+  query(texts: readonly string[], top: number): Promise<QueriedDocument[]> {
+    return this.#ready().session.query(texts, top);
+  }
+
+  /** Learns and writes what was taken, within the time: what is not done by then is in the journal. */
+  async stop(milliseconds: number): Promise<void> {
+    this.#stopping = true;
+    clearInterval(this.#timer);
+    const finish = async (): Promise<boolean> => {
+      await this.#working;
+      if (this.#session && this.#unsaved.documents > 0) await this.#save(this.#session);
+      return true;
+    };
+    if (!(await Promise.race([finish(), setTimeout(milliseconds, false, { ref: false })]).catch(() => false)))
+      this.#say("ended before all was learned; the journal keeps the rest for the next start");
+    await this.#session?.close();
+    this.#tagger.retire();
+  }
+
+  #say(sentence: string): void {
+    this.#options.say(`${this.id}: ${sentence}`);
+  }
+
+  #ready(): { session: Session; standing: LearnedModel } {
+    if (this.#stopping) throw new HttpError(503, "the server is stopping");
+    const [session, standing] = [this.#session, this.#standing];
+    if (session && standing) return { session, standing };
+    throw new HttpError(503, `learning has stopped: ${this.#problem}`, { "retry-after": "10" });
+  }
+
+  /** Takes the locks, and learns what was left to learn. */
+  async #begin(): Promise<void> {
+    const { paths, say } = this.#options;
+    const { session, model, left } = await Session.open({ paths, say });
+    try {
+      this.#ids = new Set(model.ids);
+      for (const batch of left) this.#note(batch);
+      this.#last ??= model.learned > 0 ? (await stat(paths.state)).mtime.toISOString() : null;
+      if (left.length > 0) {
+        await this.#learnBatches(session, left, model);
+        await this.#save(session);
+      } else await this.#serve(model);
+    } catch (error) {
+      await session.close();
+      throw error;
+    }
+    this.#session = session;
+    this.#problem = undefined;
+    this.#warned = "";
+  }
+
+  /** Says something once, until learning goes on. */
+  #warn(sentence: string): void {
+    if (sentence !== this.#warned) this.#say(sentence);
+    this.#warned = sentence;
+  }
+
+  /** Learning stops; the journal has whatever waits. */
+  #stopped(error: unknown): void {
+    this.#warn(`learning has stopped, predicting goes on: ${(error as Error).message}`);
+    this.#problem = problemOf(error);
+    this.#session = undefined;
+    for (const batch of this.#waiting.splice(0)) this.#options.held.give(sizeOf(batch));
+  }
+
+  #retry(): void {
+    if (this.#session || this.#working || this.#stopping) return;
+    const begin = async (): Promise<void> => {
+      try {
+        await this.#begin();
+        this.#say("learning goes on");
+      } catch (error) {
+        this.#stopped(error);
+      } finally {
+        this.#working = undefined;
+      }
+    };
+    this.#working = begin();
+  }
+
+  /** How the promises of the model that answers now do on documents before they are learned; nobody waits for it. */
+  #judge(documents: readonly TaughtDocument[]): void {
+    if (documents.length === 0) return;
+    this.#tagger.judge(documents).then(
+      (judgements) => this.#drift.add(judgements),
+      () => {}, // the thread ended: these are not judged
     );
-    const { weight = 1 } = this.#options;
-    return { ...(id !== undefined && { id }), text, labels: [...labels], ...(weight !== 1 && { weight }) };
+  }
+
+  /** Puts changes into the journal; they are learned when the learner has time, and `before` is called before that. */
+  async #take(changes: Changes, before: () => void = () => {}): Promise<void> {
+    const { session } = this.#ready();
+    this.#options.held.take(sizeOf(changes));
+    this.#taking.add(changes);
+    let batch: Batch;
+    try {
+      batch = await session.add(changes);
+    } catch (error) {
+      this.#options.held.give(sizeOf(changes));
+      this.#warn(`documents were refused: ${(error as Error).message}`);
+      if (codeOf(error) === "ESTALE") await this.#fail(session, error);
+      throw new HttpError(DISK.includes(codeOf(error)) ? 507 : 503, `${problemOf(error)}: nothing was taken`);
+    } finally {
+      this.#taking.delete(changes);
+    }
+    // A session that has ended meanwhile has left it to the next.
+    if (session !== this.#session) return this.#options.held.give(sizeOf(changes));
+    before();
+    this.#note(batch);
+    this.#waiting.push(batch);
+    this.#working ??= this.#work(session);
+  }
+
+  #note({ documents, forget = [], time }: Batch): void {
+    for (const id of forget) this.#ids.delete(id);
+    for (const { id } of documents) if (id !== undefined) this.#ids.add(id);
+    this.#last = time;
   }
 
   /** Learns all that waits, as often as there is more. */
-  async #work(): Promise<void> {
-    this.#idle = false;
+  async #work(session: Session): Promise<void> {
     try {
       while (this.#waiting.length > 0) {
         const batches = [...this.#waiting];
-        const learned = await this.#learner.ask(lessonOf(batches), "learned");
-        const served = this.#served(learned);
-        await this.#tagger.take(learned.bytes);
-        this.#learned = learned;
-        this.#model = served;
-        this.#waiting = this.#waiting.slice(batches.length);
-        this.#unsaved += batches.reduce((sum, { documents }) => sum + documents.length, 0);
-        if (this.#unsaved >= SAVED_EVERY) await this.#save();
+        const { rejected } = session;
+        await this.#learnBatches(session, batches, this.#standing as LearnedModel);
+        for (const batch of this.#waiting.splice(0, batches.length)) this.#options.held.give(sizeOf(batch));
+        const { documents, bytes } = this.#unsaved;
+        const due = documents >= SAVED_EVERY.documents || bytes >= SAVED_EVERY.bytes;
+        if (due || session.rejected > rejected) await this.#save(session);
       }
     } catch (error) {
-      // What comes later must not be learned without it: the journal keeps it for the next start.
-      this.#stopped = (error as Error).message;
-      this.#options.onProblem(
-        `${this.id}: learning has stopped, the journal keeps what was taken: ${this.#stopped}`,
-      );
+      await this.#fail(session, error);
     } finally {
-      this.#idle = true;
+      this.#working = undefined;
     }
   }
 
-  async #save(): Promise<void> {
-    const saved = await this.#learner.ask({ save: this.#options.paths }, "saved");
-    this.#unsaved = 0;
-    await this.#journal.drop(saved);
+  async #fail(session: Session, error: unknown): Promise<void> {
+    if (this.#stopping || session !== this.#session) return;
+    this.#stopped(error);
+    await session.close();
   }
 
-  #served({ labels }: LearnedModel): ServedModel {
-    return { tagger: this.#tagger, labels, modified: new Date() };
+  async #learnBatches(session: Session, batches: readonly Batch[], before: LearnedModel): Promise<void> {
+    const begin = performance.now();
+    const { rejected } = session;
+    const model = await session.learn(batches);
+    await this.#serve(model);
+    this.#rejected += session.rejected - rejected;
+    this.#unsaved.documents += batches.reduce((sum, batch) => sum + countOf(batch), 0);
+    this.#unsaved.bytes += batches.reduce((sum, batch) => sum + sizeOf(batch), 0);
+    const seconds = ((performance.now() - begin) / 1000).toFixed(1);
+    const forgotten = model.forgotten - before.forgotten;
+    const also = forgotten > 0 ? ` and forgot ${forgotten}` : "";
+    const now = `${documentsText(model.documents)}, ${model.labels} labels`;
+    this.#say(`learned ${documentsText(model.learned - before.learned)}${also} in ${seconds} s: now ${now}`);
+  }
+
+  async #serve(model: LearnedModel): Promise<void> {
+    await this.#tagger.take(model.bytes);
+    this.#standing = model;
+    this.#model = { tagger: this.#tagger, labels: model.labels, modified: new Date() };
+  }
+
+  /** A model that cannot be written now is in the journal, and written with the next lesson or the next start. */
+  async #save(session: Session): Promise<void> {
+    try {
+      await session.save();
+      this.#unsaved = { documents: 0, bytes: 0 };
+    } catch (error) {
+      if (!DISK.includes(codeOf(error))) throw error;
+      this.#say(`not saved, the journal keeps it: ${(error as Error).message}`);
+    }
   }
 }
 
-const writtenAt = async (path: string): Promise<string> => (await stat(path)).mtime.toISOString();
+const countOf = ({ documents, forget = [] }: Changes): number => documents.length + forget.length;
 
-/** Batches as one lesson; of a document that comes several times the last version counts. */
-function lessonOf(batches: readonly TaughtBatch[]): { teach: TaughtDocument[]; batch: number } {
-  const all = batches.flatMap(({ documents }) => documents);
-  const last = new Map(all.map(({ id }, i) => [id, i]));
-  const teach = all.filter(({ id }, i) => id === undefined || last.get(id) === i);
-  return { teach, batch: (batches.at(-1) as TaughtBatch).batch };
-}
-
-function checkIds(documents: readonly TaughtDocument[]): void {
-  const seen = new Set<string>();
-  for (const { id } of documents) {
-    if (id !== undefined && seen.has(id))
-      throw new Refusal(400, `found document_id ${JSON.stringify(id)} twice, expected each once`);
-    if (id !== undefined) seen.add(id);
-  }
-}
-
-/** What the model calls a subject: of its names the one that the model has, or else its address. */
-function labelOf(
-  uri: string | undefined,
-  label: string | undefined,
-  known: ReadonlySet<string>,
-  subjects: Subjects | undefined,
-): string | undefined {
-  const subject = subjects?.get(uri ?? (label as string));
-  const names = [
-    uri,
-    uri && `<${uri}>`,
-    label,
-    subject?.uri,
-    ...Object.values(subject?.names ?? {}),
-    subject?.notation,
-  ];
-  return names.find((name) => name !== undefined && known.has(name)) ?? uri ?? subject?.uri ?? label;
+/** An error for those who ask: without paths. */
+function problemOf(error: unknown): string {
+  const code = codeOf(error);
+  if (DISK.includes(code)) return "the disk is full or cannot be written";
+  if (["EBUSY", "ESTALE"].includes(code)) return "another process is learning with this state";
+  return error instanceof FormatError ? "the journal is damaged" : "learning failed, and is tried again";
 }
 
 /**
  * The tagger of a model that changes: whoever asks is answered by the newest. Two threads take turns, so that the code of the one
- * that is to take over has been compiled before.
+ * that is to take over has been compiled before. One that dies is replaced, with the model that was saved last.
  */
 class CurrentTagger implements Tagger {
+  readonly #saved: () => Promise<Uint8Array>;
   #thread: LearningThread | undefined;
   #other: LearningThread | undefined;
+  readonly #next = oneByOne();
   labels: readonly string[] = [];
-  /** The same, to look up. */
   known: ReadonlySet<string> = new Set();
   readonly info = { form: "learning" };
 
-  /** Answers with this model once it is loaded; the one before answers what it was asked, and lets go of its model. */
-  async take(bytes: Uint8Array): Promise<void> {
-    this.#other ??= new LearningThread();
-    const next = this.#other;
-    this.labels = await next.ask({ load: bytes }, "ready", [bytes.buffer as ArrayBuffer]);
-    this.known = new Set(this.labels);
-    this.#other = this.#thread;
-    this.#thread = next;
-    await this.#other?.ask({ unload: true }, "ready");
+  constructor(saved: () => Promise<Uint8Array>) {
+    this.#saved = saved;
   }
 
-  async predictMany(inputs: readonly TaggerInput[], options: TaggerOptions): Promise<readonly FoundLabels[]> {
+  /** Answers with this model once it is loaded; the one before answers what it was asked, and lets go of its model. */
+  take(bytes: Uint8Array): Promise<void> {
+    return this.#next(() => this.#swap(bytes));
+  }
+
+  /** Answers with the model that was saved last, if the one that should has died. */
+  reload(): Promise<void> {
+    return this.#next(async () => {
+      if (this.#thread === undefined || this.#thread.ended) await this.#swap(await this.#saved());
+    });
+  }
+
+  async predictMany(inputs: readonly Input[], options: PredictOptions): Promise<readonly Found[]> {
     const texts = inputs.map((input) => {
       if (typeof input === "string") return input;
       throw new ArgumentError("input", "found features, expected a text: this model learns from texts");
     });
-    const thread = this.#thread as LearningThread;
-    const found = await thread.ask({ texts, options }, "found");
-    return found.map(({ labels, known }) => withKnown([...labels] as never, known) as FoundLabels);
+    if (this.#thread?.ended) await this.reload();
+    const found = await (this.#thread as LearningThread).call("predict", { texts, options });
+    return found.map(({ labels, known, ...expected }) => withAbout(labels, known, expected));
+  }
+
+  judge(documents: readonly TaughtDocument[]): Promise<readonly Judgement[]> {
+    return (this.#thread as LearningThread).call("judge", documents);
   }
 
   retire(): void {
     this.#thread?.retire();
     this.#other?.retire();
+  }
+
+  async #swap(bytes: Uint8Array): Promise<void> {
+    const next = this.#other && !this.#other.ended ? this.#other : newThread();
+    this.labels = await next.call("load", bytes, [bytes.buffer as ArrayBuffer]);
+    this.known = new Set(this.labels);
+    [this.#other, this.#thread] = [this.#thread, next];
+    // One that has died is not needed for a turn.
+    await this.#other?.call("unload", undefined).catch(() => {});
   }
 }

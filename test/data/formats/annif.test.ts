@@ -20,29 +20,23 @@ async function documents(text: string, more: ReadOptions = {}): Promise<unknown>
   };
 }
 
-const terms = [
-  "1000",
-  "jälkeen",
-  "kristillistymisprosessi",
-  "läntinen",
-  "oulunlinnan",
-  "salakäytävä",
-  "vuoden",
-];
+const terms = ["1000", "jälkeen", "kristillistymisprosessi", "läntinen", "oulunlinnan", "salakäytävä", "vuoden"];
 const labels = [[P1], [P1, P2]];
 
 describe("Annif's documents", () => {
   test("short texts", async () => {
     const text = `${TEXTS[0]}\t<${P1}>\n${TEXTS[1]}\t<${P1}> <${P2}>\n`;
     const expected = { format: "annif", terms, labels };
-    for (const file of ["documents.tsv", "documents"])
-      expect(await documents(text, { file })).toEqual(expected);
+    for (const file of ["documents.tsv", "documents"]) expect(await documents(text, { file })).toEqual(expected);
     expect(await documents(text.replaceAll(/[<>]/g, ""), { file: "documents.tsv" })).toEqual(expected);
     const [bare] = text.split("\t");
     const unlabelled = { format: "annif", requireLabels: false } as const;
     expect((await readDataset(`${bare}\n`, { ...unlabelled, tfidf: wordsAlone })).format).toBe("annif");
-    expect(await refusal(`${text}no tab\n`, { file: "documents.tsv" })).toBe(
-      "documents.tsv, line 3: found no tab, expected a text, a tab, and URIs with blanks between them",
+    const partly = await readDataset(`${text}no tab\n`, { file: "documents.tsv", tfidf: wordsAlone });
+    expect([partly.dataset.features.rows, partly.unlabelled]).toEqual([2, 1]);
+    expect(partly.notes).toEqual(["documents.tsv: 1 row without labels was left out (line 3)"]);
+    expect(await refusal("no tab\n", { format: "annif", file: "documents.tsv" })).toBe(
+      "documents.tsv, line 1: found no tab, expected a text, a tab, and URIs with blanks between them",
     );
   });
   test("CSV", async () => {

@@ -27,9 +27,7 @@ describe("CSV records", () => {
     const table = fc.array(fc.array(field, { minLength: 1, maxLength: 4 }), { maxLength: 4 });
     fc.assert(
       fc.property(table, fc.constantFrom(",", ";", "\t"), (rows, delimiter) => {
-        const text = rows
-          .map((fields) => fields.map((each) => quote(each, delimiter)).join(delimiter))
-          .join("\n");
+        const text = rows.map((fields) => fields.map((each) => quote(each, delimiter)).join(delimiter)).join("\n");
         const records = new CsvRecords(delimiter);
         const read: string[][] = [];
         for (const line of rows.length > 0 ? text.split("\n") : []) {
@@ -55,7 +53,7 @@ describe("CSV", () => {
     expect(dataset.vectoriser?.terms).toEqual(["dry", "from", "here", "red", "white", "wine"]);
     expect(dataset.labelNames).toEqual(["wine", "red"]);
     expect(Array.from(dataset.labels.labelIndex)).toEqual([0, 1, 0]);
-    expect(notes).toEqual(['train.csv: labels are separated by ";"']);
+    expect(notes).toEqual(['train.csv: labels are separated by ";" (\\; for one inside a label)']);
   });
   test("numbers as features; an empty cell is a zero", async () => {
     const read = await readDataset("x;label;y;id\n1,5;a;2;9\n", {
@@ -135,22 +133,38 @@ describe("CSV", () => {
       expect(Array.from(dataset.lines ?? [])).toEqual([3, 4]);
     }
   });
-  test("an empty text or line is a row, and it is said", async () => {
-    const { dataset, notes } = await readDataset("text,labels\nwine,b\n\nwine,d\n,\n", {
-      ...options,
-      tfidf: wordsAlone,
-    });
-    expect(Array.from(dataset.features.rowStart)).toEqual([0, 1, 1, 2, 2]);
+  test("an empty text is a row, an empty line too where labels are not needed, and it is said", async () => {
+    const text = "text,labels\nwine,b\n\nwine,d\n,\n";
+    const { dataset, notes } = await readDataset(text, { ...options, tfidf: wordsAlone });
+    expect(Array.from(dataset.features.rowStart)).toEqual([0, 1, 2, 2]);
     expect(Array.from(dataset.labels.labelIndex)).toEqual([0, 1]);
-    expect(Array.from(dataset.lines ?? [])).toEqual([2, 3, 4, 5]);
-    expect(notes).toEqual(["train.csv: 2 rows have no text (the first in line 3)"]);
+    expect(Array.from(dataset.lines ?? [])).toEqual([2, 4, 5]);
+    expect(notes).toEqual([
+      "train.csv: 1 row has no text (line 5)",
+      "train.csv: 1 row without labels was left out (line 3)",
+    ]);
+    const all = await readDataset(text, { ...options, tfidf: wordsAlone, requireLabels: false });
+    expect(Array.from(all.dataset.features.rowStart)).toEqual([0, 1, 1, 2, 2]);
+    expect(Array.from(all.dataset.lines ?? [])).toEqual([2, 3, 4, 5]);
+    expect(Array.from(all.dataset.unlabelled ?? [])).toEqual([0, 1, 0, 0]);
+    expect(all.notes).toEqual(["train.csv: 2 rows have no text (the first in line 3)"]);
+  });
+  test("numbers beside a text are ignored, and it is said", async () => {
+    const text = "text,labels,year,note,price\nred wine,a,1999,x,2.5\n";
+    const { dataset, notes } = await readDataset(text, { ...options, tfidf: wordsAlone });
+    expect(dataset.vectoriser?.terms).toEqual(["red", "wine"]);
+    expect(notes).toEqual(['train.csv: the text alone is read, numbers are ignored: "year, price"']);
+  });
+  test("a separator inside a label is written with a backslash, whatever separates them", async () => {
+    const text = "text,labels\nwine,Food\\; drink|red\\|rosé\nwine,red\\|rosé\nwine,a;b|c\\d\n";
+    const { dataset } = await readDataset(text, { ...options, tfidf: wordsAlone });
+    expect(dataset.labelNames).toEqual(["Food; drink", "red|rosé", "a;b", "c\\d"]);
+    const given = await readDataset(text, { ...options, tfidf: wordsAlone, labelSeparator: ";" });
+    expect(given.dataset.labelNames).toEqual(["Food; drink|red\\|rosé", "red\\|rosé", "a", "b|c\\d"]);
   });
   test("a hundred thousand columns", async () => {
     const names = Array.from({ length: 100_000 }, (_, i) => `c${i}`);
-    const rows = Array.from(
-      { length: 5 },
-      (_, row) => `l${names.map((_, i) => `,${i % 7 === row ? 1 : 0}`).join("")}`,
-    );
+    const rows = Array.from({ length: 5 }, (_, row) => `l${names.map((_, i) => `,${i % 7 === row ? 1 : 0}`).join("")}`);
     const { dataset } = await readDataset([`labels,${names.join(",")}`, ...rows].join("\n"), options);
     expect(dataset.features.columns).toBe(100_000);
     expect(Array.from(dataset.features.rowStart)).toEqual([0, 14286, 28572, 42858, 57144, 71430]);
@@ -171,11 +185,7 @@ describe("a broken CSV file is refused in one sentence:", () => {
       "text,tags\na,b\n",
       'line 1: found columns "text, tags", expected a column "labels" (option labels names another column)',
     ],
-    [
-      "a column twice",
-      "text,text,labels\na,b,c\n",
-      'line 1: found column "text" twice, expected each column once',
-    ],
+    ["a column twice", "text,text,labels\na,b,c\n", 'line 1: found column "text" twice, expected each column once'],
     [
       "no features",
       "id,labels\n1,a\n",

@@ -26,7 +26,7 @@ describe("a JSON list", () => {
   });
   test("knows the line of each record, and skips broken ones alone", async () => {
     const text =
-      '[{"features": [1]}, {"features": "x"},\n\n{"features":\n[2]}, 7, {"features": [3,]}, {"features": [4]}\n]\n';
+      '[{"features": [[0, 1]]}, {"features": "x"},\n\n{"features":\n[[0, 2]]}, 7, {"features": [3,]}, {"features": [[0, 4]]}\n]\n';
     const { dataset, skipped } = await readDataset(text, { ...options, lenient: true, requireLabels: false });
     expect(Array.from(dataset.features.values)).toEqual([1, 2, 4]);
     expect(Array.from(dataset.lines ?? [])).toEqual([1, 3, 4]);
@@ -41,9 +41,9 @@ describe("a JSON list", () => {
     expect((await readDataset(text)).format).toBe("json");
   });
   const broken: [text: string, message: string][] = [
-    ['[{"features": [1]}', 'train.json: found a list that does not end, expected a "]" at its end'],
-    ['[{"features": [1]}]\n{}', 'line 2: found something after the list, expected nothing after its "]"'],
-    ['[{"features": [1]},]', 'line 1: found "", expected a JSON object'],
+    ['[{"features": [[0, 1]]}', 'train.json: found a list that does not end, expected a "]" at its end'],
+    ['[{"features": [[0, 1]]}]\n{}', 'line 2: found something after the list, expected nothing after its "]"'],
+    ['[{"features": [[0, 1]]},]', 'line 1: found "", expected a JSON object'],
     ["[]", "train.json: found no rows, expected at least one"],
   ];
   for (const [text, message] of broken) {

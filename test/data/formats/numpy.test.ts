@@ -5,6 +5,7 @@ import { readDataset } from "../../../src/data/reader.ts";
 import { TfidfVectoriser } from "../../../src/data/tfidf.ts";
 import { gzip, mutated, neverCrashes, type PlainData, type PlainRow, plain, refusal } from "../support.ts";
 import * as files from "./numpyfiles.ts";
+import { crc32, deflated, type Entry, npy, stored, zip } from "./zipfiles.ts";
 
 const options = { file: "train.npz" } as const;
 
@@ -61,43 +62,36 @@ describe("numpy's files", () => {
     });
   });
   test("of any matrix and type come back", async () => {
-    const types: [code: string, size: number, write: (view: DataView, at: number, value: number) => void][] =
-      [
-        ["<f8", 8, (view, at, value) => view.setFloat64(at, value, true)],
-        [">f4", 4, (view, at, value) => view.setFloat32(at, value)],
-        ["|i1", 1, (view, at, value) => view.setInt8(at, value)],
-        ["<i8", 8, (view, at, value) => view.setBigInt64(at, BigInt(value), true)],
-        [">u2", 2, (view, at, value) => view.setUint16(at, value)],
-      ];
+    const types: [code: string, size: number, write: (view: DataView, at: number, value: number) => void][] = [
+      ["<f8", 8, (view, at, value) => view.setFloat64(at, value, true)],
+      [">f4", 4, (view, at, value) => view.setFloat32(at, value)],
+      ["|i1", 1, (view, at, value) => view.setInt8(at, value)],
+      ["<i8", 8, (view, at, value) => view.setBigInt64(at, BigInt(value), true)],
+      [">u2", 2, (view, at, value) => view.setUint16(at, value)],
+    ];
     const matrix = fc
       .tuple(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 5 }))
       .chain(([n, d]) =>
         fc.array(fc.array(fc.nat(100), { minLength: d, maxLength: d }), { minLength: n, maxLength: n }),
       );
     await fc.assert(
-      fc.asyncProperty(
-        matrix,
-        fc.constantFrom(...types),
-        fc.boolean(),
-        async (table, [code, size, write], fortran) => {
-          const [n, d] = [table.length, (table[0] as number[]).length];
-          const header = `{'descr': '${code}', 'fortran_order': ${fortran ? "True" : "False"}, 'shape': (${n}, ${d}), }\n`;
-          const bytes = new Uint8Array(10 + header.length + n * d * size);
-          bytes.set([0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59, 1, 0, header.length, 0]);
-          bytes.set(new TextEncoder().encode(header), 10);
-          const view = new DataView(bytes.buffer, 10 + header.length);
-          for (const [i, row] of table.entries())
-            for (const [j, value] of row.entries())
-              write(view, (fortran ? j * n + i : i * d + j) * size, value);
-          const found = await read(bytes, { requireLabels: false });
-          const dense = found.rows.map(({ features }) => {
-            const row = new Array<number>(d).fill(0);
-            for (const [column, value] of features) row[column] = value;
-            return row;
-          });
-          expect([found.columns, dense]).toEqual([d, table]);
-        },
-      ),
+      fc.asyncProperty(matrix, fc.constantFrom(...types), fc.boolean(), async (table, [code, size, write], fortran) => {
+        const [n, d] = [table.length, table[0].length];
+        const header = `{'descr': '${code}', 'fortran_order': ${fortran ? "True" : "False"}, 'shape': (${n}, ${d}), }\n`;
+        const bytes = new Uint8Array(10 + header.length + n * d * size);
+        bytes.set([0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59, 1, 0, header.length, 0]);
+        bytes.set(new TextEncoder().encode(header), 10);
+        const view = new DataView(bytes.buffer, 10 + header.length);
+        for (const [i, row] of table.entries())
+          for (const [j, value] of row.entries()) write(view, (fortran ? j * n + i : i * d + j) * size, value);
+        const found = await read(bytes, { requireLabels: false });
+        const dense = found.rows.map(({ features }) => {
+          const row = new Array<number>(d).fill(0);
+          for (const [column, value] of features) row[column] = value;
+          return row;
+        });
+        expect([found.columns, dense]).toEqual([d, table]);
+      }),
     );
   });
 });
@@ -108,24 +102,11 @@ describe("what cannot be used is refused in one sentence:", () => {
   const shorter = String.fromCharCode(...files.list.subarray(0, -8)).replace("(2,)", "(1,)");
   const oneLabel = Uint8Array.from(shorter, (character) => character.charCodeAt(0));
   const cases: [name: string, bytes: Uint8Array, message: string, more?: ReadOptions][] = [
-    [
-      "no labels",
-      files.plain,
-      'found "array (2, 3)", expected labels: an array called labels or Y, or another file',
-    ],
+    ["no labels", files.plain, 'found "array (2, 3)", expected labels: an array called labels or Y, or another file'],
     ["no features", files.list, 'found "array (2)", expected features: a matrix called features or X'],
     ["pickled objects", files.objects, 'found elements of type "|O", expected numbers'],
-    [
-      "compressed columns",
-      files.byColumns,
-      'found a sparse matrix in format "csc", expected csr (matrix.tocsr())',
-    ],
-    [
-      "other sizes",
-      files.plain,
-      "found 3 features, expected 4 features",
-      { columns: 4, labelsFrom: files.list },
-    ],
+    ["compressed columns", files.byColumns, 'found a sparse matrix in format "csc", expected csr (matrix.tocsr())'],
+    ["other sizes", files.plain, "found 3 features, expected 4 features", { columns: 4, labelsFrom: files.list }],
     [
       "fewer labels than features",
       files.plain,
@@ -148,6 +129,83 @@ describe("what cannot be used is refused in one sentence:", () => {
       expect(await refusal(bytes, { ...options, ...more })).toContain(message);
     });
   }
+});
+
+describe("files that would take more than they are", () => {
+  const zeros = npy("<f8", "(1, 8500000)", new Uint8Array(68e6));
+  const crc = crc32(zeros);
+  const named = (name: string, packed: Uint8Array, at?: number): Entry => ({
+    ...{ name, packed, size: zeros.length, crc, method: 8, at },
+  });
+
+  test("by rows of nothing", async () => {
+    const nothing = zip([
+      stored("features.npy", npy("<f4", "(2000000000, 0)")),
+      stored("labels.npy", npy("|S0", "(2000000000,)")),
+    ]);
+    expect(nothing.length).toBeLessThan(500);
+    expect(await refusal(nothing, options)).toContain("found an array of shape (2000000000, 0), expected one with");
+    const empty = npy("|S0", "(2000000000,)");
+    expect(await refusal(files.plain, { ...options, labelsFrom: empty })).toContain('found elements of type "|S0"');
+  });
+  test("by sparse matrices whose arrays have no elements where some are looked for", async () => {
+    const sparse = (shape: Uint8Array, format: Uint8Array): Uint8Array =>
+      zip([
+        stored("indptr.npy", npy("<i4", "(0,)")),
+        stored("indices.npy", npy("<i4", "(0,)")),
+        stored("data.npy", npy("<f4", "(0,)")),
+        stored("shape.npy", shape),
+        stored("format.npy", format),
+      ]);
+    const loose = { ...options, requireLabels: false };
+    const csr = npy("|S3", "(1,)", new TextEncoder().encode("csr"));
+    const minusOne = npy("<i4", "(2,)", Uint8Array.of(255, 255, 255, 255, 0, 0, 0, 0));
+    for (const shape of [npy("<i4", "(0,)"), npy("<i4", "(1,)", new Uint8Array(4)), minusOne])
+      expect(await refusal(sparse(shape, csr), loose)).toContain("found parts of a sparse matrix that do not fit");
+    expect(await refusal(sparse(minusOne, npy("|S3", "(0,)")), loose)).toContain("found a sparse matrix in format");
+  });
+  test("by zeros that take little room, unless that is allowed", async () => {
+    const packed = await deflated(zeros);
+    const archive = zip([named("features.npy", packed)]);
+    const said = await refusal(archive, { ...options, requireLabels: false });
+    expect(said).toBe(
+      `train.npz: found ${zeros.length} bytes in a zip archive of ${archive.length}, ` +
+        "expected at most 67108864 bytes (option maxUnpacked allows more)",
+    );
+    const wide = { ...options, requireLabels: false, maxUnpacked: 2 ** 27 };
+    expect((await readDataset(archive, wide)).dataset.features.columns).toBe(8_500_000);
+    // The same in gzip instead.
+    expect(await refusal(await gzip(zeros), { ...options, requireLabels: false })).toMatch(
+      /found more than 67108864 unpacked bytes in \d+, expected at most 67108864/,
+    );
+    // What nobody asks for is not unpacked, however large and wherever it is.
+    const others = Array.from({ length: 50 }, (_, i) => named(`other${i}.npy`, packed, 0));
+    const small = stored("features.npy", npy("<f4", "(1, 1)", Uint8Array.of(0, 0, 128, 63)));
+    const read = await readDataset(zip([named("a.npy", packed), ...others, small]), wide);
+    expect(Array.from(read.dataset.features.values)).toEqual([1]);
+  });
+  test("by files that lie in one another, or go by one name", async () => {
+    const array = npy("<f4", "(1, 1)", Uint8Array.of(0, 0, 128, 63));
+    const labels = { ...stored("labels.npy", array), at: 0 };
+    const loose = { ...options, requireLabels: false };
+    expect(await refusal(zip([stored("features.npy", array), labels]), loose)).toBe(
+      "train.npz: found a zip archive whose entries overlap, expected a whole zip archive",
+    );
+    const twice = zip([stored("features.npy", array), stored("features.npy", array)]);
+    expect(await refusal(twice, loose)).toContain("found a zip archive with two files of one name");
+  });
+  test("or that are not what was written: any changed bit of an array is found", async () => {
+    const array = npy("<f4", "(1, 2)", Uint8Array.of(0, 0, 128, 63, 0, 0, 0, 64));
+    const archive = zip([stored("features.npy", array)]);
+    const loose = { ...options, requireLabels: false };
+    expect((await readDataset(archive, loose)).dataset.features.columns).toBe(2);
+    const start = archive.length - array.length - 22 - 46 - "features.npy".length;
+    for (let at = start; at < start + array.length; at++) {
+      const damaged = archive.slice();
+      damaged[at] ^= 1 << (at % 8);
+      expect(await refusal(damaged, loose)).toContain("found a zip archive that is damaged");
+    }
+  });
 });
 
 describe("damaged files", () => {

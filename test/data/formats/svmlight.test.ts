@@ -19,10 +19,7 @@ describe("svmlight", () => {
     );
   });
   test("sizes are the largest ids", async () => {
-    const { dataset, format } = await readDataset(
-      "# made by hand\n3,1 4:1 9:2\n2:1\n 5:1 # no label\n0\n",
-      options,
-    );
+    const { dataset, format } = await readDataset("# made by hand\n3,1 4:1 9:2\n2:1\n 5:1 # no label\n0\n", options);
     expect(format).toBe("svmlight");
     expect([dataset.features.rows, dataset.features.columns, dataset.labels.labels]).toEqual([4, 10, 4]);
     expect(Array.from(dataset.labels.rowStart)).toEqual([0, 2, 2, 2, 3]);
@@ -44,9 +41,7 @@ describe("svmlight", () => {
       "train.svm, line 2: found label id -1, expected a number from 0 to 16777215",
     );
     expect(await refusal("1 2:1\n1 3:inf\n", options)).toContain("line 2: found value inf of feature 3");
-    expect(await refusal("1 2:1\n1 3:1 999999999999:1\n", options)).toContain(
-      "found feature id 999999999999",
-    );
+    expect(await refusal("1 2:1\n1 3:1 999999999999:1\n", options)).toContain("found feature id 999999999999");
     expect(await refusal(" 2:1\n", options)).toContain("found no label in any of its 1 rows");
     expect(await refusal("# nothing\n", options)).toBe("train.svm: found no rows, expected at least one");
   });

@@ -68,12 +68,8 @@ describe("a broken XC file is refused in one sentence:", () => {
     expect(await refusedRow("1 5000:1")).toBe(`train.txt, line 3: found feature id 5000, ${expected}`);
     expect(await refusedRow("1 -3:1")).toBe(`train.txt, line 3: found feature id -3, ${expected}`);
     expect(await refusedRow("1 99999999999999999999:1")).toContain(expected);
-    expect(await refusedRow("10 3:1")).toBe(
-      "train.txt, line 3: found label id 10, expected a number from 0 to 9",
-    );
-    expect(await refusedRow("-1,2 3:1")).toBe(
-      "train.txt, line 3: found label id -1, expected a number from 0 to 9",
-    );
+    expect(await refusedRow("10 3:1")).toBe("train.txt, line 3: found label id 10, expected a number from 0 to 9");
+    expect(await refusedRow("-1,2 3:1")).toBe("train.txt, line 3: found label id -1, expected a number from 0 to 9");
   });
   test("what is not a finite number", async () => {
     for (const value of ["nan", "NaN", "inf", "-Infinity", "abc", "1.2.3"]) {
@@ -81,9 +77,7 @@ describe("a broken XC file is refused in one sentence:", () => {
         `train.txt, line 3: found value ${value} of feature 7, expected a finite number`,
       );
     }
-    expect(await refusedRow("1 7:1e400")).toContain(
-      "found value 1e400 of feature 7, expected a finite number",
-    );
+    expect(await refusedRow("1 7:1e400")).toContain("found value 1e400 of feature 7, expected a finite number");
     expect(await refusedRow("1 7:1e39")).toContain("found value 1e39 of feature 7, expected at most 3.4e38");
     expect(await refusedRow("1 7:")).toContain('found value "" of feature 7');
   });
@@ -91,9 +85,7 @@ describe("a broken XC file is refused in one sentence:", () => {
     expect(await refusedRow("1 7")).toBe("train.txt, line 3: found 7, expected a feature as id:value");
     expect(await refusedRow("1 x:2")).toBe('train.txt, line 3: found "x:2", expected a feature as id:value');
     expect(await refusedRow("1,,2 3:1")).toContain('found label "", expected label ids as whole numbers');
-    expect(await refusedRow("sports 3:1")).toContain(
-      "found label sports, expected label ids as whole numbers",
-    );
+    expect(await refusedRow("sports 3:1")).toContain("found label sports, expected label ids as whole numbers");
     expect(await refusedRow("1.5 3:1")).toContain("found label 1.5");
     expect(await refusedRow("1, 3:1")).toContain('found label ""');
     expect(await refusedRow(`1 ${"y".repeat(500)}`)).toContain(`found "${"y".repeat(40)}..."`);
@@ -128,9 +120,7 @@ describe("a broken XC file is refused in one sentence:", () => {
     expect(await refusal("3 4 5 6\n", options)).toContain("expected a header");
     expect(await refusal("3 -4 5\n", options)).toContain("expected a header");
     expect(await refusal("3 4.5 5\n", { ...options, format: "xc" })).toContain("expected a header");
-    expect(await refusal("hello\n", { ...options, format: "xc" })).toContain(
-      'found "hello", expected a header',
-    );
+    expect(await refusal("hello\n", { ...options, format: "xc" })).toContain('found "hello", expected a header');
   });
   test("nothing in it, or no label at all", async () => {
     expect(await refusal("", options)).toBe("train.txt: found an empty file, expected rows of data");
@@ -138,9 +128,7 @@ describe("a broken XC file is refused in one sentence:", () => {
     expect(await refusal("2 4 5\n 1:1\n 2:1\n", options)).toBe(
       "train.txt: found no label in any of its 2 rows, expected at least one row with labels",
     );
-    expect(
-      (await readDataset("1 4 5\n 1:1\n", { ...options, requireLabels: false })).dataset.labels.labels,
-    ).toBe(5);
+    expect((await readDataset("1 4 5\n 1:1\n", { ...options, requireLabels: false })).dataset.labels.labels).toBe(5);
   });
   test("binary data", async () => {
     expect(await refusal("2 4 5\n1 1:1\n2 \0:1\n", options)).toBe(
@@ -149,9 +137,9 @@ describe("a broken XC file is refused in one sentence:", () => {
     expect(await refusal((await gzip("1 4 5\n1 1:1\n")).subarray(0, 20), options)).toContain(
       "gzip data that is damaged",
     );
-    expect(
-      await refusal(Uint8Array.of(...new TextEncoder().encode("1 4 5\n1 1:"), 0xff, 10), options),
-    ).toContain("line 2");
+    expect(await refusal(Uint8Array.of(...new TextEncoder().encode("1 4 5\n1 1:"), 0xff, 10), options)).toContain(
+      "line 2",
+    );
   });
 });
 
@@ -165,19 +153,15 @@ describe("damaged XC files", () => {
   test("read leniently lose the broken rows and no others", async () => {
     const broken = fc.constantFrom("1 41:1", "9 1:1", "1 1:nan", "1 2:1 2:1", "x 1:1", "1 5");
     await fc.assert(
-      fc.asyncProperty(
-        plainData,
-        fc.array(fc.tuple(fc.nat(), broken), { maxLength: 5 }),
-        async (data, additions) => {
-          const lines = data.rows.map(sparseLine);
-          for (const [at, line] of additions) lines.splice(at % (lines.length + 1), 0, line);
-          const text = `${lines.length} 40 7\n${lines.join("\n")}`;
-          const result = await readDataset(text, { ...options, lenient: true });
-          expect(plain(result)).toEqual(data);
-          expect(result.skipped.total).toBe(additions.length);
-          expect(result.notes.filter((note) => note.includes("header"))).toEqual([]);
-        },
-      ),
+      fc.asyncProperty(plainData, fc.array(fc.tuple(fc.nat(), broken), { maxLength: 5 }), async (data, additions) => {
+        const lines = data.rows.map(sparseLine);
+        for (const [at, line] of additions) lines.splice(at % (lines.length + 1), 0, line);
+        const text = `${lines.length} 40 7\n${lines.join("\n")}`;
+        const result = await readDataset(text, { ...options, lenient: true });
+        expect(plain(result)).toEqual(data);
+        expect(result.skipped.total).toBe(additions.length);
+        expect(result.notes.filter((note) => note.includes("header"))).toEqual([]);
+      }),
     );
   });
 });

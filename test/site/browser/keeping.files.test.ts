@@ -7,23 +7,13 @@ import { readDataset } from "../../../src/data/index.ts";
 import { load } from "../../../src/edge/index.ts";
 import { modelFromBytes } from "../../../src/model/file.ts";
 import { train } from "../../../src/train/train.ts";
-import {
-  ask,
-  chooseFile,
-  downloaded,
-  inSteps,
-  savedModel,
-  siteOfFile,
-  smallTexts,
-  statusIs,
-} from "./support.ts";
+import { ask, chooseFile, downloaded, inSteps, savedModel, siteOfFile, smallTexts, statusIs } from "./support.ts";
 
 const site = siteOfFile();
 
 const says = (page: Page, id: string, pattern: RegExp): Promise<unknown> =>
   page.waitForFunction(
-    ([where, source]) =>
-      new RegExp(source as string).test(document.getElementById(where as string)?.textContent ?? ""),
+    ([where, source]) => new RegExp(source as string).test(document.getElementById(where as string)?.textContent ?? ""),
     [id, pattern.source],
   );
 
@@ -56,8 +46,8 @@ describe("Stop", () => {
       await page.click("#stop");
       const said = await statusIs(page, /^Stopped/);
       const [, step] = /^Stopped at step ([\d,]+), and what was learned is kept\./.exec(said) ?? [];
-      const { summary, labels } = modelFromBytes((await savedModel(page)).bytes);
-      expect(labels).toBe(69);
+      const { summary, schema } = modelFromBytes((await savedModel(page)).bytes);
+      expect(schema.labels).toBe(69);
       expect(summary.steps).toBe(Number(step?.replaceAll(",", "")));
       expect(await ask(page, "a small bird")).not.toEqual([]);
       expect(await page.isEnabled("#train-sample")).toBe(true);
@@ -66,7 +56,7 @@ describe("Stop", () => {
 
   test("before there is anything says so, and the model before stays", async () => {
     const { page } = await trained();
-    await page.selectOption("#likelihood", "gaussian", { force: true });
+    await page.selectOption("#model-choice", "gpr", { force: true });
     await page.click("#train-sample");
     await statusIs(page, /^Getting ready|^Reading/);
     await page.click("#stop");
@@ -121,7 +111,7 @@ describe("the last model", () => {
     await page.click("#open-kept");
     await page.waitForSelector("#answers li");
     expect(Buffer.compare((await savedModel(page)).bytes, bytes)).toBe(0);
-    expect(modelFromBytes(bytes).labelNames).toContain("sleeper");
+    expect(modelFromBytes(bytes).schema.labelNames).toContain("sleeper");
   });
 });
 
@@ -130,9 +120,9 @@ describe("a compact model", () => {
     const { page, errors } = await trained();
     const full = modelFromBytes((await savedModel(page)).bytes);
     const { name, bytes } = await downloaded(page, () => page.click("#save-compact"));
-    expect(name).toBe("zoo.bin");
+    expect(name).toBe("tagger.bin");
     expect(Buffer.compare(bytes, await compactModel(full))).toBe(0);
-    expect(await page.textContent("#saved")).toMatch(/^The compact model zoo\.bin has [\d.]+ [kM]B/);
+    expect(await page.textContent("#saved")).toMatch(/^The compact model tagger\.bin has [\d.]+ [kM]B/);
 
     await chooseFile(page, "small.bin", bytes);
     await says(page, "model", /^The model is small\.bin: 6 labels/);
@@ -180,7 +170,7 @@ describe("a file of texts", () => {
       texts.map(([, text], i) => [i + 1, text]),
     );
     expect(dataset.kept?.[0]?.[2]).toBe("0");
-    const shown = await ask(page, texts[1]?.[1] as string);
+    const shown = await ask(page, texts[1]?.[1]);
     const { labels, labelNames } = dataset;
     const own = Array.from(
       labels.labelIndex.subarray(labels.rowStart[1], labels.rowStart[2]),
@@ -193,22 +183,20 @@ describe("a file of texts", () => {
   test("with other columns offers them; broken rows have an error of their own where they are skipped", async () => {
     const { page } = await trained();
     await chooseTexts(page, "new.csv", "nr,words\n7,a wolf\n8,a tree\n");
-    await page.waitForSelector("#text-name:focus");
+    await page.waitForSelector("#label-columns select:focus");
+    // Guessed by their names.
+    expect(
+      await page
+        .locator("#label-columns select")
+        .evaluateAll((all) => all.map((each) => (each as HTMLSelectElement).selectedOptions[0].text)),
+    ).toEqual(["id", "text"]);
+    const first = await downloaded(page, () => page.click("#label-columns button"));
+    await page.locator("summary").click();
     await page.check("#lenient");
-    await page.fill("#id-name", "nr");
-    await page.fill("#text-name", "words");
-    const first = await downloaded(page, () => page.press("#text-name", "Tab"));
     expect(new TextDecoder().decode(first.bytes)).toMatch(/^id,line,words,.*\n7,2,a wolf,.*\n8,3,a tree,/);
-    const second = await downloaded(page, () =>
-      chooseTexts(page, "new.csv", "nr,words\n7,a wolf\n8\n9,a tree\n"),
-    );
+    const second = await downloaded(page, () => chooseTexts(page, "new.csv", "nr,words\n7,a wolf\n8\n9,a tree\n"));
     const lines = new TextDecoder().decode(second.bytes).trimEnd().split("\n");
-    expect(lines.map((line) => line.split(",").slice(0, 2).join(" "))).toEqual([
-      "id line",
-      "7 2",
-      " 3",
-      "9 4",
-    ]);
+    expect(lines.map((line) => line.split(",").slice(0, 2).join(" "))).toEqual(["id line", "7 2", " 3", "9 4"]);
     expect(lines[2]).toMatch(/found .+ expected/);
   });
 
@@ -235,7 +223,7 @@ describe("the sample", () => {
     const { page } = await site.open();
     await page.click("#train-sample");
     await statusIs(page, /^Trained/);
-    expect(await page.textContent("#notes")).toContain("likelihood gaussian");
+    expect(await page.textContent("#notes")).toContain("Model: exact GP regression");
     await page.waitForSelector("#correct:visible");
   });
 });

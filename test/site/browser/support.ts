@@ -1,19 +1,27 @@
 // The built page in headless Chromium: one build, one server and one browser for a test file.
 
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll } from "vitest";
-import { ensureChromium } from "../../../scripts/chromium.ts";
+import { chromiumPath } from "../../../scripts/browsers.ts";
 import { buildSite, type SiteSizes } from "../../../site/tools/build.ts";
 import { type Served, serveSite } from "../../../site/tools/serve.ts";
+import { compactModel } from "../../../src/compact/index.ts";
+import { readDataset } from "../../../src/data/index.ts";
+import { modelFromBytes, modelToBytes } from "../../../src/model/file.ts";
+import type { TrainOptions } from "../../../src/parts/options.ts";
+import { holdOut, type Read } from "../../../src/train/holdout.ts";
+import { train } from "../../../src/train/train.ts";
 
 export interface Site {
   sizes: SiteSizes;
   folder: string;
   /** A fresh page; `isolated` says whether the server sends the headers that threads need. */
-  open(options?: BrowserContextOptions & { isolated?: boolean }): Promise<OpenPage>;
+  open(options?: BrowserContextOptions & { isolated?: boolean }, hash?: string): Promise<OpenPage>;
+  /** The same folder from another host, as one that lets any page fetch from it. */
+  otherUrl: string;
   close(): Promise<void>;
 }
 
@@ -40,14 +48,17 @@ export function siteOfFile(): Site {
 async function openSite(): Promise<Site> {
   const folder = mkdtempSync(join(tmpdir(), "mlgpf-site-"));
   const sizes = await buildSite(folder);
+  const zoo = modelFromBytes(await trainedInNode("zoo.jsonl", smallTexts(60)));
+  writeFileSync(join(folder, "zoo.bin"), await compactModel(zoo));
   const servers = new Map<boolean, Served>();
   for (const isolated of [true, false]) servers.set(isolated, await serveSite(folder, { port: 0, isolated }));
-  const browser = await chromium.launch({ executablePath: ensureChromium(), args: FLAGS });
+  const browser = await chromium.launch({ executablePath: chromiumPath(), args: FLAGS });
   return {
     sizes,
     folder,
-    open: ({ isolated = true, ...options } = {}) =>
-      openPage(browser, (servers.get(isolated) as Served).url, options),
+    open: ({ isolated = true, ...options } = {}, hash = "") =>
+      openPage(browser, `${(servers.get(isolated) as Served).url}${hash}`, options),
+    otherUrl: (servers.get(false) as Served).url,
     async close() {
       await browser.close();
       for (const server of servers.values()) await server.close();
@@ -89,7 +100,7 @@ export async function statusIs(page: Page, pattern: RegExp): Promise<string> {
 export async function inSteps(page: Page, epochs?: number): Promise<void> {
   await page.evaluate(
     (passes) => {
-      (document.getElementById("likelihood") as HTMLSelectElement).value = "bernoulli";
+      (document.getElementById("model-choice") as HTMLSelectElement).value = "svgp";
       (document.getElementById("epochs") as HTMLInputElement).value = passes;
     },
     String(epochs ?? ""),
@@ -125,13 +136,16 @@ export async function downloaded(page: Page, act: () => Promise<void>): Promise<
 export async function ask(
   page: Page,
   text: string,
+  prefix: "" | "demo-" = "",
 ): Promise<{ label: string; chance: string; words: string }[]> {
-  const before = await page.locator("#answers").innerHTML();
-  await page.fill("#text", text);
-  await page.waitForFunction((old) => document.getElementById("answers")?.innerHTML !== old, before, {
-    polling: 20,
-  });
-  return await page.locator("#answers li").evaluateAll((items) =>
+  const before = await page.locator(`#${prefix}answers`).innerHTML();
+  await page.fill(`#${prefix}text`, text);
+  await page.waitForFunction(
+    ([id, old]) => document.getElementById(id as string)?.innerHTML !== old,
+    [`${prefix}answers`, before],
+    { polling: 20 },
+  );
+  return await page.locator(`#${prefix}answers li`).evaluateAll((items) =>
     items.map((item) => {
       const part = (name: string): string => item.querySelector(name)?.textContent?.trim() ?? "";
       return { label: part(".name"), chance: part(".chance"), words: part(".words") };
@@ -146,12 +160,30 @@ export function smallTexts(count: number): string {
   const places = ["mountains", "desert", "garden", "forest"];
   const rows = Array.from({ length: count }, (_, i) => {
     const beast = i % 2 === 0;
-    const name = (beast ? beasts : greens)[i % 5] as string;
-    const place = places[(i * 7) % 4] as string;
+    const name = (beast ? beasts : greens)[i % 5];
+    const place = places[(i * 7) % 4];
     return {
       text: `a ${name} that ${beast ? "lives and runs" : "grows and flowers"} in the ${place}`,
       labels: [beast ? "animal" : "plant", place],
     };
   });
   return rows.map((row) => JSON.stringify(row)).join("\n");
+}
+
+/** The page's training once more, in Node. */
+export async function trainedInNode(
+  file: string,
+  data: string | Uint8Array,
+  options: TrainOptions = {},
+): Promise<Uint8Array> {
+  const read: Read = async (options) => (await readDataset(data, { file, ...options })).dataset;
+  const { kept, held } = await holdOut(read, 0.1, 0);
+  const model = await train(kept, {
+    seed: 0,
+    model: "auto",
+    validation: held,
+    ...(options.model === "svgp" ? {} : { onState: () => {} }),
+    ...options,
+  });
+  return modelToBytes(model);
 }

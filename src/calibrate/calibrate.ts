@@ -1,0 +1,183 @@
+// Fits a calibrator, chooses thresholds and measures, all on scores of points that their model has not seen.
+
+import type { Calibrator, LabelFrequencies } from "../base/calibrator.ts";
+import { hashInteger } from "../base/hash.ts";
+import type { Guarantees, Thresholds } from "../base/prediction.ts";
+import { yieldToHost } from "../base/progress.ts";
+import type { LabelSets } from "../base/sparse.ts";
+import type { Core } from "../core/core.ts";
+import type { Matrix } from "../core/matrix.ts";
+import { EvaluationMeter } from "../metrics/evaluation.ts";
+import { negativeLog, negativeLogOfRest } from "../metrics/rows.ts";
+import {
+  type CalibrationData,
+  type CalibratorFit,
+  type FitOptions,
+  fitCalibrator,
+  fitPairs,
+  pairLogits,
+} from "./fit.ts";
+import { logistic } from "./forward.ts";
+import { chooseGuarantees, saferGuarantees } from "./guarantees.ts";
+import { type HeldOutBlock, type HeldOutPairs, pairsOf } from "./pairs.ts";
+import { chooseThresholds } from "./thresholds.ts";
+
+const BLOCK = 256;
+/** Fewer held-out points are not split into halves. */
+const FEWEST = 40;
+
+/** Sizes and counts that the model has. */
+export type LabelSchema = LabelFrequencies & { readonly labels: number; readonly exclusive?: true };
+
+export interface UnseenScores extends Pick<CalibrationData, "scores" | "blocks" | "distinct" | "wanted"> {
+  labels: LabelSets;
+  /** The points had no part in the training at all. */
+  heldOut?: boolean;
+  /** Fits what moves the logits further, once the calibrator is there: gives a function that does; undefined where nothing would help. */
+  move?: ((pairs: LogitsOfPairs) => MovedLogits | undefined) | undefined;
+}
+
+type LogitsOfPairs = Pick<HeldOutPairs, "row" | "label" | "signedWeight"> & { readonly logits: Float64Array };
+/** The logits of pairs, and behind them those of labels that no point of these has. */
+type MovedLogits = (pairs: LogitsOfPairs) => {
+  readonly logits: Float64Array;
+  readonly beyond: { readonly row: Int32Array; readonly logits: Float64Array };
+};
+
+export interface CalibratedFit {
+  calibrator: Calibrator;
+  thresholds: Thresholds;
+  /** Figures on these points, each with the offset that the others give its labels: what to expect of new ones. */
+  figures: Record<string, number>;
+}
+
+export async function calibrate(
+  core: Core,
+  schema: LabelSchema,
+  unseen: UnseenScores,
+  options: FitOptions,
+): Promise<CalibratedFit> {
+  const { exclusive } = schema;
+  const found = await fitCalibrator(core, { ...unseen, frequencies: schema, exclusive }, options);
+  const { calibrator, pairs } = found;
+  const pause = (): Promise<void> => yieldToHost(options, "calibration", 1);
+  await pause();
+  const moved = unseen.move?.({ ...pairs, logits: found.logits });
+  const fit = moved ? { ...found, ...movedPairs(pairs, moved({ ...pairs, logits: found.logits })) } : found;
+  const all = { ...fit.pairs, probabilities: fit.probabilities };
+  const unknown = all.label.map((label) => Number(schema.labelCounts[label] <= (unseen.heldOut ? 0 : 1)));
+  const measured = chooseGuarantees({ ...all, unknown }, "leave-one-out", unseen.distinct);
+  await pause();
+  const guarantees =
+    unseen.heldOut && measured.rows >= FEWEST
+      ? await proven(core, schema, unseen, found, measured, options, moved)
+      : measured;
+  const thresholds = { ...chooseThresholds(all), guarantees };
+  await pause();
+  return { calibrator, thresholds, figures: measure(schema, fit, unseen.labels) };
+}
+
+/** Guarantees of each half of the points, by a calibrator that was fitted to the other half; the safer ones. */
+async function proven(
+  core: Core,
+  schema: LabelSchema,
+  unseen: UnseenScores,
+  { pairs }: CalibratorFit,
+  { rows, expectedRecall }: Guarantees,
+  options: FitOptions,
+  moved?: MovedLogits,
+): Promise<Guarantees> {
+  const halves = [0, 1].map((side) => pairsOf(pairs, (row) => hashInteger(row, 3) % 2 === side));
+  const found: Guarantees[] = [];
+  for (const [side, half] of halves.entries()) {
+    const { calibrator } = await fitPairs(
+      core,
+      { ...unseen, frequencies: schema, exclusive: schema.exclusive },
+      half,
+      rows / 2,
+      options,
+    );
+    const other = halves[1 - side];
+    const logits = pairLogits(calibrator, other, schema);
+    const all = moved
+      ? movedPairs(other, moved({ ...other, logits }))
+      : { pairs: other, probabilities: logits.map(logistic) };
+    const unknown = all.pairs.label.map((label) => Number(schema.labelCounts[label] === 0));
+    found.push(chooseGuarantees({ ...all.pairs, probabilities: all.probabilities, unknown }, "held-out"));
+  }
+  return { ...saferGuarantees(found[0], found[1]), expectedRecall };
+}
+
+/** Pairs with moved logits; behind them, under a number beyond all labels, those of labels that no point has. */
+function movedPairs(
+  pairs: HeldOutPairs,
+  { logits, beyond }: ReturnType<MovedLogits>,
+): Pick<CalibratorFit, "pairs" | "probabilities"> {
+  const more = beyond.row.length;
+  const labels = pairs.labelStart.length - 1;
+  const joined = <A extends Int32Array | Float64Array>(own: A, others: A): A => {
+    const all = new (own.constructor as new (length: number) => A)(own.length + more);
+    all.set(own);
+    all.set(others, own.length);
+    return all;
+  };
+  return {
+    pairs: {
+      ...pairs,
+      row: joined(pairs.row, beyond.row),
+      label: joined(pairs.label, new Int32Array(more).fill(labels)),
+      signedWeight: joined(pairs.signedWeight, new Float64Array(more).fill(-1)),
+    },
+    probabilities: joined(logits, beyond.logits).map(logistic),
+  };
+}
+
+/** Matrices [rows,K] of scores in blocks. */
+export function* blocksOf(scores: readonly Matrix[]): Generator<HeldOutBlock> {
+  const { rows } = scores[0];
+  for (let from = 0; from < rows; from += BLOCK) {
+    const to = Math.min(rows, from + BLOCK);
+    yield {
+      scores: scores.map((all) => all.rowRange(from, to)),
+      rows: Int32Array.from({ length: to - from }, (_, i) => from + i),
+    };
+  }
+}
+
+/** Rankings from the chosen pairs, among which are the best of each point; the log loss from all, by their weights. */
+function measure(
+  schema: LabelSchema,
+  { pairs, probabilities }: CalibratorFit,
+  truth: LabelSets,
+): Record<string, number> {
+  const { rows } = truth;
+  const counted = { ...truth, labels: Math.max(truth.labels, schema.labels + 1) };
+  const meter = new EvaluationMeter({ ...schema, trainingPoints: schema.points, truth: counted });
+  const { depth } = meter;
+  const ranked = new Int32Array(rows * depth).fill(-1);
+  const best = new Float64Array(rows * depth);
+  let loss = 0;
+  let classLoss = 0;
+  probabilities.forEach((probability, e) => {
+    const weight = pairs.signedWeight[e];
+    if (weight > 0) classLoss += negativeLog(probability);
+    if (pairs.label[e] < schema.labels)
+      loss += weight > 0 ? weight * negativeLog(probability) : -weight * negativeLogOfRest(probability);
+    // Pairs come in the order of their labels: of equals the first stays before.
+    const first = pairs.row[e] * depth;
+    let at = first + depth;
+    while (at > first && (ranked[at - 1] === -1 || probability > best[at - 1])) at--;
+    if (at === first + depth) return;
+    ranked.copyWithin(at + 1, at, first + depth - 1);
+    best.copyWithin(at + 1, at, first + depth - 1);
+    ranked[at] = pairs.label[e];
+    best[at] = probability;
+  });
+  meter.updateBest(ranked, best);
+  const { ranking, singleLabel } = meter.report();
+  return {
+    ...ranking.metrics,
+    ...(singleLabel && { accuracy: 100 * singleLabel.accuracy }),
+    logLoss: (schema.exclusive ? classLoss : loss) / Math.max(1, rows),
+  };
+}

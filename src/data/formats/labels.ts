@@ -1,0 +1,100 @@
+// Labels as they are written: several in one text (`a|b`, or Annif's `<uri> <uri>`), columns of their own with a 1 in the rows that
+// have them, and the keys under which they are found.
+
+import { excerpt } from "../../base/errors.ts";
+import type { DatasetBuilder } from "../builder.ts";
+
+/** Where labels and ids are looked for, in this order, when no key is named. */
+export const LABEL_KEYS: readonly string[] = ["labels", "label", "subjects", "subject_uris"];
+export const ID_KEYS: readonly string[] = ["id", "document_id"];
+/** A column or key of this name holds URIs with blanks between them. */
+export const URI_KEY = "subject_uris";
+
+const SEPARATORS = ["|", ";", ","];
+const URIS = /^<[^<>\s]+>(?:\s+<[^<>\s]+>)*$/;
+const YES = /^(?:1|1\.0|true|yes|x)$/i;
+const NO = /^(?:|0|0\.0|false|no|null)$/i;
+
+/** Names for a sentence: `"a", "b" or "c"`. */
+export function alternatives(names: readonly string[]): string {
+  const quoted = names.map((name) => excerpt(name));
+  return quoted.length < 2 ? quoted.join("") : `${quoted.slice(0, -1).join(", ")} or ${quoted.at(-1)}`;
+}
+
+/** A URI without the brackets around it. */
+const withoutBrackets = (uri: string): string => (uri.startsWith("<") && uri.endsWith(">") ? uri.slice(1, -1) : uri);
+
+const escaped = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&");
+
+/** Labels in one text. The first text that has a separator decides for the file, and it is said. */
+export class LabelCells {
+  readonly #builder: DatasetBuilder;
+  #separator: string | undefined; // "": labels are never split
+  readonly #escaped: RegExp;
+
+  constructor(builder: DatasetBuilder) {
+    this.#builder = builder;
+    const { labelSeparator } = builder.options;
+    this.#separator = labelSeparator;
+    this.#escaped = new RegExp(`\\\\(${(labelSeparator ? [labelSeparator] : SEPARATORS).map(escaped).join("|")})`, "g");
+  }
+
+  /** Adds the labels of a cell to the row being built. */
+  add(cell: string): void {
+    for (const label of this.#split(cell.trim())) if (label.trim() !== "") this.#builder.labelByName(label);
+  }
+
+  /** URIs with blanks between them, in brackets or not. */
+  addUris(cell: string): void {
+    for (const uri of cell.split(/\s+/)) if (uri !== "") this.#builder.labelByName(withoutBrackets(uri));
+  }
+
+  #split(cell: string): string[] {
+    const { file, notes, options } = this.#builder;
+    if (URIS.test(cell)) return cell.split(/\s+/).map(withoutBrackets);
+    if (this.#separator === "" || (options.labelNames && this.#builder.knowsLabel(cell))) return [cell];
+    const bare = cell.replaceAll(this.#escaped, "");
+    if (this.#separator === undefined) {
+      const found = SEPARATORS.find((each) => bare.includes(each));
+      this.#separator = found;
+      if (found) notes.push(`${file}: labels are separated by "${found}" (\\${found} for one inside a label)`);
+    }
+    const separator = this.#separator;
+    if (bare.length === cell.length) return separator === undefined ? [cell] : cell.split(separator);
+    const labels = separator === undefined ? [cell] : cell.split(new RegExp(`(?<!\\\\)${escaped(separator)}`));
+    return labels.map((label) => label.replaceAll(this.#escaped, "$1"));
+  }
+}
+
+/** Columns that are labels, with a 1 in the rows that have them. */
+export class OneHot {
+  readonly #builder: DatasetBuilder;
+  readonly #patterns: readonly RegExp[];
+
+  constructor(builder: DatasetBuilder) {
+    this.#builder = builder;
+    const { oneHot = [] } = builder.options;
+    // `*` stands for anything.
+    this.#patterns = oneHot.map((name) => new RegExp(`^${name.split("*").map(escaped).join(".*")}$`, "i"));
+  }
+
+  /** Some columns were named. */
+  get wanted(): boolean {
+    return this.#patterns.length > 0;
+  }
+
+  /** A column is a label. */
+  has(name: string): boolean {
+    return this.#patterns.some((pattern) => pattern.test(name));
+  }
+
+  /** Adds the label of a column to the row being built, if its value says so. */
+  add(name: string, value: unknown): void {
+    const written = String(value ?? "").trim();
+    if (YES.test(written)) this.#builder.labelByName(name);
+    else if (!NO.test(written)) {
+      const found = `${excerpt(written)} in column ${excerpt(name)}`;
+      this.#builder.fail("not a label", found, `0 or 1 (${this.#builder.option("oneHot")})`);
+    }
+  }
+}

@@ -1,0 +1,251 @@
+// Fitting exact GP regression: one factorisation for all labels, and everything that is chosen or calibrated is so by
+// leave-one-out.
+
+import type { KernelName } from "../../base/kernels.ts";
+import type { WorkOptions } from "../../base/progress.ts";
+import { equalGroups, firstEqualRows, type SparseRows, selectFeatures, selectLabels } from "../../base/sparse.ts";
+import { STREAMS } from "../../base/streams.ts";
+import type { Core } from "../../core/core.ts";
+import { Scope } from "../../core/matrix.ts";
+import type { Pattern } from "../../core/pattern.ts";
+import { permutation } from "../../core/random.ts";
+import { type Dataset, selectRows } from "../../data/dataset.ts";
+import {
+  type FeatureTransform,
+  isDense,
+  transformedRows,
+  transformInPlace,
+  unitSquares,
+} from "../../data/transform.ts";
+import type { Cost, Fit, FitContext, ModelSchema, PartLearner } from "../part.ts";
+import { exactCost, LEFT_OUT } from "../regression/cost.ts";
+import { type ClosedDevice, onDevice } from "../regression/device.ts";
+import { documentsOf, type LabelledRows, LearningError, selectLabelled } from "../regression/documents.ts";
+import { choiceOf, type KernelNoise, type KernelPart } from "../regression/kernel.ts";
+import { kernelPart } from "../regression/kernelpart.ts";
+import { placeDocuments } from "../regression/learn.ts";
+import { precisionOf, someOf, squaredErrorOf } from "../regression/leaveoneout.ts";
+import { type Points, type Subset, spreadOver } from "../regression/points.ts";
+import { chooseDense } from "./dense.ts";
+import { fitExact } from "./exact.ts";
+import { chooseViews } from "./views.ts";
+
+/** Up to so many points the smaller noise is better. */
+const FEW_POINTS = 10_000;
+/** Points that kernels are compared on, spread over all. */
+const COMPARED_ON = 4000;
+
+export type GprPart = KernelPart<"gpr">;
+
+/** How a fit runs, and what computes, if not the core. */
+export type KernelWork = WorkOptions & { readonly device?: ClosedDevice | undefined };
+
+/** Length scale and noise: wide, or narrow with less noise; leave-one-out figures are flat in between. */
+const choicesFor = (name: KernelName, points: number): KernelNoise[] => [
+  { noise: points > FEW_POINTS ? 0.4 : 0.2, kernel: { name, lengthScale: 1 } },
+  { noise: 0.1, kernel: { name, lengthScale: 0.7 } },
+];
+
+/** Limits of a fit in closed form: operations (some two minutes on two cores), and bytes of a core's four gigabytes. */
+export const isAffordable = ({ operations, bytes }: Cost): boolean => operations <= 6e12 && bytes <= 3.2e9;
+
+/** There are few enough points for each of them to carry the mean. */
+export const canBeExact = (points: number, labels: number): boolean => isAffordable(exactCost({ points, labels }));
+
+/** The most points that can be exact. */
+export function mostExact(labels: number): number {
+  let [most, beyond] = [0, 2 ** 20];
+  while (beyond - most > 1) {
+    const middle = (most + beyond) >> 1;
+    if (canBeExact(middle, labels)) most = middle;
+    else beyond = middle;
+  }
+  return most;
+}
+
+/** Documents as the kernel sees them, with the schema and options that were chosen for them, in a random order. */
+export interface KernelProblem {
+  readonly documents: LabelledRows;
+  readonly order: ArrayLike<number>;
+  readonly schema: ModelSchema;
+  readonly options: FitContext["options"];
+  readonly choice: KernelNoise;
+  /** The documents in the memory of the core; yours to free. */
+  readonly placed: Subset;
+}
+
+/** Chooses kernel and noise by leave-one-out and puts the points in a random order: the last ones are a fair sample of all. */
+export async function kernelProblem(context: FitContext, work: KernelWork): Promise<KernelProblem> {
+  const { core, data, note } = context;
+  const { rows: points } = data.features;
+  const found = context.dense && (await chooseDense(context, exactLoss(context)));
+  const options = found ? { ...context.options, ...found.options } : context.options;
+  const schema = found?.schema ?? context.schema;
+  const { order, documents } = documentsInOrder(core, data, schema, options.seed);
+  const placed = placeDocuments(core, documents, schema.labels, "f32", schema.transform);
+  const problem = { documents, order, schema, options, placed };
+  if (found) return { ...problem, choice: found.choice };
+  try {
+    const words = await chooseExact(core, documents, schema, choicesFor(options.kernel, points), work);
+    note(`Length scale ${words.kernel.lengthScale} and noise ${words.noise}, chosen by leave-one-out`);
+    const choice = schema.transform.views
+      ? await chooseViews(context, documents, words, looError(context, work))
+      : words;
+    return { ...problem, choice };
+  } catch (error) {
+    placed.free();
+    throw error;
+  }
+}
+
+/** Calibrated leave-one-out log loss of some data for one choice. */
+const exactLoss =
+  ({ core, looLoss }: FitContext) =>
+  async (some: Dataset, schema: ModelSchema, choice: KernelNoise, work: WorkOptions): Promise<number> => {
+    const features = transformedRows(some.features, schema.transform, 0, some.features.rows);
+    const fit = await fitDocuments(core, { features, labels: some.labels }, schema, choice, work);
+    try {
+      return await looLoss(fit, schema, work);
+    } finally {
+      fit.free?.();
+    }
+  };
+
+/** Mean squared error of some documents when each is left out, for one choice. */
+const looError =
+  ({ core, schema: { labels: count, transform } }: FitContext, work: KernelWork) =>
+  async (some: LabelledRows, choice: KernelNoise): Promise<number> => {
+    const placed = placeDocuments(core, some, count, "f32", transform);
+    const figure = looFigure(placed.points, placed.labels, choice, work, equalRows(some.features, transform));
+    return await figure(squaredErrorOf).finally(() => placed.free());
+  };
+
+/** A figure of the leave-one-out scores of a fit for one choice. */
+const looFigure =
+  (points: Points, labels: Pattern, choice: KernelNoise, work: KernelWork, firstEqual: Int32Array | undefined) =>
+  async (figure: typeof precisionOf): Promise<number> => {
+    const form = await fitExact(points, labels, { ...work, ...choice, leftOut: points.rows, firstEqual });
+    return await figure(form, labels, work).finally(() => form.free());
+  };
+
+/** All points as the kernel sees them, in a random order. */
+function documentsInOrder(
+  core: Core,
+  given: Dataset,
+  { transform }: ModelSchema,
+  seed: number,
+): Pick<KernelProblem, "order" | "documents"> {
+  const drawn = permutation(core, given.features.rows, { seed, stream: STREAMS.exactOrder });
+  // Equal rows stand one after another, so that all of them or none are among the last ones.
+  const order = equalGroups(drawn, equalRows(given.features, transform)).flat();
+  const features = selectFeatures(given.features, order);
+  transformInPlace(features, transform);
+  const labels = selectLabels(given.labels, order);
+  return { order, documents: { features, labels, squares: unitSquares(features, transform) } };
+}
+
+/** Rows of measurements are equal by their values, others by their words. */
+const equalRows = (features: SparseRows, { views }: FeatureTransform): Int32Array | undefined =>
+  firstEqualRows(features, views?.[0].from ?? (isDense(features) ? 0 : features.columns));
+
+/** The best of several choices, by the leave-one-out scores of a fit to some of the points. */
+async function chooseExact(
+  core: Core,
+  documents: LabelledRows,
+  schema: ModelSchema,
+  choices: readonly KernelNoise[],
+  work: KernelWork,
+): Promise<KernelNoise> {
+  const rows = spreadOver(documents.features.rows, COMPARED_ON);
+  const some = selectLabelled(documents, rows);
+  const placed = placeDocuments(core, some, schema.labels, "f32", schema.transform);
+  try {
+    const firstEqual = equalRows(some.features, schema.transform);
+    return await bestExact(placed.points, placed.labels, choices, work, firstEqual);
+  } finally {
+    placed.free();
+  }
+}
+
+/** The choice with the best P@1 + P@3 + P@5 of points that are left out. */
+export async function bestExact(
+  points: Points,
+  labels: Pattern,
+  choices: readonly KernelNoise[],
+  work: KernelWork,
+  firstEqual?: Int32Array,
+): Promise<KernelNoise> {
+  const figures: number[] = [];
+  for (const choice of choices) figures.push(await looFigure(points, labels, choice, work, firstEqual)(precisionOf));
+  return choices[figures.indexOf(Math.max(...figures))];
+}
+
+export async function fitGpr(context: FitContext): Promise<Fit<GprPart>> {
+  const { core, data, run } = context;
+  return await onDevice(context, async (work) => {
+    const { documents, order, schema, options, choice, placed } = await kernelProblem(context, work);
+    const fit = await fitDocuments(core, documents, schema, choice, work, placed);
+    const learning = run.onState && {
+      learner: exactLearner(core, fit.part, schema),
+      documents: documentsOf(selectRows(data, order), fit.part.rows),
+    };
+    return { ...fit, loo: fit.loo && { ...fit.loo, order }, schema, options, learning };
+  });
+}
+
+/** The posterior of documents for one choice; the last points are those that have leave-one-out scores. */
+export async function fitDocuments(
+  core: Core,
+  documents: LabelledRows,
+  schema: ModelSchema,
+  choice: KernelNoise,
+  work: KernelWork,
+  placed?: Subset,
+): Promise<Fit<GprPart>> {
+  const scope = new Scope();
+  try {
+    const { transform } = schema;
+    const squares = documents.squares ?? unitSquares(documents.features, transform);
+    const { points, labels } = scope.keep(
+      placed ?? placeDocuments(core, { ...documents, squares }, schema.labels, "f32", transform),
+    );
+    const { weights, features } = documents;
+    const firstEqual = equalRows(features, transform);
+    const of = { ...work, ...choice, weights, firstEqual };
+    const source = scope.keep(await fitExact(points, labels, of));
+    const { pivots } = source;
+    const variances = Float32Array.from(pivots.view(), (pivot, i) => {
+      const weight = weights?.[points.rows - pivots.columns + i] ?? 1;
+      return Math.max(0, 1 / pivot - choice.noise / weight);
+    });
+    const part = kernelPart("gpr", choice, documents.features, source, variances);
+    const distinct = firstEqual && new Set(firstEqual).size;
+    const ranges = someOf(source.ranges, LEFT_OUT);
+    const loo = { source, ranges, labels, sets: documents.labels, distinct, texts: features.texts };
+    return { part, loo, free: () => scope.free() };
+  } catch (error) {
+    scope.free();
+    throw error;
+  }
+}
+
+/**
+ * Learning fits anew: kernel, noise, vocabulary and weights of the words stay, everything else is as if all documents had been there
+ * from the start.
+ */
+export function exactLearner(core: Core, start: KernelPart, { transform }: ModelSchema): PartLearner<GprPart> {
+  return {
+    keepsAll: true,
+    rows: (features) => transformedRows(features, transform, 0, features.rows),
+    async learn({ after }, schema, work) {
+      const documents = after.ids.length;
+      if (!canBeExact(documents, schema.labels))
+        throw new LearningError(
+          `found ${documents} documents with those to learn, expected fewer: exact GP regression keeps every document; train a new model`,
+        );
+      return await fitDocuments(core, after, schema, choiceOf(start), work);
+    },
+    capture: (plan) => ({ plan, labels: 0 }),
+    free() {},
+  };
+}

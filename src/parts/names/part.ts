@@ -1,0 +1,104 @@
+// Names of labels: labels that stand in a text are likelier, also those that no training document has.
+
+import type { Tensor } from "../../base/safetensors.ts";
+import { Stems } from "../../base/stem.ts";
+import { integerTensor, realTensor } from "../../base/tensors.ts";
+import { loadedStemmer } from "../../data/stemmers.ts";
+import type { Family, LogitMover, ModelSchema, MovedPairs } from "../part.ts";
+import { FREE, lossOf, NamesFit } from "./fit.ts";
+import {
+  type NamedLabel,
+  type NamedMover,
+  NameMatcher,
+  nameMover,
+  namesFrom,
+  numbersOf,
+  type WordCounts,
+} from "./row.ts";
+import { namedLabels } from "./vocabulary.ts";
+
+export interface NamesPart extends WordCounts {
+  readonly family: "names";
+  readonly labels: readonly NamedLabel[];
+  readonly weights: Float64Array;
+}
+
+const matchers = new WeakMap<NamesPart["labels"], NameMatcher>();
+
+/** The matcher of a part, made once. */
+function matcherOf(part: NamesPart, schema: ModelSchema): NameMatcher {
+  const known = matchers.get(part.labels) ?? newMatcher(part.labels, schema).prepare(part);
+  matchers.set(part.labels, known);
+  return known;
+}
+
+function newMatcher(labels: readonly NamedLabel[], { vectoriser }: ModelSchema): NameMatcher {
+  const language = vectoriser?.options.stem;
+  return new NameMatcher(labels, language === undefined ? undefined : new Stems(loadedStemmer(language)), language);
+}
+
+const movers = new WeakMap<ModelSchema, { part: NamesPart; mover: NamedMover }>();
+
+export const names: Family<NamesPart> = {
+  name: "names",
+  title: "names of labels",
+  mover(part, schema): LogitMover {
+    const known = movers.get(schema);
+    if (known?.part === part) return known.mover;
+    const labelNames = schema.labelNames ?? [];
+    const mover = nameMover(matcherOf(part, schema), part.weights, part.documents, labelNames, schema.labelCounts);
+    movers.set(schema, { part, mover });
+    return mover;
+  },
+  unseen(given, { labelNames = [] }) {
+    const labels = namedLabels(given, labelNames);
+    const numbers = numbersOf(labels, labelNames);
+    return labels.filter((_, entry) => numbers[entry] >= labelNames.length).map(([label]) => label);
+  },
+  fitMover({ schema, names: wanted, texts, note }, points, part) {
+    const labels = part?.labels ?? namedLabels(wanted, schema.labelNames);
+    if (labels.length === 0 || texts.length + points.texts.length === 0 || schema.exclusive) return undefined;
+    const matcher = part ? matcherOf(part, schema) : newMatcher(labels, schema);
+    const counts = part ?? matcher.count(texts);
+    if (!part) matcher.prepare(counts);
+    const numbers = numbersOf(labels, schema.labelNames ?? []);
+    const fit = new NamesFit({ ...points, matcher, numbers, labelCounts: schema.labelCounts });
+    return {
+      wanted: (row) => fit.standing(row),
+      fit(pairs) {
+        const weights = part?.weights ?? fit.fit(pairs);
+        const moved = (other: typeof pairs): MovedPairs => fit.moved(other, weights);
+        if (part) return { part, moved };
+        const [before, after] = [pairs, moved(pairs)].map(({ logits }) => lossOf(pairs.signedWeight, logits));
+        const change = `log loss ${(before / points.texts.length).toFixed(2)} -> ${(after / points.texts.length).toFixed(2)}`;
+        const found = `Names of ${labels.length.toLocaleString("en")} labels are looked for in the texts (${change})`;
+        if (typeof wanted === "string" && before - after < FREE) return undefined;
+        note(found);
+        const { frequency, documents } = counts;
+        const made: NamesPart = { family: "names", labels, weights, frequency, documents };
+        matchers.set(labels, matcher);
+        return { part: made, moved };
+      },
+    };
+  },
+  toFile: ({ labels, frequency, documents, weights }) => ({
+    about: { documents },
+    tensors: {
+      labels: bytesTensor(namesBytes(labels)),
+      frequency: integerTensor(frequency),
+      weights: realTensor(weights),
+    },
+  }),
+  fromFile: (reader, about) => ({ family: "names", ...namesFrom(reader, about) }),
+  compact({ labels, frequency, documents, weights }, _, writer) {
+    writer.bytes("labels", namesBytes(labels));
+    writer.integers("frequency", frequency);
+    writer.doubles("weights", weights);
+    return { documents };
+  },
+  bounds: () => () => [0],
+};
+
+const bytesTensor = (data: Uint8Array): Tensor => ({ dtype: "U8", shape: [data.length], data });
+
+const namesBytes = (labels: readonly NamedLabel[]): Uint8Array => new TextEncoder().encode(JSON.stringify(labels));

@@ -1,0 +1,133 @@
+// Points of a data set in the memory of a core: sparse rows, as the model sees them, with their squared lengths.
+
+import { onColumns, type SparseRows, usedColumns, withinColumns } from "../../base/sparse.ts";
+import type { Core } from "../../core/core.ts";
+import { type Csr, csr, rowSquares, scaleRows } from "../../core/csr.ts";
+import { Postings, type SparseProductsOptions, sparseProducts } from "../../core/kernelrows.ts";
+import { type Matrix, matrix, matrixFrom, Scope, scoped } from "../../core/matrix.ts";
+import type { Pattern } from "../../core/pattern.ts";
+import { type FeatureTransform, unitSquares, viewRanges } from "../../data/transform.ts";
+
+/** Columns from (inclusive) to (exclusive). */
+export interface ColumnRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * Sparse rows x with |x|^2. The rows stay yours to free. A text with words that the vocabulary does not have is longer
+ * than its row: then its squared length is given, and what is missing is at right angles to every other point. Where rows have views
+ * (ranges of columns, words first), each is points of its own.
+ */
+export class Points {
+  readonly x: Csr;
+  readonly squares: Matrix; // 1 x rows
+  /** One for each view; of rows without views these points. */
+  readonly views: readonly Points[];
+  readonly ranges: readonly ColumnRange[] | undefined;
+  readonly #own = new Scope();
+
+  constructor(x: Csr, squares?: ArrayLike<number>, views?: readonly ColumnRange[]) {
+    this.x = x;
+    this.ranges = views;
+    const { core, rows, precision } = x;
+    this.squares = this.#own.keep(
+      squares ? matrixFrom(core, 1, rows, squares, precision) : rowSquares(x, matrix(core, 1, rows, precision)),
+    );
+    this.views = views?.map((range, view) => this.#view(range, view === 0 ? squares : undefined)) ?? [this];
+  }
+
+  #view({ from, to }: ColumnRange, squares: ArrayLike<number> | undefined): Points {
+    const { core, precision, rows, columns, start, column, value } = this.x;
+    const all = { rows, columns, rowStart: start.toArray(), columnIndex: column.toArray(), values: value.toArray() };
+    return this.#own.keep(new Points(this.#own.keep(csr(core, withinColumns(all, from, to), precision)), squares));
+  }
+
+  get rows(): number {
+    return this.x.rows;
+  }
+
+  get viewSquares(): readonly Matrix[] {
+    return this.views.map(({ squares }) => squares);
+  }
+
+  /** |x|^2 of a range of rows. */
+  squaresOf(from: number, to: number): Matrix {
+    return this.squares.block(0, from, 1, to - from);
+  }
+
+  free(): void {
+    this.#own.free();
+  }
+}
+
+/** Points by column, view by view. They must outlive it. */
+export class PointIndex {
+  readonly points: Points;
+  readonly #views: readonly Postings[];
+
+  constructor(points: Points) {
+    this.points = points;
+    this.#views = points.views.map(({ x }) => new Postings(x));
+  }
+
+  /** out = x z' of a view of points from to to with these points z. */
+  products(points: Points, view: number, out: Matrix, range: SparseProductsOptions): Matrix {
+    return sparseProducts(points.views[view].x, this.#views[view], out, range);
+  }
+
+  free(): void {
+    for (const view of this.#views) view.free();
+  }
+}
+
+/** Each row divided by its length, in place; a row of zeros stays a row of zeros. */
+export function toUnitRows(x: Csr): Csr {
+  return scoped((scope) => {
+    const factors = rowSquares(x, scope.keep(matrix(x.core, 1, x.rows, x.precision)));
+    const inverses = Float64Array.from(factors.view(), (square) => (square > 0 ? 1 / Math.sqrt(square) : 0));
+    return scaleRows(x, factors.set(inverses));
+  });
+}
+
+/** Points with their labels; yours to free. */
+export interface Subset {
+  readonly points: Points;
+  readonly labels: Pattern;
+  free(): void;
+}
+
+/** `wanted` numbers of 0 ... points - 1, spread evenly; all where there are no more. */
+export function spreadOver(points: number, wanted: number): number[] {
+  const count = Math.min(points, wanted);
+  return Array.from({ length: count }, (_, i) => Math.floor((i * points) / count));
+}
+
+/** Rows that are weighted and scaled, as they came and in the core. */
+export interface PlacedRows {
+  readonly given: SparseRows;
+  readonly points: Points;
+}
+
+/** Places rows in the core; `room` frees them. */
+export function placeRows(core: Core, given: SparseRows, transform: FeatureTransform, room: Scope): PlacedRows {
+  const x = room.keep(csr(core, given, "f32"));
+  return { given, points: room.keep(new Points(x, unitSquares(given, transform), viewRanges(transform))) };
+}
+
+export interface IndexedPoints {
+  /** In the columns that are indexed; their squares are whole. */
+  readonly index: PointIndex;
+  /** Rows in these columns; `room` frees them. */
+  narrowed(rows: PlacedRows, room: Scope): Points;
+}
+
+/** Indexes rows that are in the core; `room` frees the index. */
+export function indexPoints(core: Core, { given, points: whole }: PlacedRows, room: Scope): IndexedPoints {
+  if (given.columns <= given.columnIndex.length || whole.views.length > 1)
+    return { index: room.keep(new PointIndex(whole)), narrowed: ({ points }) => points };
+  const kept = onColumns(usedColumns(given));
+  const narrowed = ({ given: rows, points }: PlacedRows, scope: Scope): Points =>
+    scope.keep(new Points(scope.keep(csr(core, kept(rows), "f32")), points.squares.toArray()));
+  return { index: room.keep(new PointIndex(narrowed({ given, points: whole }, room))), narrowed };
+}

@@ -1,0 +1,134 @@
+// Ridge regression at points: with features f and the solution C, W of ridge.ts,
+//
+//     s = f W + mu      h = f C f'      at a new point v = 1 + h
+//     left out:  s_i = (s_i - h_i y_i) / (1 - h_i),   v_i = 1 / (1 - h_i)
+//
+// Left out, the point's own part h_i (y_i - mu) of s_i - mu is taken away and the rest scaled up; mu stays, and its
+// terms cancel. v is in units of the noise.
+
+import { ArgumentError } from "../../base/errors.ts";
+import { yieldToHost } from "../../base/progress.ts";
+import type { Csr } from "../../core/csr.ts";
+import { combine, gemm, rowSums } from "../../core/dense.ts";
+import { Matrix, matrix, matrixFrom, scoped } from "../../core/matrix.ts";
+import type { Pattern } from "../../core/pattern.ts";
+import type { Sign } from "../../core/sums.ts";
+import type { ClosedDevice } from "./device.ts";
+import type { InducingFeatures } from "./inducing.ts";
+import { allPoints, blocksOf, type LeaveOneOut, type WalkOptions } from "./leaveoneout.ts";
+import type { Points } from "./points.ts";
+import type { RidgeSolution } from "./ridge.ts";
+import type { FeatureBlock, Totals } from "./totals.ts";
+
+/** Points whose features are made together. */
+export const BLOCK_ROWS = 1024;
+
+export interface FeatureWalkOptions extends WalkOptions {
+  /** Wants f'f of each block too, where a device can make it. */
+  readonly squares?: boolean;
+}
+
+/** Gives `work` the features of the points a block at a time, and others a turn in between. */
+export interface FeatureWalk<F extends Matrix | Csr = Matrix> {
+  readonly points: number;
+  forBlocks(stage: string, work: (block: FeatureBlock<F>) => void, options?: FeatureWalkOptions): Promise<void>;
+}
+
+/** phi of points, made anew in every walk; by the device where it can. */
+export function featuresOf(inducing: InducingFeatures, points: Points, device?: ClosedDevice): FeatureWalk {
+  const forBlocks: FeatureWalk["forBlocks"] = async (stage, work, options = {}) => {
+    const blocks = blocksOf(options.ranges ?? allPoints(points.rows), BLOCK_ROWS);
+    const { core, precision, rows } = points.x;
+    await scoped(async (scope) => {
+      const room = (count: number): Matrix => scope.keep(matrix(core, count, inducing.count, precision));
+      const onDevice = device && scope.keep(device.features(inducing));
+      const [all, between] = [room(Math.min(BLOCK_ROWS, rows)), room(Math.min(BLOCK_ROWS, rows))];
+      const product = device && options.squares ? room(inducing.count) : undefined;
+      for (const [number, { from, to }] of blocks.entries()) {
+        await yieldToHost(options, stage, number / blocks.length);
+        const f = all.rowRange(0, to - from);
+        if (!(await onDevice?.features(points, from, to, f, options)))
+          inducing.block(points, from, to, f, between.rowRange(0, to - from));
+        const square = product && (await onDevice?.square(f, product, options)) ? product : undefined;
+        work({ from, to, f, square });
+      }
+    });
+  };
+  return { points: points.rows, forBlocks };
+}
+
+/** Features that are in memory already, one point a row. */
+export function featuresIn<F extends Matrix | Csr>(features: F): FeatureWalk<F> {
+  const forBlocks: FeatureWalk<F>["forBlocks"] = async (stage, work, options = {}) => {
+    const blocks = blocksOf(options.ranges ?? allPoints(features.rows), BLOCK_ROWS);
+    for (const [number, { from, to }] of blocks.entries()) {
+      await yieldToHost(options, stage, number / blocks.length);
+      work({ from, to, f: (features instanceof Matrix ? features.rowRange(from, to) : features) as F });
+    }
+  };
+  return { points: features.rows, forBlocks };
+}
+
+/** Adds points with their labels to the sums (or to totals alone), or takes them away. */
+export async function learnPoints<F extends Matrix | Csr>(
+  totals: Totals,
+  features: FeatureWalk<F>,
+  labels: Pattern,
+  options: WalkOptions & { sign?: Sign } = {},
+): Promise<void> {
+  const { sign = 1, ...walk } = options;
+  await features.forBlocks("sums", (block) => totals.add(block, labels, sign), { ...walk, squares: true });
+}
+
+/** out = s [n,K] of points with these features. */
+export function ridgeScores({ mean, weights }: RidgeSolution, f: Matrix, out: Matrix): Matrix {
+  return combine("add", gemm(f, weights, out), mean, out);
+}
+
+/** h of points with these features. */
+export function leverages({ inverse }: RidgeSolution, f: Matrix): Float64Array {
+  if (inverse === undefined)
+    throw new ArgumentError("solution", "found one without its inverse, expected it for variances");
+  return scoped((scope) => {
+    const { core, precision, rows, columns } = f;
+    const half = gemm(f, inverse, scope.keep(matrix(core, rows, columns, precision)), { alpha: 0.5 });
+    const sums = rowSums(half, scope.keep(matrix(core, 1, rows, precision)), f);
+    return Float64Array.from(sums.view(), (sum) => 2 * sum);
+  });
+}
+
+/** Scores of learned points become those with each point left out: (s - h y) / (1 - h). */
+export function leaveOut(scores: Matrix, h: Float64Array, labels: Pattern, from: number): void {
+  const { core, precision, rows, columns } = scores;
+  const inverses = h.map((leverage) => 1 / (1 - leverage));
+  const factors = matrixFrom(core, rows, 1, inverses, precision);
+  combine("multiply", scores, factors, scores);
+  factors.free();
+  const starts = labels.start.view();
+  const ids = labels.column.view();
+  const elements = scores.view();
+  for (let i = 0; i < rows; i++) {
+    const own = h[i] * inverses[i];
+    for (let e = starts[from + i]; e < starts[from + i + 1]; e++) elements[i * columns + ids[e]] -= own;
+  }
+}
+
+/** Left-out scores of the points that a solution was learned from. */
+export function leaveOneOutOf(solution: RidgeSolution, features: FeatureWalk, labels: Pattern): LeaveOneOut {
+  const { core, precision } = solution.weights;
+  const forBlocks: LeaveOneOut["forBlocks"] = async (stage, work, options = {}) => {
+    const room = matrix(core, Math.min(BLOCK_ROWS, features.points), labels.columns, precision);
+    const leftOut = ({ from, to, f }: FeatureBlock<Matrix>): void => {
+      const scores = ridgeScores(solution, f, room.rowRange(0, to - from));
+      const h = leverages(solution, f);
+      leaveOut(scores, h, labels, from);
+      work({ from, to, scores, variances: h.map((leverage) => 1 / (1 - leverage)) });
+    };
+    try {
+      await features.forBlocks(stage, leftOut, options);
+    } finally {
+      room.free();
+    }
+  };
+  return { ranges: allPoints(features.points), labels: labels.columns, mean: solution.mean, forBlocks };
+}

@@ -1,0 +1,97 @@
+// Posterior variance of a kernel at a point, without the noise,
+//
+//     v(x) = k(x,x) - |b(x)|^2,      b(x) = inverse(L) k(X,x),      L L' = K + lam I
+//
+// over its points, or over some of them where they are many: fewer points know less, so that it is then too large and
+// never too small. Two points have the posterior covariance k(x,z) - b(x).b(z).
+
+import type { WorkOptions } from "../../base/progress.ts";
+import { type SparseRows, selectFeatures } from "../../base/sparse.ts";
+import type { Core } from "../../core/core.ts";
+import { addDiagonal, fill, gemm, rowSums } from "../../core/dense.ts";
+import { solveTriangular } from "../../core/factor.ts";
+import { factorInPlace } from "../../core/inverse.ts";
+import { type Matrix, matrix, Scope, scoped } from "../../core/matrix.ts";
+import type { FeatureTransform } from "../../data/transform.ts";
+import type { Deviation, PosteriorVariance } from "../part.ts";
+import { choiceOf, Kernel, type KernelPart, kernelMatrix, rowKernel } from "./kernel.ts";
+import { type IndexedPoints, indexPoints, type PlacedRows, placeRows, spreadOver } from "./points.ts";
+
+/** Points that are looked at; L is made in a fraction of a second. */
+const MOST_POINTS = 2000;
+
+export interface UnexplainedVariance extends PosteriorVariance {
+  /** v / (k(x,x) + lam) [n]: the part of the variance of an observation that is not explained, from 0 to below 1. */
+  unexplained(rows: SparseRows): Float64Array;
+}
+
+/**
+ * A label of frequency mu has the variance mu (1 - mu) before anything is known of a point; the part of it that is not explained is
+ * the variance of its score.
+ */
+export const unexplainedDeviation =
+  (mean: Float32Array, unexplained: Float64Array): Deviation =>
+  (row, label) =>
+    Math.sqrt(Math.max(0, mean[label] * (1 - mean[label]) * unexplained[row]));
+
+export async function posteriorVariance(
+  core: Core,
+  part: Omit<KernelPart, "family">,
+  transform: FeatureTransform,
+  work: WorkOptions = {},
+): Promise<UnexplainedVariance> {
+  const chosen = selectFeatures(part.rows, spreadOver(part.rows.rows, MOST_POINTS));
+  const scope = new Scope();
+  try {
+    const placed = (rows: SparseRows, room: Scope): PlacedRows => placeRows(core, rows, transform, room);
+    const points = indexPoints(core, placed(chosen, scope), scope);
+    const size = chosen.rows;
+    const kernel = scope.keep(new Kernel(core, "f32", choiceOf(part).kernel));
+    const between = (given: PlacedRows, others: IndexedPoints, room: Scope): Matrix => {
+      const make = (): Matrix => room.keep(matrix(core, given.points.rows, others.index.points.rows, "f32"));
+      const range = { from: 0, to: given.points.rows, lower: false };
+      return kernel.rows(others.narrowed(given, room), others.index, range, make(), make());
+    };
+    const factor = scope.keep(matrix(core, size, size, "f32"));
+    await kernelMatrix(points.index.points, kernel, factor, work);
+    addDiagonal(factor, fill(scope.keep(matrix(core, 1, size, "f32")), part.noise));
+    await factorInPlace(factor, work);
+    const known = (given: PlacedRows, room: Scope): Matrix =>
+      solveTriangular(factor, between(given, points, room), { side: "right", transpose: true });
+    /** k(x,x), and v. */
+    const variancesOf = (
+      { points }: PlacedRows,
+      explained: Matrix,
+      room: Scope,
+    ): { own: Float64Array; variances: Float64Array } => {
+      const sums = rowSums(explained, room.keep(matrix(core, 1, points.rows, "f32")), explained).view();
+      const own = kernel.self(points.viewSquares.map((squares) => squares.view()));
+      return { own, variances: own.map((value, i) => Math.max(0, value - sums[i])) };
+    };
+    return {
+      noise: part.noise,
+      prior: rowKernel(choiceOf(part).kernel, transform),
+      size,
+      of: (rows) => scoped((room) => known(placed(rows, room), room).toArray() as Float32Array),
+      together: (rows, others) =>
+        scoped((room) => {
+          const [given, other] = [placed(rows, room), placed(others, room)];
+          const explained = known(given, room);
+          const k = between(given, indexPoints(core, other, room), room);
+          const rest = gemm(explained, known(other, room), k, { alpha: -1, beta: 1, transposeB: true });
+          const { variances } = variancesOf(given, explained, room);
+          return { variances, covariances: rest.toArray() as Float32Array };
+        }),
+      unexplained: (rows) =>
+        scoped((room) => {
+          const given = placed(rows, room);
+          const { own, variances } = variancesOf(given, known(given, room), room);
+          return variances.map((variance, i) => variance / (own[i] + part.noise));
+        }),
+      free: () => scope.free(),
+    };
+  } catch (error) {
+    scope.free();
+    throw error;
+  }
+}

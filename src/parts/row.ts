@@ -1,0 +1,110 @@
+// Scores of one row at the edge. Each family has a file row.ts that reads its tensors from a compact file and scores rows by the
+// same formulas as its block scorer; it imports these types and nothing else, so that mlgpf/edge has no training code.
+
+import type { KernelName, ScalarKernel } from "../base/kernels.ts";
+import type { Reason } from "../base/prediction.ts";
+import type { Stems } from "../base/stem.ts";
+import type { Fields, TensorReader } from "../base/tensors.ts";
+
+/** A sparse row, columns rising, weighted and scaled. */
+export interface Row {
+  readonly columns: ArrayLike<number>;
+  readonly values: ArrayLike<number>;
+}
+
+/** A matrix that stays as it lies in the file; its rows are decoded as they are added up. */
+export interface RowMatrix {
+  readonly rows: number;
+  readonly columns: number;
+  /** into[i] += factor times element i of the row, for the first `count` rows and their factors, one after another. */
+  add(rows: ArrayLike<number>, factors: ArrayLike<number>, count: number, into: Float64Array): void;
+}
+
+/** Labels as mixtures of latent functions. */
+export interface LabelLayer {
+  /** Phi [K,P] */
+  readonly phi: RowMatrix;
+  /** Utilities [K] for the latent means [P] of each row; the arrays are used again by the next call. */
+  utilities(means: readonly Float64Array[]): readonly Float64Array[];
+}
+
+/** Scores of all labels of a row. */
+export interface LabelScores {
+  readonly values: Float64Array; // [K]
+  /** Variance of a label's score, where the probability is the expected sigmoid of the score. */
+  variance?(label: number): number;
+}
+
+/** Scores rows with one part of a model. */
+export interface RowScorer {
+  /** The name of its score, as a calibrator has it. */
+  readonly score: string;
+  /** Its scores are utilities: the expected sigmoid of each is a probability without a calibrator. */
+  readonly sigmoid?: boolean;
+  /** Its variance is known. */
+  readonly deviates?: boolean;
+  /** Kernel and sizes, for those who ask what a model is. */
+  readonly info: Readonly<Record<string, string | number>>;
+  /** Scores of some rows; `before` has for each row those of the parts before this one. Arrays may be used again by the next call. */
+  scores(rows: readonly Row[], before: readonly (readonly LabelScores[])[]): LabelScores[];
+  /** Scores are linear in the features. */
+  readonly linear?: boolean;
+  /** Scores of some labels, without what every row has; of a part that can be the first of a model. */
+  scoresOf?(row: Row, labels: readonly number[]): Float64Array;
+}
+
+/** Sizes of a model that its parts have in common. */
+export interface RowSizes {
+  readonly features: number;
+  readonly labels: number;
+  /** The columns of the words and of each vector, where documents have vectors. */
+  readonly views?: readonly { readonly from: number; readonly to: number }[] | undefined;
+  /** Rows count as of length 1 at least: words outside the vocabulary fill them up. */
+  readonly unit: boolean;
+  /** How many parts come before this one. */
+  readonly before: number;
+}
+
+/** Reads the tensors of a part, each checked as it is taken. */
+export interface RowReader extends TensorReader {
+  /** Single precision [size]; no magnitude is above `most`. */
+  vector(name: string, size: number, most?: number): Float32Array;
+  /** Squared lengths. */
+  squares(name: string, size: number): Float32Array;
+  matrix(name: string, rows: number, columns: number): RowMatrix;
+  /** A matrix most of whose elements are 0. */
+  sparse(name: string, rows: number, columns: number): RowMatrix;
+  /** Phi [K,P] with the biases of the labels. */
+  layer(phi: string, bias: string, labels: number, factors: number): LabelLayer;
+  /** The kernel that the fields name, with its hyper-parameters. */
+  kernel(about: Fields): ScalarKernel & { readonly name: KernelName; readonly linear: boolean };
+}
+
+/** Opens a part of a compact file. */
+export type OpenRow = (reader: RowReader, about: Fields, sizes: RowSizes) => RowScorer;
+
+/** Moves the calibrated logits of a row by its text. */
+export interface RowMover {
+  /** Labels beyond the model's, numbered behind those. */
+  readonly unseen: readonly string[];
+  /** Labels that the text speaks of, with what `moved` takes. */
+  standing(text: string): ReadonlyMap<number, Float64Array>;
+  moved(label: number, logit: number, features: Float64Array | undefined): number;
+  /** No label that the text does not speak of and that has at most this logit comes to more. */
+  most(logit: number): number;
+  reason(text: string, label: number, logit: number): Reason | undefined;
+}
+
+/** Opens a part of a compact file that moves logits; it is ready once the stemmer of the vocabulary is there. */
+export type OpenMover = (
+  reader: TensorReader,
+  about: Fields,
+) => {
+  readonly info: Readonly<Record<string, string | number>>;
+  open(
+    stems: Stems | undefined,
+    language: string | undefined,
+    labelNames: readonly string[],
+    labelCounts: ArrayLike<number>,
+  ): RowMover;
+};

@@ -1,0 +1,98 @@
+// Fitting sparse GP regression, where points are too many for each to carry the mean: some of them, drawn at random, carry it for
+// all as inducing points. The stored weight of each is a = inverse(L)' W: scores are k(x,Z) a + mu, as in the exact form.
+
+import type { Core } from "../../core/core.ts";
+import { gemm } from "../../core/dense.ts";
+import { type Matrix, matrix, Scope } from "../../core/matrix.ts";
+import { isAffordable, type KernelProblem, type KernelWork, kernelProblem } from "../gpr/fit.ts";
+import type { Cost, Fit, FitContext } from "../part.ts";
+import { LEFT_OUT } from "../regression/cost.ts";
+import { onDevice } from "../regression/device.ts";
+import { selectLabelled } from "../regression/documents.ts";
+import { inducingFeatures } from "../regression/inducing.ts";
+import type { KernelPart } from "../regression/kernel.ts";
+import { kernelPart } from "../regression/kernelpart.ts";
+import { placeDocuments } from "../regression/learn.ts";
+import { type PointRange, someOf } from "../regression/leaveoneout.ts";
+import { LABELS_AT_ONCE, solveRidge } from "../regression/ridge.ts";
+import { BLOCK_ROWS, featuresOf, learnPoints, leaveOneOutOf } from "../regression/sparse.ts";
+import { Statistics } from "../regression/totals.ts";
+
+export type SgprPart = KernelPart<"sgpr">;
+
+/** More inducing points than this gain little, and their square leaves a core little room. */
+const MOST_INDUCING = 8000;
+
+/** Cost of the fit for M inducing points: whitening, features in single precision, sums and C in double precision. */
+export function costOf(m: number, points: number, labels: number): Cost {
+  const sums = 8 * m * (m + labels);
+  const solving = 8 * m ** 2 + 4 * m * labels + Math.max(4 * m ** 2, 32 * m * Math.min(LABELS_AT_ONCE, labels));
+  const blocks = 4 * m * (2 * m + 2 * Math.min(BLOCK_ROWS, points));
+  return {
+    bytes: sums + solving + blocks,
+    operations: 2 * m ** 3 + 2 * points * m ** 2 + 2 * (m ** 3 + 2 * m ** 2 * labels),
+  };
+}
+
+/** M: as many as the exact form's time and memory allow. */
+export function inducingCount(points: number, labels: number): number {
+  let count = Math.min(MOST_INDUCING, points);
+  while (count > 1 && !isAffordable(costOf(count, points, labels))) count = Math.floor(0.95 * count);
+  return count;
+}
+
+/** Cost of the fit, beside the calibrator. */
+export const inducingCost = (points: number, labels: number): Cost =>
+  costOf(inducingCount(points, labels), points, labels);
+
+export async function fitSgpr(context: FitContext): Promise<Fit<SgprPart>> {
+  return await onDevice(context, async (work) => {
+    const problem = await kernelProblem(context, work);
+    const { schema, options, documents } = problem;
+    const count = inducingCount(documents.features.rows, schema.labels);
+    const fit = await fitInducing(context.core, problem, count, work);
+    return { ...fit, loo: fit.loo && { ...fit.loo, order: problem.order }, schema, options };
+  });
+}
+
+/** The first points carry the mean, the last ones are left out for the calibrator: a new point is none of the first. */
+export async function fitInducing(
+  core: Core,
+  { documents, schema, choice, placed }: Omit<KernelProblem, "order" | "options">,
+  count: number,
+  work: KernelWork,
+): Promise<Fit<SgprPart>> {
+  const { features, labels: sets } = documents;
+  const scope = new Scope();
+  try {
+    const { points, labels } = scope.keep(placed);
+    const inducing = selectLabelled(documents, [...Array(count).keys()]);
+    const z = scope.keep(placeDocuments(core, inducing, schema.labels, "f32", schema.transform));
+    const basis = scope.keep(await inducingFeatures(z.points, choice.kernel, work));
+    const walk = featuresOf(basis, points, work.device);
+    const sums = new Statistics(core, { features: count, labels: schema.labels });
+    const solution = scope.keep(
+      await learnPoints(sums, walk, labels, work)
+        .then(() => solveRidge(sums, { noise: choice.noise }, "f32", work))
+        .finally(() => sums.free()),
+    );
+    const dual = scope.keep(dualOf(basis.whitening, solution.weights));
+    const part = kernelPart("sgpr", choice, inducing.features, { dual, mean: solution.mean });
+    const source = leaveOneOutOf(solution, walk, labels);
+    const ranges = someOf([lastOf(features.rows, count)], LEFT_OUT);
+    return { part, loo: { source, ranges, labels, sets, texts: features.texts }, free: () => scope.free() };
+  } catch (error) {
+    scope.free();
+    throw error;
+  }
+}
+
+/** Points that are not inducing ones, where there are enough; else all. */
+const lastOf = (points: number, inducing: number): PointRange => ({
+  from: points - inducing >= LEFT_OUT ? inducing : 0,
+  to: points,
+});
+
+/** a [M,K] = inverse(L)' W */
+const dualOf = (whitening: Matrix, weights: Matrix): Matrix =>
+  gemm(whitening, weights, matrix(weights.core, weights.rows, weights.columns, "f32"), { transposeA: true });

@@ -1,0 +1,232 @@
+// The methods of the threads of a project that learns. One program serves as either kind of thread: one learns, at a lower
+// priority than those that answer, each with a model that does not change.
+
+import { readlinkSync } from "node:fs";
+import { availableParallelism, setPriority } from "node:os";
+import { basename } from "node:path";
+import type { Expected, Prediction, PredictOptions } from "../../base/prediction.ts";
+import { isMarked } from "../../base/text.ts";
+import { readDataset } from "../../data/reader.ts";
+import { readSafetensorsFile } from "../../io/files.ts";
+import { checkLock, type Lock } from "../../io/lock.ts";
+import { finishTogether, recordOf, writeTogether } from "../../io/together.ts";
+import { Learner } from "../../learn/learner.ts";
+import { type QueriedDocument, query } from "../../learn/query.ts";
+import { modelFromBytes, modelFromTensors, modelToBytes } from "../../model/file.ts";
+import { stateChunks, stateFromTensors } from "../../parts/regression/state.ts";
+import { type LoadedModel, labelsOf, loadModel } from "../../predict/load.ts";
+import { readingFor } from "../../predict/reading.ts";
+import { type Judgement, MOST_KEPT } from "./drift.ts";
+import type { Changes, TaughtDocument } from "./journal.ts";
+
+export interface LearningPaths {
+  readonly model: string;
+  readonly state: string;
+}
+
+/** A model that learns, as it stands. */
+export interface LearnedModel {
+  readonly bytes: Uint8Array;
+  /** As how many documents those in it count, how many were learned and forgotten after its training, and its labels. */
+  readonly documents: number;
+  readonly learned: number;
+  readonly forgotten: number;
+  readonly labels: number;
+  /** Numbers that one more label takes in it. */
+  readonly labelSize: number;
+  /** As how many documents those count that have no id and so cannot be forgotten. */
+  readonly nameless: number;
+  /** How many documents it keeps; without it any number can be learned. */
+  readonly kept?: number;
+  /** The last batch of the journal that it knows. */
+  readonly batch: number;
+}
+
+/** Changes to learn, and where they are all of it the last batch of the journal that they come from. */
+export interface Lesson extends Changes {
+  readonly batch?: number | undefined;
+}
+
+interface Texts {
+  readonly texts: readonly string[];
+  readonly options: PredictOptions;
+}
+
+/** A list loses its other properties on the way to another thread. */
+interface FoundInText extends Expected {
+  readonly labels: Prediction[];
+  readonly known: number;
+}
+
+export interface OpenedModel extends LearnedModel {
+  readonly ids: readonly string[];
+}
+
+type Owned = Pick<Lock, "path" | "token">;
+
+/** One core is left to those who ask. */
+const threads = (): number => Math.max(1, availableParallelism() - 1);
+
+let learner: Learner;
+let loaded: LoadedModel | undefined;
+
+export const methods = {
+  async open({ model: path, state: statePath }: LearningPaths): Promise<OpenedModel> {
+    lowerThreadPriority();
+    await finishTogether(recordOf(statePath), [path]);
+    const model = modelFromTensors(await readSafetensorsFile(path), path);
+    const state = stateFromTensors(await readSafetensorsFile(statePath), statePath);
+    try {
+      learner = await Learner.open(model, state, { threads: threads() });
+    } catch (error) {
+      throw new Error(`${statePath}: ${(error as Error).message}`);
+    }
+    if (!model.schema.vectoriser)
+      throw new Error(`${path}: found a model of features, expected one of texts to learn from`);
+    return { ...standing(), ids: learner.documents.ids.filter((id) => id !== "") };
+  },
+
+  async learn({ documents, forget = [], batch }: Lesson): Promise<LearnedModel> {
+    const known = new Set(forget.length > 0 ? learner.documents.ids : []);
+    const leaving = forget.filter((id) => known.has(id));
+    if (documents.length + leaving.length > 0) await learnChanges({ documents, forget: leaving });
+    if (batch !== undefined) learner.journal = batch;
+    return standing();
+  },
+
+  /** Writes model and state as long as the locks are ours; returns the last batch that is in them. */
+  async save({ paths, locks }: { paths: LearningPaths; locks: readonly Owned[] }): Promise<number> {
+    const files = [
+      { path: paths.model, content: modelToBytes(learner.model) },
+      { path: paths.state, content: stateChunks(learner.state()) },
+    ];
+    await writeTogether(recordOf(paths.state), files, async () => {
+      for (const lock of locks) await checkLock(lock);
+    });
+    return learner.journal;
+  },
+
+  async query({ texts, top }: { texts: readonly string[]; top: number }): Promise<QueriedDocument[]> {
+    const rows = texts.map((text) => ({ text }));
+    return await query(learner.model, rows, { top, threads: threads() });
+  },
+
+  /** Answers with this model from now on; returns its labels. */
+  async load(bytes: Uint8Array): Promise<string[]> {
+    loaded = await loadModel(modelFromBytes(bytes), { threads: 1 });
+    await warmUp(loaded);
+    return labelsOf(loaded.model.schema).map(String);
+  },
+
+  unload(_: undefined): void {
+    loaded?.dispose();
+    loaded = undefined;
+  },
+
+  /** Labels kept for the model's promises beside the true ones of documents that it has not learned. */
+  async judge(documents: readonly TaughtDocument[]): Promise<Judgement[]> {
+    const { model, predict } = loaded as LoadedModel;
+    const found: Judgement[] = [];
+    for (const promise of ["recall", "precision"] as const) {
+      const all = model.thresholds?.guarantees[promise] ?? [];
+      const best = all
+        .filter(({ target, confidence = CONFIDENCE }) => target <= WATCHED && confidence === CONFIDENCE)
+        .at(-1);
+      if (!best) continue;
+      const most = promise === "recall" ? {} : { topK: MOST_KEPT };
+      const texts = documents.map(({ text }) => text);
+      const rows = await predict(texts, { threshold: best.threshold, ...most, sd: false });
+      const judged = rows.map((labels, i) => {
+        const truths = new Set(documents[i].labels);
+        const right = labels.filter(({ label }) => truths.has(label)).length;
+        return { kept: labels.length, right, truths: truths.size };
+      });
+      found.push({ promise, target: best.target, documents: judged });
+    }
+    return found;
+  },
+
+  async predict({ texts, options }: Texts): Promise<FoundInText[]> {
+    const rows = await (loaded as LoadedModel).predict(texts, options);
+    return rows.map((labels) => {
+      const { known, expectedPrecision, expectedRecall, noneFits } = labels;
+      return { labels: [...labels], known, expectedPrecision, expectedRecall, noneFits };
+    });
+  },
+};
+
+export type LearningMethods = typeof methods;
+
+/** Promises that are watched: the highest targets up to this that the model can give. */
+const [WATCHED, CONFIDENCE] = [0.9, 0.95];
+
+function standing(): LearnedModel {
+  const { model, journal: batch } = learner;
+  const { labels, points } = model.schema;
+  const { ids, weights, features } = learner.documents;
+  const named = ids.reduce((sum, id, i) => (id === "" ? sum : sum + (weights?.[i] ?? 1)), 0);
+  return {
+    bytes: modelToBytes(model),
+    documents: points,
+    learned: model.summary.learning?.learned ?? 0,
+    forgotten: model.summary.learning?.forgotten ?? 0,
+    labels,
+    labelSize: learner.keepsAll ? ids.length : features.columns,
+    nameless: points - named,
+    // A document that counts as several takes the room of one.
+    ...(learner.keepsAll && { kept: ids.length }),
+    batch,
+  };
+}
+
+async function learnChanges({ documents, forget }: Changes): Promise<void> {
+  if (documents.length === 0) {
+    await learner.learn({ forget });
+    return;
+  }
+  const { dataset } = await readDataset(
+    documents.map(({ id, text, labels }) => ({ ...(id !== undefined && { id }), text, labels })),
+    // Labels are whole names here, whatever stands in them, and there may be none.
+    { ...readingFor(learner.model.schema), labelSeparator: "", requireLabels: false, file: "the documents" },
+  );
+  await learner.learn({ documents: dataset, weight: documents.map(({ weight = 1 }) => weight), forget });
+}
+
+/** Questions by themselves, and so many together, of so many words. */
+const [ALONE, TOGETHER, WORDS] = [8, 16, 24];
+
+/**
+ * A model that is to take over answers some questions of its own first: nobody then waits for what it makes at its first answer,
+ * and what the engine compiles meanwhile (170 to 200 ms of processor time with 2,000 documents, whatever came before).
+ */
+export async function warmUp(model: LoadedModel): Promise<void> {
+  const words = (model.model.schema.vectoriser?.terms ?? []).filter((term) => !isMarked(term));
+  const texts = Array.from({ length: TOGETHER }, (_, i) => words.slice(i * WORDS, (i + 1) * WORDS).join(" "));
+  for (const text of texts.slice(0, ALONE)) await model.predict([text]);
+  await model.predict(texts, { sd: false }); // as suggestions are asked for
+}
+
+/** As `nice` has it. */
+const LOWER = 10;
+/** Where Linux says which thread asks. */
+const OWN = "/proc/thread-self";
+
+interface DenoPermissions {
+  permissions: { querySync(of: { name: string; kind?: string; path?: string }): { state: string } };
+}
+
+/** Lowers the priority of this thread and those it starts where the system has one for each (Linux). */
+function lowerThreadPriority(): void {
+  try {
+    // Deno asks the person at the terminal for what it was not given; for this nobody is to be asked.
+    const { Deno: deno } = globalThis as { Deno?: DenoPermissions };
+    const needed = [
+      { name: "read", path: OWN },
+      { name: "sys", kind: "setPriority" },
+    ];
+    if (deno && needed.some((each) => deno.permissions.querySync(each).state !== "granted")) return;
+    setPriority(Number(basename(readlinkSync(OWN))), LOWER);
+  } catch {
+    // Without a number of its own the whole program would step back.
+  }
+}
