@@ -65,7 +65,7 @@ export async function readData(
     onProgress: showReading(screen, nameOf(path)),
     ...wanted,
   } as ReadOptions);
-  sayNotes(nameOf(path), silent ? { ...result, notes: [] } : result, screen);
+  if (!silent) sayNotes(nameOf(path), result, screen);
   if (model === undefined || !isCompact(model)) return result;
   return { ...result, dataset: labelsByName(result.dataset, model.schema.labelNames) };
 }

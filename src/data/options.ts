@@ -116,12 +116,12 @@ export const readOptions: OptionTable<ReadChoices, ReadSettings, { requireLabels
   text: {
     kind: "names",
     default: none("text"),
-    meaning: "key or column with the text; several are joined",
+    meaning: "key or column with the text; several (a,b) are joined",
   },
   labels: {
     kind: "names",
     default: none("labels"),
-    meaning: "key or column with the labels; those of several are united",
+    meaning: "key or column with the labels; those of several (a,b) are united",
   },
   oneHot: {
     kind: "names",

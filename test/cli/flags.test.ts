@@ -30,6 +30,7 @@ describe("arguments", () => {
 
   test("may be repeated where all of them count, and switched off", () => {
     expect(parse("--text", "title", "--text=body").given.text).toEqual(["title", "body"]);
+    expect(parse("--text", "title,body").given.text).toEqual(["title", "body"]);
     expect(parse("--no-fast").fast).toBe(false);
     expect(parse("--no-fast", "--fast").fast).toBe(true);
   });

@@ -102,7 +102,8 @@ export class Records {
   #label(value: unknown): void {
     const builder: DatasetBuilder = this.#builder;
     const label = isObject(value) ? (value.uri ?? value.label) : value;
-    if ((typeof label !== "string" && typeof label !== "number") || String(label).trim() === "")
+    if (typeof label === "string" && label.trim() === "") return; // as between separators: no label
+    if (typeof label !== "string" && typeof label !== "number")
       builder.fail("not a label", `label ${describe(value)}`, "a name or a number");
     this.#expectKind(typeof label as "string" | "number", label);
     if (typeof label === "string" || builder.options.labelNames) builder.labelByName(String(label));

@@ -126,6 +126,11 @@ describe("JSONL with texts", () => {
       [3, "not a text"],
     ]);
   });
+  test("an empty name in a list is no label", async () => {
+    const { dataset } = await readDataset('{"text":"a","labels":["", "x", " "]}\n{"text":"b","labels":[""]}', options);
+    expect(dataset.labelNames).toEqual(["x"]);
+    expect([...dataset.labels.rowStart]).toEqual([0, 1, 1]);
+  });
   test("no term often enough", async () => {
     const twice = { ...options, tfidf: { ...wordsAlone, minDocuments: 2 } };
     expect(await refusal('{"text":"alpha","labels":["x"]}', twice)).toBe(
@@ -202,7 +207,7 @@ describe("a broken JSONL file is refused in one sentence:", () => {
       'found keys "features, tags", expected "labels" with a list of labels (option labels names another key)',
     ],
     ['{"features":{"a":1},"labels":[{}]}', "found label an object, expected a name or a number"],
-    ['{"features":{"a":1},"labels":[""]}', 'found label "", expected a name or a number'],
+    ['{"features":{"a":1},"labels":[true]}', "found label true, expected a name or a number"],
     ['{"features":{"a":1},"labels":["x",1]}', "found label 1, expected a string, as the labels before it"],
     ['{"features":{"a":1},"labels":[1.5]}', "found label id 1.5, expected a number from 0 to"],
     [
