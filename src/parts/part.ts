@@ -202,7 +202,7 @@ export interface MoverFit<P> {
   /** Labels of the schema that a pair is wanted of, by row. */
   wanted(row: number): readonly number[];
   /** The part, and the logits that pairs have with it; undefined where it does not help. */
-  fit(pairs: LogitPairs): { readonly part: P; moved(pairs: LogitPairs): MovedPairs } | undefined;
+  fit(pairs: LogitPairs): Promise<{ readonly part: P; moved(pairs: LogitPairs): MovedPairs } | undefined>;
 }
 
 /** Logits of pairs, and of labels beyond the schema's that the rows of these could have been given wrongly. */
@@ -245,6 +245,8 @@ export interface Family<P extends PartData> {
 
   /** It has leave-one-out scores: no points need be held out for calibration. */
   readonly loo?: true;
+  /** It computes on the device that is asked for; if not, the core does. */
+  readonly onDevice?: true;
   /** The kernel where none is asked for; linear if not given. */
   readonly defaultKernel?: KernelName;
   /** Why `auto` does not take it for these data, in a few words; undefined where it does. */

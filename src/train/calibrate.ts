@@ -53,8 +53,8 @@ async function calibrateMoved(
   options: FitOptions,
 ): Promise<CalibratedFit & { moving?: Part }> {
   let moving: Part | undefined;
-  const move: UnseenScores["move"] = (pairs) => {
-    const fit = mover?.fit(pairs);
+  const move: UnseenScores["move"] = async (pairs) => {
+    const fit = await mover?.fit(pairs);
     moving = fit?.part;
     return fit?.moved;
   };

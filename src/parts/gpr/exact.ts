@@ -33,7 +33,6 @@ import { type Matrix, matrix, Scope, scoped } from "../../core/matrix.ts";
 import type { Pattern } from "../../core/pattern.ts";
 import { addTransposeTimes } from "../../core/sums.ts";
 import { DUAL_LABELS, type ExactWay, exactWay, LEFT_OUT } from "../regression/cost.ts";
-import type { ClosedDevice } from "../regression/device.ts";
 import { Kernel, type KernelChoice, kernelMatrix } from "../regression/kernel.ts";
 import { addLabels, allPoints, blocksOf, type LeaveOneOut } from "../regression/leaveoneout.ts";
 import type { Points } from "../regression/points.ts";
@@ -57,8 +56,6 @@ export interface ExactOptions extends WorkOptions {
   readonly by?: ExactWay;
   /** n: by the factor, how many of the last points have left-out scores. */
   readonly leftOut?: number;
-  /** Computes parts of it, if not the core. */
-  readonly device?: ClosedDevice | undefined;
 }
 
 /** A fitted exact form. The points and labels it was fitted on must outlive it. */
@@ -90,10 +87,10 @@ function frequenciesOf(labels: Pattern, weights: ArrayLike<number> | undefined):
 export async function fitExact(training: Points, labels: Pattern, options: ExactOptions): Promise<ExactForm> {
   const { core, precision, rows } = training.x;
   sameSize("labels", "rows", labels.rows, rows);
-  const { weights, device, firstEqual, leftOut = LEFT_OUT } = options;
+  const { weights, firstEqual, leftOut = LEFT_OUT } = options;
   if (weights) sameSize("weights", "length", weights.length, rows);
   const noise = positiveNumber("noise", options.noise);
-  const by = options.by ?? (device?.holds(training) ? "inverse" : exactWay(rows, labels.columns, leftOut));
+  const by = options.by ?? exactWay(rows, labels.columns, leftOut);
   const scope = new Scope();
   try {
     const make = (m: number, n: number): Matrix => scope.keep(matrix(core, m, n, precision));
@@ -106,7 +103,7 @@ export async function fitExact(training: Points, labels: Pattern, options: Exact
     const square = make(rows, rows);
     await kernelMatrix(training, kernel, square, options);
     addDiagonal(square, ridge);
-    await (by === "inverse" ? invert : factorInPlace)(square, options);
+    await (by === "inverse" ? inverseInPlace : factorInPlace)(square, options);
     const pivots = make(1, count);
     if (by === "inverse") {
       diagonal(square, pivots);
@@ -161,13 +158,6 @@ const leftOutBlocks =
       }
     });
   };
-
-/** A becomes inverse(A), both triangles, from its lower triangle. */
-async function invert(a: Matrix, options: ExactOptions): Promise<void> {
-  const onDevice = await options.device?.invert(a, options);
-  const done = await onDevice?.read(a, options).finally(() => onDevice.free());
-  if (!done) await inverseInPlace(a, options);
-}
 
 /** C_ii of the last n points from the factor. */
 async function trailingPivots(

@@ -65,8 +65,8 @@ export const names: Family<NamesPart> = {
     const fit = new NamesFit({ ...points, matcher, numbers, labelCounts: schema.labelCounts });
     return {
       wanted: (row) => fit.standing(row),
-      fit(pairs) {
-        const weights = part?.weights ?? fit.fit(pairs);
+      async fit(pairs) {
+        const weights = part?.weights ?? (await fit.fit(pairs));
         const moved = (other: typeof pairs): MovedPairs => fit.moved(other, weights);
         if (part) return { part, moved };
         const [before, after] = [pairs, moved(pairs)].map(({ logits }) => lossOf(pairs.signedWeight, logits));

@@ -31,8 +31,6 @@ export interface FeatureBlock<F extends Matrix | Csr = Matrix | Csr> {
   readonly from: number;
   readonly to: number;
   readonly f: F;
-  /** f'f [P,P] in its lower triangle, where a device has made it. */
-  readonly square?: Matrix | undefined;
 }
 
 /** m, n_k and N. */
@@ -127,15 +125,14 @@ export class Statistics extends Totals implements RidgeSums {
 
   override add(block: FeatureBlock, labels: Pattern, sign: Sign = 1): void {
     super.add(block, labels, sign);
-    const { from, to, f, square } = block;
+    const { from, to, f } = block;
     const range = { from, to, sign };
     if (f instanceof Csr) {
       addSparseGram(f, this.gram, range);
       addLabelSums(labels, f, this.#cross, range);
       return;
     }
-    if (square) addMatrix(square, this.gram, { sign, part: "lower" });
-    else this.#addSquare(f, sign);
+    this.#addSquare(f, sign);
     addTransposeTimes(labels, f, this.#cross, range);
   }
 
