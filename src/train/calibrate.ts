@@ -15,7 +15,7 @@ import type { Dataset } from "../data/dataset.ts";
 import type { Model } from "../model/model.ts";
 import { families, familyNames, familyOf, type Part, scoreNames, scoring } from "../parts/index.ts";
 import type { Fit, FollowContext, ModelSchema, MovedPoints, MoverContext, MoverFit } from "../parts/part.ts";
-import { type LeaveOneOut, type PointRange, pointsIn } from "../parts/regression/leaveoneout.ts";
+import { type LeaveOneOut, type PointRange, pointsIn, rowsIn } from "../parts/regression/leaveoneout.ts";
 import { precisionOf, ScoreSource } from "../predict/open.ts";
 
 /** Begins to fit a part that moves logits to these points; undefined where there is none to fit. */
@@ -103,9 +103,6 @@ export async function calibrateByLoo(
     return { ...fit, parts: moving ? [...parts, moving] : parts };
   });
 }
-
-const rowsIn = (ranges: readonly PointRange[]): number[] =>
-  ranges.flatMap(({ from, to }) => Array.from({ length: to - from }, (_, i) => from + i));
 
 /** Leave-one-out scores [n,K] of the points in the ranges, one after another. */
 async function looScores(

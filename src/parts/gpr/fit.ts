@@ -6,7 +6,7 @@ import type { WorkOptions } from "../../base/progress.ts";
 import { equalGroups, firstEqualRows, type SparseRows, selectFeatures, selectLabels } from "../../base/sparse.ts";
 import { STREAMS } from "../../base/streams.ts";
 import type { Core } from "../../core/core.ts";
-import { Scope } from "../../core/matrix.ts";
+import { keeping } from "../../core/matrix.ts";
 import type { Pattern } from "../../core/pattern.ts";
 import { permutation } from "../../core/random.ts";
 import { type Dataset, selectRows } from "../../data/dataset.ts";
@@ -194,8 +194,7 @@ export async function fitDocuments(
   work: WorkOptions,
   placed?: Subset,
 ): Promise<Fit<GprPart>> {
-  const scope = new Scope();
-  try {
+  return await keeping(async (scope) => {
     const { transform } = schema;
     const squares = documents.squares ?? unitSquares(documents.features, transform);
     const { points, labels } = scope.keep(
@@ -215,10 +214,7 @@ export async function fitDocuments(
     const ranges = someOf(source.ranges, LEFT_OUT);
     const loo = { source, ranges, labels, sets: documents.labels, distinct, texts: features.texts };
     return { part, loo, free: () => scope.free() };
-  } catch (error) {
-    scope.free();
-    throw error;
-  }
+  });
 }
 
 /**

@@ -5,7 +5,7 @@
 import { ArgumentError } from "../../base/errors.ts";
 import { documentFrequencies, onColumns, type SparseRows, selectFeatures } from "../../base/sparse.ts";
 import type { Core } from "../../core/core.ts";
-import { Scope } from "../../core/matrix.ts";
+import { keeping, Scope, scoped } from "../../core/matrix.ts";
 import type { Dataset } from "../../data/dataset.ts";
 import { transformedRows } from "../../data/transform.ts";
 import type { Cost, Fit, FitContext, ModelSchema, PartLearner } from "../part.ts";
@@ -89,31 +89,26 @@ export async function fitLinear(context: FitContext): Promise<Fit<LinearPart>> {
   const learns = run.onState !== undefined;
   const columns = linearColumns(data.features);
   const probes = probesFrom(heldOut.features, schema, columns);
-  const scope = new Scope();
-  const kept = new Scope();
-  try {
-    const { points, labels } = scope.keep(placedRows(core, data, schema, columns));
-    const sums = (learns ? kept : scope).keep(new PointSums(points.x, labels));
-    const { solution, part } = await solveLinear(sums, { noise: NOISE, columns }, probes, {
-      ...work,
-      working: learns && columns.length <= EXACT_FEATURES ? "f64" : "f32",
-      inverse: learns,
-      keepExact: learns,
-    });
-    (learns ? kept : scope).keep(solution);
-    if (!learns) return { part };
-    const both = new Scope();
-    const totals = both.keep(sums);
-    const learned = both.keep(new LearnedRidge(totals, solution));
-    const learner = linearLearner(part, schema, { totals, learned, free: () => both.free() });
-    const documents = documentsOf(data, learner.rows(data.features));
-    return { part, learning: { learner, documents }, free: () => learner.free() };
-  } catch (error) {
-    kept.free();
-    throw error;
-  } finally {
-    scope.free();
-  }
+  return await keeping((kept) =>
+    scoped(async (scope) => {
+      const { points, labels } = scope.keep(placedRows(core, data, schema, columns));
+      const sums = (learns ? kept : scope).keep(new PointSums(points.x, labels));
+      const { solution, part } = await solveLinear(sums, { noise: NOISE, columns }, probes, {
+        ...work,
+        working: learns && columns.length <= EXACT_FEATURES ? "f64" : "f32",
+        inverse: learns,
+        keepExact: learns,
+      });
+      (learns ? kept : scope).keep(solution);
+      if (!learns) return { part };
+      const both = new Scope();
+      const totals = both.keep(sums);
+      const learned = both.keep(new LearnedRidge(totals, solution));
+      const learner = linearLearner(part, schema, { totals, learned, free: () => both.free() });
+      const documents = documentsOf(data, learner.rows(data.features));
+      return { part, learning: { learner, documents }, free: () => learner.free() };
+    }),
+  );
 }
 
 /**

@@ -12,7 +12,7 @@ import type { Core, Precision } from "../../core/core.ts";
 import { addDiagonal, convert, diagonal, fill, gemm, transpose } from "../../core/dense.ts";
 import { solveTriangular } from "../../core/factor.ts";
 import { factorInPlace, inverseInPlace } from "../../core/inverse.ts";
-import { type Matrix, matrix, matrixFrom, Scope, scoped } from "../../core/matrix.ts";
+import { keeping, type Matrix, matrix, matrixFrom, type Scope, scoped } from "../../core/matrix.ts";
 
 /** Sums over points, wherever they come from. */
 export interface RidgeSums {
@@ -85,46 +85,29 @@ export async function solveRidge(
   const { working = "f64", inverse: wanted = true, keepExact = false, probes } = options;
   const noise = positiveNumber("noise", choice.noise);
   const features = sums.sums.columns;
-  const kept = new Scope();
-  const scope = new Scope();
-  try {
-    const same = working === precision;
-    const square = (wanted && (same || keepExact) ? kept : scope).keep(matrix(core, features, features, working));
-    await sums.writeGram(square, options);
-    const squares = diagonal(square, scope.keep(matrix(core, 1, features, working))).toArray();
-    addDiagonal(square, fill(scope.keep(matrix(core, 1, features, working)), noise));
-    const weights = kept.keep(matrix(core, features, labels, precision));
-    const mu = Float64Array.from(choice.mean ?? sums.mean());
-    const mean = kept.keep(matrixFrom(core, 1, labels, mu, precision));
-    const problem = { sums, mean: mu, square, weights };
-    await (wanted ? inverseInPlace : factorInPlace)(square, options);
-    const solve: Solver = (right, inner) =>
-      wanted
-        ? gemm(square, right, inner.keep(matrix(core, right.rows, right.columns, right.precision)))
-        : solveTriangular(square, solveTriangular(square, right), { transpose: true });
-    const probed = probes && { squares, leverages: leveragesBy(solve, square, probes) };
-    await solveLabels(problem, solve, options);
-    const rounded = (): Matrix => convert(square, kept.keep(matrix(core, features, features, precision)));
-    const inverse = wanted ? (same ? square : rounded()) : undefined;
-    const exactInverse = wanted && keepExact ? square : undefined;
-    return { mean, weights, inverse, exactInverse, probed, free: () => kept.free() };
-  } catch (error) {
-    kept.free();
-    throw error;
-  } finally {
-    scope.free();
-  }
-}
-
-/** Sums that weights are made from, and where these go. */
-interface RidgeProblem {
-  readonly sums: RidgeSums;
-  /** mu [K] */
-  readonly mean: Float64Array;
-  /** A + lam I in its lower triangle; becomes C, both triangles, where that is wanted. */
-  readonly square: Matrix;
-  /** W */
-  readonly weights: Matrix;
+  return await keeping((kept) =>
+    scoped(async (scope) => {
+      const same = working === precision;
+      const square = (wanted && (same || keepExact) ? kept : scope).keep(matrix(core, features, features, working));
+      await sums.writeGram(square, options);
+      const squares = diagonal(square, scope.keep(matrix(core, 1, features, working))).toArray();
+      addDiagonal(square, fill(scope.keep(matrix(core, 1, features, working)), noise));
+      const weights = kept.keep(matrix(core, features, labels, precision));
+      const mu = Float64Array.from(choice.mean ?? sums.mean());
+      const mean = kept.keep(matrixFrom(core, 1, labels, mu, precision));
+      await (wanted ? inverseInPlace : factorInPlace)(square, options);
+      const solve: Solver = (right, inner) =>
+        wanted
+          ? gemm(square, right, inner.keep(matrix(core, right.rows, right.columns, right.precision)))
+          : solveTriangular(square, solveTriangular(square, right), { transpose: true });
+      const probed = probes && { squares, leverages: leveragesBy(solve, square, probes) };
+      await solveLabels(sums, mu, { solve, working }, weights, options);
+      const rounded = (): Matrix => convert(square, kept.keep(matrix(core, features, features, precision)));
+      const inverse = wanted ? (same ? square : rounded()) : undefined;
+      const exactInverse = wanted && keepExact ? square : undefined;
+      return { mean, weights, inverse, exactInverse, probed, free: () => kept.free() };
+    }),
+  );
 }
 
 /** C right, in memory of the scope; `right` may be used up. */
@@ -154,12 +137,14 @@ function leveragesBy(solve: Solver, { core, rows: features, precision }: Matrix,
 
 /** W = C (B - m mu'), some labels at a time. */
 async function solveLabels(
-  { sums, mean, square, weights }: RidgeProblem,
-  solve: Solver,
+  sums: RidgeSums,
+  mean: Float64Array,
+  { solve, working }: { solve: Solver; working: Precision },
+  weights: Matrix,
   options: WorkOptions,
 ): Promise<void> {
   const { core, labels } = sums;
-  const features = square.rows;
+  const features = weights.rows;
   for (let k = 0; k < labels; k += LABELS_AT_ONCE) {
     await yieldToHost(options, "weights", k / labels);
     const count = Math.min(LABELS_AT_ONCE, labels - k);
@@ -170,7 +155,7 @@ async function solveLabels(
       const mu = make(count, 1, "f64").set(mean.subarray(k, k + count));
       gemm(mu, sums.sums, cross, { alpha: -1, beta: 1 });
       const centred = transpose(cross, make(features, count, "f64"));
-      const right = square.precision === "f64" ? centred : convert(centred, make(features, count, "f32"));
+      const right = working === "f64" ? centred : convert(centred, make(features, count, "f32"));
       convert(solve(right, scope), weights.block(0, k, features, count));
     });
   }

@@ -4,11 +4,12 @@
 
 import { ArgumentError } from "../../base/errors.ts";
 import { type WorkOptions, yieldToHost } from "../../base/progress.ts";
+import { labelsWithin } from "../../base/sparse.ts";
 import type { Core } from "../../core/core.ts";
 import { Csr } from "../../core/csr.ts";
 import { convert, scale, syrk } from "../../core/dense.ts";
-import { type Matrix, matrix } from "../../core/matrix.ts";
-import type { Pattern } from "../../core/pattern.ts";
+import { type Matrix, matrix, scoped } from "../../core/matrix.ts";
+import { Pattern } from "../../core/pattern.ts";
 import {
   addColumnSums,
   addLabelSums,
@@ -17,7 +18,6 @@ import {
   addTransposeTimes,
   type Sign,
 } from "../../core/sums.ts";
-import { labelsFrom } from "./leaveoneout.ts";
 import type { RidgeSums } from "./ridge.ts";
 
 /** How many features and labels there are: P and K. */
@@ -201,11 +201,9 @@ export class PointSums extends Totals implements RidgeSums {
   }
 
   writeCross(firstLabel: number, out: Matrix): void {
-    const some = labelsFrom(this.#labels, firstLabel, out.rows);
-    try {
-      addLabelSums(some, this.#x, out);
-    } finally {
-      some.free();
-    }
+    const { start, column } = this.#labels;
+    const lists = { rowStart: start.view(), labelIndex: column.view() };
+    const some = labelsWithin(lists, firstLabel, firstLabel + out.rows);
+    scoped((scope) => addLabelSums(scope.keep(new Pattern(this.core, out.rows, some)), this.#x, out));
   }
 }

@@ -4,7 +4,7 @@
 import type { WorkOptions } from "../../base/progress.ts";
 import type { Core } from "../../core/core.ts";
 import { gemm } from "../../core/dense.ts";
-import { type Matrix, matrix, Scope } from "../../core/matrix.ts";
+import { keeping, type Matrix, matrix } from "../../core/matrix.ts";
 import { isAffordable, type KernelProblem, kernelProblem } from "../gpr/fit.ts";
 import type { Cost, Fit, FitContext } from "../part.ts";
 import { LEFT_OUT } from "../regression/cost.ts";
@@ -61,8 +61,7 @@ export async function fitInducing(
   work: WorkOptions,
 ): Promise<Fit<SgprPart>> {
   const { features, labels: sets } = documents;
-  const scope = new Scope();
-  try {
+  return await keeping(async (scope) => {
     const { points, labels } = scope.keep(placed);
     const inducing = selectLabelled(documents, [...Array(count).keys()]);
     const z = scope.keep(placeDocuments(core, inducing, schema.labels, "f32", schema.transform));
@@ -79,10 +78,7 @@ export async function fitInducing(
     const source = leaveOneOutOf(solution, walk, labels);
     const ranges = someOf([lastOf(features.rows, count)], LEFT_OUT);
     return { part, loo: { source, ranges, labels, sets, texts: features.texts }, free: () => scope.free() };
-  } catch (error) {
-    scope.free();
-    throw error;
-  }
+  });
 }
 
 /** Points that are not inducing ones, where there are enough; else all. */
