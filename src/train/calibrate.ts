@@ -24,24 +24,15 @@ export type BeginMover = (points: MovedPoints) => MoverFit<Part> | undefined;
 /** A mover for a training, where a family has one for its data. */
 export const moverFor =
   (context: MoverContext): BeginMover =>
-  (points) => {
-    for (const name of familyNames) {
-      const fit = families[name].fitMover?.(context, points);
-      if (fit) return fit;
-    }
-    return undefined;
-  };
+  (points) =>
+    familyNames.map((name) => families[name].fitMover?.(context, points)).find((fit) => fit);
 
 /** The mover that a model has. */
-export const moverOfModel =
+const moverOfModel =
   ({ schema, parts }: Pick<Model, "schema" | "parts">): BeginMover =>
   (points) => {
     const context: MoverContext = { schema, names: "off", texts: [], note: () => {} };
-    for (const part of parts) {
-      const fit = familyOf(part).fitMover?.(context, points, part);
-      if (fit) return fit;
-    }
-    return undefined;
+    return parts.map((part) => familyOf(part).fitMover?.(context, points, part)).find((fit) => fit);
   };
 
 /** Calibrates, and fits what moves the logits to those that this gives. */

@@ -5,17 +5,10 @@ import { Stems } from "../../base/stem.ts";
 import { integerTensor, realTensor } from "../../base/tensors.ts";
 import { loadedStemmer } from "../../data/stemmers.ts";
 import type { FullTrainOptions } from "../options.ts";
-import type { Family, LogitMover, ModelSchema, MovedPairs } from "../part.ts";
+import type { Family, ModelSchema, MovedPairs } from "../part.ts";
+import type { LogitMover } from "../row.ts";
 import { FREE, lossOf, NamesFit } from "./fit.ts";
-import {
-  type NamedLabel,
-  type NamedMover,
-  NameMatcher,
-  nameMover,
-  namesFrom,
-  numbersOf,
-  type WordCounts,
-} from "./row.ts";
+import { type NamedLabel, NameMatcher, nameMover, namesFrom, numbersOf, type WordCounts } from "./row.ts";
 
 export interface NamesPart extends WordCounts {
   readonly family: "names";
@@ -59,7 +52,7 @@ function newMatcher(labels: readonly NamedLabel[], { vectoriser }: ModelSchema):
   return new NameMatcher(labels, language === undefined ? undefined : new Stems(loadedStemmer(language)), language);
 }
 
-const movers = new WeakMap<ModelSchema, { part: NamesPart; mover: NamedMover }>();
+const movers = new WeakMap<ModelSchema, { part: NamesPart; mover: LogitMover }>();
 
 export const names: Family<NamesPart> = {
   name: "names",

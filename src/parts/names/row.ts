@@ -11,8 +11,7 @@ import { deterministicLog } from "../../base/math.ts";
 import type { Stems } from "../../base/stem.ts";
 import type { Fields, TensorReader } from "../../base/tensors.ts";
 import { tokenise } from "../../base/text.ts";
-import type { RankedValue } from "../../base/top.ts";
-import type { OpenMover, RowMover } from "../row.ts";
+import type { LogitMover, OpenMover } from "../row.ts";
 
 /** A label with its names, the preferred one first. */
 export type NamedLabel = readonly [label: string, ...names: string[]];
@@ -349,17 +348,13 @@ export function numbersOf(labels: readonly NamedLabel[], names: readonly string[
 }
 
 /** Moves logits by names; labels beyond the model's come after them, in the order of the vocabulary. */
-export interface NamedMover extends RowMover {
-  move(text: string, logits: Float32Array | Float64Array): RankedValue[];
-}
-
 export function nameMover(
   matcher: NameMatcher,
   weights: ArrayLike<number>,
   documents: number,
   labelNames: readonly string[],
   labelCounts: ArrayLike<number>,
-): NamedMover {
+): LogitMover {
   const known = labelNames.length;
   const numbers = numbersOf(matcher.labels, labelNames);
   const { named } = matcher;
@@ -370,7 +365,7 @@ export function nameMover(
   const groupOf = (label: number): number => (label < known ? groups[label] : 0);
   const standing = (text: string): Map<number, Float64Array> =>
     new Map(matcher.find(text).map(({ entry, features }) => [numbers[entry], features]));
-  const moved: NamedMover["moved"] = (label, logit, features) => {
+  const moved: LogitMover["moved"] = (label, logit, features) => {
     const group = groupOf(label);
     if (features) return standingLogit(weights, group, logit, features);
     return group > 0 ? absentLogit(weights, group, logit) : logit;

@@ -123,13 +123,12 @@ export function rowKernel(
 
 /** A covariance in the memory of a core. */
 export class Kernel {
-  readonly choice: Required<Omit<KernelChoice, "views">> & Pick<KernelChoice, "views">;
+  readonly choice: KernelChoice;
   /** log a, log v, log l of each view; undefined where it is left out. */
   readonly #hyper: readonly (Matrix | undefined)[];
 
   constructor(core: Core, precision: Precision, choice: KernelChoice) {
-    const { name, lengthScale = 1, variance = 1, linearVariance = 1, views } = choice;
-    this.choice = { name, lengthScale, variance, linearVariance, views };
+    this.choice = choice;
     this.#hyper = hyperOf(choice).map(
       (hyper) => hyper && matrixFrom(core, 1, 3, hyper.map(deterministicLog), precision),
     );
