@@ -76,6 +76,24 @@ export function selectLabels({ labels, rowStart, labelIndex }: LabelSets, rows: 
   return { rows: rows.length, labels, rowStart: starts, labelIndex: chosen };
 }
 
+/** Of these labels only those from (inclusive) to (exclusive), numbered from 0. */
+export function labelsWithin(
+  { rowStart, labelIndex }: Pick<LabelSets, "rowStart" | "labelIndex">,
+  from: number,
+  to: number,
+): LabelSets {
+  const starts = new Int32Array(rowStart.length);
+  const kept: number[] = [];
+  for (let i = 0; i + 1 < rowStart.length; i++) {
+    for (let e = rowStart[i]; e < rowStart[i + 1]; e++) {
+      const label = labelIndex[e];
+      if (label >= from && label < to) kept.push(label - from);
+    }
+    starts[i + 1] = kept.length;
+  }
+  return { rows: rowStart.length - 1, labels: to - from, rowStart: starts, labelIndex: Int32Array.from(kept) };
+}
+
 /** A copy of `count` rows from row `first` on. */
 export function sliceRows<V extends Reals>(
   { columns, rowStart, columnIndex, values, texts }: SparseRows<V>,

@@ -34,7 +34,7 @@ export interface UnseenScores extends Pick<CalibrationData, "scores" | "blocks" 
   /** The points had no part in the training at all. */
   heldOut?: boolean;
   /** Fits what moves the logits further, once the calibrator is there: gives a function that does; undefined where nothing would help. */
-  move?: ((pairs: LogitsOfPairs) => MovedLogits | undefined) | undefined;
+  move?: ((pairs: LogitsOfPairs) => Promise<MovedLogits | undefined>) | undefined;
 }
 
 type LogitsOfPairs = Pick<HeldOutPairs, "row" | "label" | "signedWeight"> & { readonly logits: Float64Array };
@@ -62,7 +62,7 @@ export async function calibrate(
   const { calibrator, pairs } = found;
   const pause = (): Promise<void> => yieldToHost(options, "calibration", 1);
   await pause();
-  const moved = unseen.move?.({ ...pairs, logits: found.logits });
+  const moved = await unseen.move?.({ ...pairs, logits: found.logits });
   const fit = moved ? { ...found, ...movedPairs(pairs, moved({ ...pairs, logits: found.logits })) } : found;
   const all = { ...fit.pairs, probabilities: fit.probabilities };
   const unknown = all.label.map((label) => Number(schema.labelCounts[label] <= (unseen.heldOut ? 0 : 1)));

@@ -3,10 +3,10 @@
 // give one curve.
 
 import { deterministicExp, deterministicLog } from "../base/math.ts";
+import { type BoundedProblem, minimise, triangular } from "../base/newton.ts";
 import { type PairArrays, type PairCurves, ScorePairs, type ScoreTerm } from "../core/calibrator.ts";
 import type { Core } from "../core/core.ts";
 import { logistic, termValue } from "./forward.ts";
-import { type BoundedProblem, minimise, triangular } from "./newton.ts";
 
 /** Where the weights are expected, in standardised terms: (x - mean)' precision (x - mean) / 2. */
 interface Expectation {

@@ -7,7 +7,6 @@ import { FormatError } from "../base/errors.ts";
 import { type Core, createCore, csr, matrix, Pattern, type Precision, scoped } from "../core/index.ts";
 import { readWhole } from "../io/files.ts";
 import { fitExact } from "../parts/gpr/exact.ts";
-import { ClosedDevice } from "../parts/regression/device.ts";
 import { Kernel, kernelMatrix } from "../parts/regression/kernel.ts";
 import { Points, toUnitRows } from "../parts/regression/points.ts";
 import { Bound } from "../parts/svgp/bound.ts";
@@ -126,7 +125,6 @@ export async function exactAnswers(
   core: Core,
   precision: Precision,
   problem: ExactCase,
-  device?: ClosedDevice,
 ): Promise<Answers> {
   return await scoped(async (scope) => {
     const { x, noise, expected } = problem;
@@ -135,8 +133,8 @@ export async function exactAnswers(
     const labels = scope.keep(new Pattern(core, expected.mean.length, labelLists(problem)));
     const kernel = scope.keep(new Kernel(core, precision, { name: "se" }));
     const square = scope.keep(matrix(core, n, n, precision));
-    const K = await kernelMatrix(training, kernel, square, { device });
-    const form = scope.keep(await fitExact(training, labels, { noise, kernel: { name: "se" }, by, device }));
+    const K = await kernelMatrix(training, kernel, square);
+    const form = scope.keep(await fitExact(training, labels, { noise, kernel: { name: "se" }, by }));
     const answers: Answers = {
       K: Array.from(K.toArray()).filter((_, at) => at % n <= Math.floor(at / n)),
       mean: Array.from(form.mean.toArray()),
@@ -190,7 +188,7 @@ async function worstErrors<C extends Problem>(
   return worst;
 }
 
-/** All problems on one device; on a GPU the closed form has its heavy parts there. */
+/** All problems on one device; the closed form is computed by the core alone. */
 async function checkOn(core: Core, device: OpenDevice, cases: readonly Case[]): Promise<CheckResult[]> {
   const { backend, about } = device;
   const { name, precision, onCore } = backend;
@@ -204,10 +202,10 @@ async function checkOn(core: Core, device: OpenDevice, cases: readonly Case[]): 
   try {
     const errors = await worstErrors(bound, (problem) => boundAnswers(backend, problem, quadrature));
     device.check();
-    const on = onCore ? undefined : new ClosedDevice(device, (note) => console.error(note));
+    if (!onCore) return [result(about, bound, errors)];
     const closed: Errors = {};
     for (const by of WAYS) {
-      const answers = (problem: ExactCase): Promise<Answers> => exactAnswers(by, core, precision, problem, on);
+      const answers = (problem: ExactCase): Promise<Answers> => exactAnswers(by, core, precision, problem);
       Object.assign(closed, await worstErrors(exact, answers, `exact (${by}): `));
     }
     const results = [result(about, bound, errors), result(`closed form, ${about}`, exact, closed)];

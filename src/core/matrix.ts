@@ -279,6 +279,21 @@ export class Scope {
   }
 }
 
+/** Runs `work` and frees everything it put into its scope where that fails; else what it returns says who does. */
+export function keeping<T>(work: (scope: Scope) => T): T {
+  const scope = new Scope();
+  const failed = (error: unknown): never => {
+    scope.free();
+    throw error;
+  };
+  try {
+    const result = work(scope);
+    return result instanceof Promise ? (result.catch(failed) as T) : result;
+  } catch (error) {
+    return failed(error);
+  }
+}
+
 /** Runs `work` and then frees everything it put into its scope. */
 export function scoped<T>(work: (scope: Scope) => T): T {
   const scope = new Scope();

@@ -6,7 +6,7 @@ import type { Calibrator } from "../base/calibrator.ts";
 import { excerpt } from "../base/errors.ts";
 import type { Cut, Thresholds } from "../base/prediction.ts";
 import type { WorkOptions } from "../base/progress.ts";
-import { checkSingle, type LabelSets, labelFrequencies } from "../base/sparse.ts";
+import { checkSingle, type LabelSets, labelFrequencies, labelsWithin } from "../base/sparse.ts";
 import { type Core, type CoreOptions, createCore } from "../core/core.ts";
 import { NameIndex } from "../data/builder.ts";
 import { checkDataset, type Dataset, mapColumns, selectRows } from "../data/dataset.ts";
@@ -193,7 +193,7 @@ export class Learner {
     const { calibrator: from, thresholds, schema } = this.#model;
     if (!unseen || unseen.features.rows === 0) return { calibrator: from, thresholds };
     const { features } = unseen;
-    const labels = onlyKnown(unseen.labels, schema.labels);
+    const labels = labelsWithin(unseen.labels, 0, schema.labels);
     const fit = await calibrateHeldOut(this.#core, this.#model, { features, labels }, { ...work, from });
     return features.rows < FEWEST ? { calibrator: fit.calibrator, thresholds } : fit;
   }
@@ -250,17 +250,6 @@ function weightsOf(documents: number, weight: LearnRequest["weight"] = 1): Int32
   const wrong = all.find((each) => !(Number.isInteger(each) && each >= 1 && each <= MOST_WEIGHT));
   if (wrong !== undefined) refuse(`weight ${wrong}`, `a whole number from 1 to ${MOST_WEIGHT}`);
   return all.some((each) => each !== 1) ? Int32Array.from(all) : undefined;
-}
-
-/** Labels that there are scores of. */
-function onlyKnown({ rows, rowStart, labelIndex }: LabelSets, count: number): LabelSets {
-  const starts = new Int32Array(rows + 1);
-  const kept: number[] = [];
-  for (let i = 0; i < rows; i++) {
-    for (const label of labelIndex.subarray(rowStart[i], rowStart[i + 1])) if (label < count) kept.push(label);
-    starts[i + 1] = kept.length;
-  }
-  return { rows, labels: count, rowStart: starts, labelIndex: Int32Array.from(kept) };
 }
 
 /** Labels that are new have no offset yet. */

@@ -118,8 +118,9 @@ function schemaFrom(reader: TensorReader): ModelSchema {
   if (metadata.labelNames !== undefined) schema.labelNames = reader.texts("labelNames", labels);
   if (metadata.featureNames !== undefined) schema.featureNames = reader.texts("featureNames", features);
   if (metadata.vectoriser !== undefined) {
-    schema.vectoriser = TfidfVectoriser.fromJSON(reader.json("vectoriser"), file).toJSON();
-    const { columns, views: own } = TfidfVectoriser.fromJSON(schema.vectoriser);
+    const vectoriser = TfidfVectoriser.fromJSON(reader.json("vectoriser"), file);
+    schema.vectoriser = vectoriser.toJSON();
+    const { columns, views: own } = vectoriser;
     if (columns !== features) reader.refuse(`a vocabulary of ${columns} terms`, `${features}, one for each feature`);
     const shapes = (of: readonly object[] = []): string =>
       of.map((view) => JSON.stringify({ ...view, unit: 0 })).join();

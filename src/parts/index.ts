@@ -5,7 +5,8 @@ import { gpr } from "./gpr/part.ts";
 import { linear } from "./linear/part.ts";
 import { names } from "./names/part.ts";
 import type { FullTrainOptions } from "./options.ts";
-import type { Family, LogitMover, ModelSchema, PartData } from "./part.ts";
+import type { Family, ModelSchema, PartData } from "./part.ts";
+import type { LogitMover } from "./row.ts";
 import { sgpr } from "./sgpr/part.ts";
 import { svgp } from "./svgp/part.ts";
 
@@ -38,10 +39,5 @@ export const unseenNames = (given: FullTrainOptions["names"], schema: ModelSchem
   table.flatMap((family) => family.unseen?.(given, schema) ?? []);
 
 /** The part that moves the logits, where there is one. */
-export function moverOf(parts: readonly Part[], schema: ModelSchema): LogitMover | undefined {
-  for (const part of parts) {
-    const mover = familyOf(part).mover?.(part, schema);
-    if (mover) return mover;
-  }
-  return undefined;
-}
+export const moverOf = (parts: readonly Part[], schema: ModelSchema): LogitMover | undefined =>
+  parts.map((part) => familyOf(part).mover?.(part, schema)).find((mover) => mover);

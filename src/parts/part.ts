@@ -4,18 +4,14 @@
 
 import type { Backend } from "../backend/backend.ts";
 import type { KernelName } from "../base/kernels.ts";
-import type { Reason } from "../base/prediction.ts";
 import type { WorkOptions } from "../base/progress.ts";
 import type { Tensor } from "../base/safetensors.ts";
 import type { LabelSets, SparseRows } from "../base/sparse.ts";
 import type { TensorReader } from "../base/tensors.ts";
-import type { RankedValue } from "../base/top.ts";
 import type { Core, Precision } from "../core/core.ts";
-import type { Matrix, RealArray } from "../core/matrix.ts";
+import type { Matrix } from "../core/matrix.ts";
 import type { Dataset } from "../data/dataset.ts";
-
 import type { CompactChoices, CompactOptions, CompactWriter } from "./compact.ts";
-
 import type { FullTrainOptions } from "./options.ts";
 import type { Bounds } from "./overflow.ts";
 import type { Predictor } from "./predictor.ts";
@@ -23,6 +19,7 @@ import type { Change, Documents } from "./regression/documents.ts";
 import type { rowKernel } from "./regression/kernel.ts";
 import type { LeaveOneOutPoints } from "./regression/leaveoneout.ts";
 import type { LearningState, StatePlan } from "./regression/state.ts";
+import type { LogitMover } from "./row.ts";
 import type { FullRunOptions, TrainingSummary } from "./run.ts";
 import type { ModelSchema } from "./schema.ts";
 
@@ -202,23 +199,13 @@ export interface MoverFit<P> {
   /** Labels of the schema that a pair is wanted of, by row. */
   wanted(row: number): readonly number[];
   /** The part, and the logits that pairs have with it; undefined where it does not help. */
-  fit(pairs: LogitPairs): { readonly part: P; moved(pairs: LogitPairs): MovedPairs } | undefined;
+  fit(pairs: LogitPairs): Promise<{ readonly part: P; moved(pairs: LogitPairs): MovedPairs } | undefined>;
 }
 
 /** Logits of pairs, and of labels beyond the schema's that the rows of these could have been given wrongly. */
 export interface MovedPairs {
   readonly logits: Float64Array;
   readonly beyond: { readonly row: Int32Array; readonly logits: Float64Array };
-}
-
-/** Moves calibrated logits by the texts of their rows. */
-export interface LogitMover {
-  /** Labels that it can give beyond the K of the schema, numbered from K on. */
-  readonly unseen: readonly string[];
-  /** Moves the logits [K] of a row; gives labels from K on with their logits. */
-  move(text: string, logits: RealArray): RankedValue[];
-  /** The words of a text for which a label, which has this logit, was moved, and how much they add. */
-  reason(text: string, label: number, logit: number): Reason | undefined;
 }
 
 /** Points of a part as if they were new. */
@@ -245,6 +232,8 @@ export interface Family<P extends PartData> {
 
   /** It has leave-one-out scores: no points need be held out for calibration. */
   readonly loo?: true;
+  /** It computes on the device that is asked for; if not, the core does. */
+  readonly onDevice?: true;
   /** The kernel where none is asked for; linear if not given. */
   readonly defaultKernel?: KernelName;
   /** Why `auto` does not take it for these data, in a few words; undefined where it does. */

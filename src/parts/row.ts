@@ -5,6 +5,7 @@ import type { KernelName, ScalarKernel } from "../base/kernels.ts";
 import type { Reason } from "../base/prediction.ts";
 import type { Stems } from "../base/stem.ts";
 import type { Fields, TensorReader } from "../base/tensors.ts";
+import type { RankedValue } from "../base/top.ts";
 
 /** A sparse row, columns rising, weighted and scaled. */
 export interface Row {
@@ -92,7 +93,14 @@ export interface RowMover {
   moved(label: number, logit: number, features: Float64Array | undefined): number;
   /** No label that the text does not speak of and that has at most this logit comes to more. */
   most(logit: number): number;
+  /** The words of a text for which a label, which has this logit, was moved, and how much they add. */
   reason(text: string, label: number, logit: number): Reason | undefined;
+}
+
+/** The same for all labels at once. */
+export interface LogitMover extends RowMover {
+  /** Moves the logits [K] of a row; gives labels from K on with their logits. */
+  move(text: string, logits: Float32Array | Float64Array): RankedValue[];
 }
 
 /** Opens a part of a compact file that moves logits; it is ready once the stemmer of the vocabulary is there. */

@@ -22,8 +22,9 @@ import type { Model } from "../model/model.ts";
 import { atLabels, chooseRows, type LabelChoice } from "../parts/choose.ts";
 import { familyOf, moverOf, type Part, scoreNames, scoring } from "../parts/index.ts";
 import { checkNorms, maxNorm } from "../parts/overflow.ts";
-import type { BlockScorer, Deviation, LogitMover, ModelSchema } from "../parts/part.ts";
+import type { BlockScorer, Deviation, ModelSchema } from "../parts/part.ts";
 import type { BestLabels, ChosenLabels, Predictor, RankName, ScoreOptions, Scores } from "../parts/predictor.ts";
+import type { LogitMover } from "../parts/row.ts";
 
 /** Points scored together. */
 const BLOCK = 256;

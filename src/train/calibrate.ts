@@ -15,7 +15,7 @@ import type { Dataset } from "../data/dataset.ts";
 import type { Model } from "../model/model.ts";
 import { families, familyNames, familyOf, type Part, scoreNames, scoring } from "../parts/index.ts";
 import type { Fit, FollowContext, ModelSchema, MovedPoints, MoverContext, MoverFit } from "../parts/part.ts";
-import { type LeaveOneOut, type PointRange, pointsIn } from "../parts/regression/leaveoneout.ts";
+import { type LeaveOneOut, type PointRange, pointsIn, rowsIn } from "../parts/regression/leaveoneout.ts";
 import { precisionOf, ScoreSource } from "../predict/open.ts";
 
 /** Begins to fit a part that moves logits to these points; undefined where there is none to fit. */
@@ -24,24 +24,15 @@ export type BeginMover = (points: MovedPoints) => MoverFit<Part> | undefined;
 /** A mover for a training, where a family has one for its data. */
 export const moverFor =
   (context: MoverContext): BeginMover =>
-  (points) => {
-    for (const name of familyNames) {
-      const fit = families[name].fitMover?.(context, points);
-      if (fit) return fit;
-    }
-    return undefined;
-  };
+  (points) =>
+    familyNames.map((name) => families[name].fitMover?.(context, points)).find((fit) => fit);
 
 /** The mover that a model has. */
-export const moverOfModel =
+const moverOfModel =
   ({ schema, parts }: Pick<Model, "schema" | "parts">): BeginMover =>
   (points) => {
     const context: MoverContext = { schema, names: "off", texts: [], note: () => {} };
-    for (const part of parts) {
-      const fit = familyOf(part).fitMover?.(context, points, part);
-      if (fit) return fit;
-    }
-    return undefined;
+    return parts.map((part) => familyOf(part).fitMover?.(context, points, part)).find((fit) => fit);
   };
 
 /** Calibrates, and fits what moves the logits to those that this gives. */
@@ -53,8 +44,8 @@ async function calibrateMoved(
   options: FitOptions,
 ): Promise<CalibratedFit & { moving?: Part }> {
   let moving: Part | undefined;
-  const move: UnseenScores["move"] = (pairs) => {
-    const fit = mover?.fit(pairs);
+  const move: UnseenScores["move"] = async (pairs) => {
+    const fit = await mover?.fit(pairs);
     moving = fit?.part;
     return fit?.moved;
   };
@@ -103,9 +94,6 @@ export async function calibrateByLoo(
     return { ...fit, parts: moving ? [...parts, moving] : parts };
   });
 }
-
-const rowsIn = (ranges: readonly PointRange[]): number[] =>
-  ranges.flatMap(({ from, to }) => Array.from({ length: to - from }, (_, i) => from + i));
 
 /** Leave-one-out scores [n,K] of the points in the ranges, one after another. */
 async function looScores(

@@ -172,7 +172,10 @@ async function trainParts(
   if (names.some((name) => families[name].loo === undefined)) sayDense(context);
   if (split) note(`${split.heldOut.features.rows} rows are held out for calibration`);
   const costs = names.flatMap((name) => families[name].cost?.(data, context.dense !== undefined, options) ?? []);
-  note(estimate(core, costs, split?.heldOut.features.rows, run.device === "webgpu"));
+  const onDevice = names.some((name) => families[name].onDevice);
+  for (const name of run.device === "wasm" ? [] : names)
+    if (!families[name].onDevice) note(`${families[name].title} is computed on WASM, whatever the device`);
+  note(estimate(core, costs, split?.heldOut.features.rows, onDevice && run.device === "webgpu"));
   const fits: Fit<Part>[] = [];
   try {
     for (const name of names) {

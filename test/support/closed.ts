@@ -79,7 +79,7 @@ export function exactAt(
   training: Points,
   points: Points,
 ): { scores: Rows; variances: number[] } {
-  const { name, linearVariance, variance, lengthScale } = kernel.choice;
+  const { name, linearVariance = 1, variance = 1, lengthScale = 1 } = kernel.choice;
   const { covariance } = scalarKernel(name, [linearVariance, variance, lengthScale]);
   const between = (a: Points, b: Points): Rows =>
     times(denseRows(a), transposed(denseRows(b))).map((row, i) =>

@@ -13,7 +13,6 @@ import {
   scoped,
 } from "../../src/core/index.ts";
 import { fitCoupling } from "../../src/parts/coupling/fit.ts";
-import type { ClosedDevice } from "../../src/parts/regression/device.ts";
 import { type InducingFeatures, inducingFeatures } from "../../src/parts/regression/inducing.ts";
 import type { LeaveOneOut } from "../../src/parts/regression/leaveoneout.ts";
 import { Points, toUnitRows } from "../../src/parts/regression/points.ts";
@@ -64,9 +63,9 @@ export function exactCase({ name, X, Y, lam, mean, exact: { K, dual, loo, looVar
   return { name, x: sparseOf(X), labels: { rowStart, labelIndex }, noise: lam, expected };
 }
 
-async function exactErrors(by: "inverse" | "factor", ...[core, precision, problem, device]: Parameters<Errors>) {
+async function exactErrors(by: "inverse" | "factor", ...[core, precision, problem]: Parameters<Errors>) {
   const given = exactCase(problem);
-  const found = await exactAnswers(by, core, precision, given, device);
+  const found = await exactAnswers(by, core, precision, given);
   const errors = Object.entries(given.expected).map(([name, values]) => [
     name,
     difference([found[name] as number[]], [values]),
@@ -102,45 +101,36 @@ interface SparseProblem {
   whole: Statistics;
   /** Columns of phi. */
   m: number;
-  device: ClosedDevice | undefined;
 }
 
 /** phi(x) = inverse(L) k(Z, unit(V x)): rows in the span of V are points of their own. */
-async function phiOf(inducing: InducingFeatures, rows: Rows, place: Place, device?: ClosedDevice): Promise<Rows> {
+async function phiOf(inducing: InducingFeatures, rows: Rows, place: Place): Promise<Rows> {
   const phi: Rows = [];
-  const walk = featuresOf(inducing, place(rows), device);
+  const walk = featuresOf(inducing, place(rows));
   await walk.forBlocks("", ({ f }) => void phi.push(...rowsOf(f.toArray(), f.columns)));
   return phi;
 }
 
 type Place = (rows: Rows) => Points;
 
-async function sparseErrors(
-  core: Core,
-  precision: Precision,
-  problem: ClosedCase,
-  device?: ClosedDevice,
-): Promise<Record<string, number>> {
+async function sparseErrors(core: Core, precision: Precision, problem: ClosedCase): Promise<Record<string, number>> {
   return await scoped(async (scope) => {
     const { X, T, V, Z, jitter, lam } = problem;
     const { training, tests, labels, given } = place(core, precision, problem, scope);
     const placed = (rows: Rows): Points => scope.keep(new Points(scope.keep(csr(core, sparseOf(rows), precision))));
     const inSpan = (rows: Rows): Rows => times(rows, transposed(V)).map(unit);
     const inducing = scope.keep(await inducingFeatures(placed(Z), { name: "se" }, { jitter }));
-    const [phi, phiOfTests] = [
-      await phiOf(inducing, inSpan(X), placed, device),
-      await phiOf(inducing, inSpan(T), placed, device),
-    ];
+    const [phi, phiOfTests] = [await phiOf(inducing, inSpan(X), placed), await phiOf(inducing, inSpan(T), placed)];
     const withRows = (of: Rows, { x }: Points): Matrix => {
       const rows = denseRows({ x } as Points);
       return given(of.map((row, i) => [...row, ...rows[i]]));
     };
     const f = withRows(phi, training);
     const whole = scope.keep(new Statistics(core, { features: f.columns, labels: problem.mean.length }));
-    const sparse = { problem, labels, phi, f, whole, m: Z.length, device };
+    const sparse = { problem, labels, phi, f, whole, m: Z.length };
     const parts = await partErrors(core, sparse);
     // Weights of a half for both kinds of features are twice the noise.
-    const solution = scope.keep(await solveRidge(whole, { noise: 2 * lam }, precision, { device }));
+    const solution = scope.keep(await solveRidge(whole, { noise: 2 * lam }, precision));
     const leftOut = leaveOneOutOf(solution, featuresIn(f), labels);
     return {
       ...parts,
@@ -188,7 +178,7 @@ async function partErrors(core: Core, sparse: SparseProblem): Promise<Record<str
 async function weightErrors(
   core: Core,
   precision: Precision,
-  { problem, labels, phi, f, m, device }: SparseProblem,
+  { problem, labels, phi, f, m }: SparseProblem,
   solution: RidgeSolution,
 ): Promise<Record<string, number>> {
   const k = problem.mean.length;
@@ -205,7 +195,7 @@ async function weightErrors(
   const x = csr(core, sparseOf(rowsOf(f.toArray(), f.columns)), precision);
   const sums = new PointSums(x, labels);
   for (const inverse of [true, false]) {
-    const way = { working: precision, inverse, device };
+    const way = { working: precision, inverse };
     const again = await solveRidge(sums, { noise: 2 * problem.lam }, precision, way);
     errors[`weights from points, inverse ${inverse}`] = difference(
       rowsOf(again.weights.toArray(), k),
@@ -267,13 +257,7 @@ async function stackErrors(
   return errors;
 }
 
-/** Differences with everything on the core, or with parts of it on a device. */
-type Errors = (
-  core: Core,
-  precision: Precision,
-  problem: ClosedCase,
-  device?: ClosedDevice,
-) => Promise<Record<string, number>>;
+type Errors = (core: Core, precision: Precision, problem: ClosedCase) => Promise<Record<string, number>>;
 
 /** Ways to compute the answers of a case. */
 export const closedForms: Record<string, Errors> = {
@@ -281,20 +265,3 @@ export const closedForms: Record<string, Errors> = {
   "exact (factor)": (...problem) => exactErrors("factor", ...problem),
   sparse: sparseErrors,
 };
-
-/** The largest difference of each quantity from its answer, over several cases. */
-export async function worstClosedErrors(
-  core: Core,
-  precision: Precision,
-  cases: readonly ClosedCase[],
-  device?: ClosedDevice,
-): Promise<Record<string, number>> {
-  const worst: Record<string, number> = {};
-  for (const problem of cases) {
-    for (const [form, errorsOf] of Object.entries(closedForms)) {
-      for (const [name, error] of Object.entries(await errorsOf(core, precision, problem, device)))
-        worst[`${form}: ${name}`] = Math.max(worst[`${form}: ${name}`] ?? 0, error);
-    }
-  }
-  return worst;
-}

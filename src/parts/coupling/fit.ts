@@ -8,7 +8,7 @@
 
 import type { WorkOptions } from "../../base/progress.ts";
 import { combine, convert, gemm, rowSums, syrk, transpose } from "../../core/dense.ts";
-import { type Matrix, matrix, Scope, scoped, sumOf } from "../../core/matrix.ts";
+import { keeping, type Matrix, matrix, scoped, sumOf } from "../../core/matrix.ts";
 import type { Pattern } from "../../core/pattern.ts";
 import { eigenSymmetric, leadingEigenvectors } from "../../core/spectral.ts";
 import { addMatrix } from "../../core/sums.ts";
@@ -74,8 +74,7 @@ export async function fitCoupling(
 ): Promise<CouplingFit> {
   const { ranges = source.ranges, rank = 100, seed = 0, noise, ...work } = options;
   const { core, precision } = source.mean;
-  const scope = new Scope();
-  try {
+  return await keeping(async (scope) => {
     const wanted = Math.min(rank, source.labels);
     const directions = source.labels <= FEW_LABELS ? allDirections : leadingDirections;
     const vectors = scope.keep(await directions(source, wanted, ranges, { ...work, seed }));
@@ -95,10 +94,7 @@ export async function fitCoupling(
     const mean = source.mean.toArray();
     const solution = scope.keep(await solveRidge(statistics, { noise, mean }, precision, work));
     return { vectors, solution, loo: leaveOneOutOf(solution, features, own), free: () => scope.free() };
-  } catch (error) {
-    scope.free();
-    throw error;
-  }
+  });
 }
 
 /** Few labels: (S - mu)'(S - mu) in full, in double precision, and its eigenvectors. */

@@ -29,11 +29,10 @@ import {
 } from "../../core/dense.ts";
 import { solveTriangular } from "../../core/factor.ts";
 import { factorInPlace, inverseInPlace, lowerInverseColumns } from "../../core/inverse.ts";
-import { type Matrix, matrix, Scope, scoped } from "../../core/matrix.ts";
+import { keeping, type Matrix, matrix, scoped } from "../../core/matrix.ts";
 import type { Pattern } from "../../core/pattern.ts";
 import { addTransposeTimes } from "../../core/sums.ts";
 import { DUAL_LABELS, type ExactWay, exactWay, LEFT_OUT } from "../regression/cost.ts";
-import type { ClosedDevice } from "../regression/device.ts";
 import { Kernel, type KernelChoice, kernelMatrix } from "../regression/kernel.ts";
 import { addLabels, allPoints, blocksOf, type LeaveOneOut } from "../regression/leaveoneout.ts";
 import type { Points } from "../regression/points.ts";
@@ -57,8 +56,6 @@ export interface ExactOptions extends WorkOptions {
   readonly by?: ExactWay;
   /** n: by the factor, how many of the last points have left-out scores. */
   readonly leftOut?: number;
-  /** Computes parts of it, if not the core. */
-  readonly device?: ClosedDevice | undefined;
 }
 
 /** A fitted exact form. The points and labels it was fitted on must outlive it. */
@@ -90,12 +87,11 @@ function frequenciesOf(labels: Pattern, weights: ArrayLike<number> | undefined):
 export async function fitExact(training: Points, labels: Pattern, options: ExactOptions): Promise<ExactForm> {
   const { core, precision, rows } = training.x;
   sameSize("labels", "rows", labels.rows, rows);
-  const { weights, device, firstEqual, leftOut = LEFT_OUT } = options;
+  const { weights, firstEqual, leftOut = LEFT_OUT } = options;
   if (weights) sameSize("weights", "length", weights.length, rows);
   const noise = positiveNumber("noise", options.noise);
-  const by = options.by ?? (device?.holds(training) ? "inverse" : exactWay(rows, labels.columns, leftOut));
-  const scope = new Scope();
-  try {
+  const by = options.by ?? exactWay(rows, labels.columns, leftOut);
+  return await keeping(async (scope) => {
     const make = (m: number, n: number): Matrix => scope.keep(matrix(core, m, n, precision));
     const kernel = scope.keep(new Kernel(core, precision, options.kernel));
     const mean = make(1, labels.columns).set(options.mean ?? frequenciesOf(labels, weights));
@@ -106,7 +102,7 @@ export async function fitExact(training: Points, labels: Pattern, options: Exact
     const square = make(rows, rows);
     await kernelMatrix(training, kernel, square, options);
     addDiagonal(square, ridge);
-    await (by === "inverse" ? invert : factorInPlace)(square, options);
+    await (by === "inverse" ? inverseInPlace : factorInPlace)(square, options);
     const pivots = make(1, count);
     if (by === "inverse") {
       diagonal(square, pivots);
@@ -119,10 +115,7 @@ export async function fitExact(training: Points, labels: Pattern, options: Exact
     const found = { kernel, noise, by, mean, dual, pivots, ranges, labels: labels.columns };
     const forBlocks = leftOutBlocks(found, labels, weights, groups);
     return { ...found, forBlocks, free: () => scope.free() };
-  } catch (error) {
-    scope.free();
-    throw error;
-  }
+  });
 }
 
 /** Left-out scores and variances, a block of points at a time. */
@@ -162,13 +155,6 @@ const leftOutBlocks =
     });
   };
 
-/** A becomes inverse(A), both triangles, from its lower triangle. */
-async function invert(a: Matrix, options: ExactOptions): Promise<void> {
-  const onDevice = await options.device?.invert(a, options);
-  const done = await onDevice?.read(a, options).finally(() => onDevice.free());
-  if (!done) await inverseInPlace(a, options);
-}
-
 /** C_ii of the last n points from the factor. */
 async function trailingPivots(
   l: Matrix,
@@ -186,6 +172,9 @@ async function trailingPivots(
   groups?.fromColumns();
 }
 
+/** out = a, from C or from L. */
+type Dual = (square: Matrix, labels: Pattern, mean: Matrix, out: Matrix, options: WorkOptions) => Promise<void>;
+
 /** Points whose dual weights are made together from C. */
 const POINTS_AT_ONCE = 256;
 
@@ -193,13 +182,7 @@ const POINTS_AT_ONCE = 256;
  * a = C Y - (C 1) mu'. Y is nearly all zeros: column k of C Y is the sum of the rows of C that have label k, N
  * additions for each label of each point. Sums are in double precision.
  */
-export async function dualFromInverse(
-  inverse: Matrix,
-  labels: Pattern,
-  mean: Matrix,
-  out: Matrix,
-  options: WorkOptions,
-): Promise<void> {
+const dualFromInverse: Dual = async (inverse, labels, mean, out, options) => {
   const { core, precision, rows } = inverse;
   await scoped(async (scope) => {
     const totals = rowSums(inverse, scope.keep(matrix(core, 1, rows, precision)));
@@ -216,16 +199,10 @@ export async function dualFromInverse(
       convert(transpose(part, transposed.rowRange(0, to - from)), out.rowRange(from, to));
     }
   });
-}
+};
 
 /** inverse(L') inverse(L) (Y - mu), some labels at a time. */
-export async function dualFromFactor(
-  l: Matrix,
-  labels: Pattern,
-  mean: Matrix,
-  out: Matrix,
-  options: WorkOptions,
-): Promise<void> {
+const dualFromFactor: Dual = async (l, labels, mean, out, options) => {
   const { core, precision, rows } = l;
   const room = matrix(core, rows, Math.min(DUAL_LABELS, labels.columns), precision);
   try {
@@ -241,7 +218,7 @@ export async function dualFromFactor(
   } finally {
     room.free();
   }
-}
+};
 
 /** Adds 1 in column k - from of each point that has label k, for labels from to to. */
 function addOnes(room: Matrix, labels: Pattern, from: number, to: number): void {

@@ -6,7 +6,7 @@ import type { WorkOptions } from "../../base/progress.ts";
 import { equalGroups, firstEqualRows, type SparseRows, selectFeatures, selectLabels } from "../../base/sparse.ts";
 import { STREAMS } from "../../base/streams.ts";
 import type { Core } from "../../core/core.ts";
-import { Scope } from "../../core/matrix.ts";
+import { keeping } from "../../core/matrix.ts";
 import type { Pattern } from "../../core/pattern.ts";
 import { permutation } from "../../core/random.ts";
 import { type Dataset, selectRows } from "../../data/dataset.ts";
@@ -19,7 +19,6 @@ import {
 } from "../../data/transform.ts";
 import type { Cost, Fit, FitContext, ModelSchema, PartLearner } from "../part.ts";
 import { exactCost, LEFT_OUT } from "../regression/cost.ts";
-import { type ClosedDevice, onDevice } from "../regression/device.ts";
 import { documentsOf, type LabelledRows, LearningError, selectLabelled } from "../regression/documents.ts";
 import { choiceOf, type KernelNoise, type KernelPart } from "../regression/kernel.ts";
 import { kernelPart } from "../regression/kernelpart.ts";
@@ -36,9 +35,6 @@ const FEW_POINTS = 10_000;
 const COMPARED_ON = 4000;
 
 export type GprPart = KernelPart<"gpr">;
-
-/** How a fit runs, and what computes, if not the core. */
-export type KernelWork = WorkOptions & { readonly device?: ClosedDevice | undefined };
 
 /** Length scale and noise: wide, or narrow with less noise; leave-one-out figures are flat in between. */
 const choicesFor = (name: KernelName, points: number): KernelNoise[] => [
@@ -75,8 +71,8 @@ export interface KernelProblem {
 }
 
 /** Chooses kernel and noise by leave-one-out and puts the points in a random order: the last ones are a fair sample of all. */
-export async function kernelProblem(context: FitContext, work: KernelWork): Promise<KernelProblem> {
-  const { core, data, note } = context;
+export async function kernelProblem(context: FitContext): Promise<KernelProblem> {
+  const { core, data, work, note } = context;
   const { rows: points } = data.features;
   const found = context.dense && (await chooseDense(context, exactLoss(context)));
   const options = found ? { ...context.options, ...found.options } : context.options;
@@ -88,9 +84,7 @@ export async function kernelProblem(context: FitContext, work: KernelWork): Prom
   try {
     const words = await chooseExact(core, documents, schema, choicesFor(options.kernel, points), work);
     note(`Length scale ${words.kernel.lengthScale} and noise ${words.noise}, chosen by leave-one-out`);
-    const choice = schema.transform.views
-      ? await chooseViews(context, documents, words, looError(context, work))
-      : words;
+    const choice = schema.transform.views ? await chooseViews(context, documents, words, looError(context)) : words;
     return { ...problem, choice };
   } catch (error) {
     placed.free();
@@ -113,7 +107,7 @@ const exactLoss =
 
 /** Mean squared error of some documents when each is left out, for one choice. */
 const looError =
-  ({ core, schema: { labels: count, transform } }: FitContext, work: KernelWork) =>
+  ({ core, work, schema: { labels: count, transform } }: FitContext) =>
   async (some: LabelledRows, choice: KernelNoise): Promise<number> => {
     const placed = placeDocuments(core, some, count, "f32", transform);
     const figure = looFigure(placed.points, placed.labels, choice, work, equalRows(some.features, transform));
@@ -122,7 +116,7 @@ const looError =
 
 /** A figure of the leave-one-out scores of a fit for one choice. */
 const looFigure =
-  (points: Points, labels: Pattern, choice: KernelNoise, work: KernelWork, firstEqual: Int32Array | undefined) =>
+  (points: Points, labels: Pattern, choice: KernelNoise, work: WorkOptions, firstEqual: Int32Array | undefined) =>
   async (figure: typeof precisionOf): Promise<number> => {
     const form = await fitExact(points, labels, { ...work, ...choice, leftOut: points.rows, firstEqual });
     return await figure(form, labels, work).finally(() => form.free());
@@ -154,7 +148,7 @@ async function chooseExact(
   documents: LabelledRows,
   schema: ModelSchema,
   choices: readonly KernelNoise[],
-  work: KernelWork,
+  work: WorkOptions,
 ): Promise<KernelNoise> {
   const rows = spreadOver(documents.features.rows, COMPARED_ON);
   const some = selectLabelled(documents, rows);
@@ -172,7 +166,7 @@ export async function bestExact(
   points: Points,
   labels: Pattern,
   choices: readonly KernelNoise[],
-  work: KernelWork,
+  work: WorkOptions,
   firstEqual?: Int32Array,
 ): Promise<KernelNoise> {
   const figures: number[] = [];
@@ -181,16 +175,14 @@ export async function bestExact(
 }
 
 export async function fitGpr(context: FitContext): Promise<Fit<GprPart>> {
-  const { core, data, run } = context;
-  return await onDevice(context, async (work) => {
-    const { documents, order, schema, options, choice, placed } = await kernelProblem(context, work);
-    const fit = await fitDocuments(core, documents, schema, choice, work, placed);
-    const learning = run.onState && {
-      learner: exactLearner(core, fit.part, schema),
-      documents: documentsOf(selectRows(data, order), fit.part.rows),
-    };
-    return { ...fit, loo: fit.loo && { ...fit.loo, order }, schema, options, learning };
-  });
+  const { core, data, run, work } = context;
+  const { documents, order, schema, options, choice, placed } = await kernelProblem(context);
+  const fit = await fitDocuments(core, documents, schema, choice, work, placed);
+  const learning = run.onState && {
+    learner: exactLearner(core, fit.part, schema),
+    documents: documentsOf(selectRows(data, order), fit.part.rows),
+  };
+  return { ...fit, loo: fit.loo && { ...fit.loo, order }, schema, options, learning };
 }
 
 /** The posterior of documents for one choice; the last points are those that have leave-one-out scores. */
@@ -199,11 +191,10 @@ export async function fitDocuments(
   documents: LabelledRows,
   schema: ModelSchema,
   choice: KernelNoise,
-  work: KernelWork,
+  work: WorkOptions,
   placed?: Subset,
 ): Promise<Fit<GprPart>> {
-  const scope = new Scope();
-  try {
+  return await keeping(async (scope) => {
     const { transform } = schema;
     const squares = documents.squares ?? unitSquares(documents.features, transform);
     const { points, labels } = scope.keep(
@@ -223,10 +214,7 @@ export async function fitDocuments(
     const ranges = someOf(source.ranges, LEFT_OUT);
     const loo = { source, ranges, labels, sets: documents.labels, distinct, texts: features.texts };
     return { part, loo, free: () => scope.free() };
-  } catch (error) {
-    scope.free();
-    throw error;
-  }
+  });
 }
 
 /**

@@ -5,11 +5,10 @@
 import { ArgumentError } from "../../base/errors.ts";
 import { documentFrequencies, onColumns, type SparseRows, selectFeatures } from "../../base/sparse.ts";
 import type { Core } from "../../core/core.ts";
-import { Scope } from "../../core/matrix.ts";
+import { keeping, Scope, scoped } from "../../core/matrix.ts";
 import type { Dataset } from "../../data/dataset.ts";
 import { transformedRows } from "../../data/transform.ts";
 import type { Cost, Fit, FitContext, ModelSchema, PartLearner } from "../part.ts";
-import { onDevice } from "../regression/device.ts";
 import { documentsOf, LearningError } from "../regression/documents.ts";
 import { LearnedRidge, learnChange, placeDocuments } from "../regression/learn.ts";
 import { type Subset, spreadOver } from "../regression/points.ts";
@@ -81,24 +80,21 @@ const EXACT_FEATURES = 6000;
 
 /** Weights, noise and columns are solved for; how much is known is judged on points that are held out. */
 export async function fitLinear(context: FitContext): Promise<Fit<LinearPart>> {
-  const { core, data, heldOut, schema, run } = context;
+  const { core, data, heldOut, schema, run, work } = context;
   if (heldOut === undefined)
     throw new ArgumentError(
       "model",
       `found linear with ${data.features.rows} rows, expected at least ${LEAST_ROWS} (fewer are for gpr)`,
     );
   const learns = run.onState !== undefined;
-  return await onDevice<Fit<LinearPart>>(context, async ({ device, ...work }) => {
-    const columns = linearColumns(data.features);
-    const probes = probesFrom(heldOut.features, schema, columns);
-    const scope = new Scope();
-    const kept = new Scope();
-    try {
+  const columns = linearColumns(data.features);
+  const probes = probesFrom(heldOut.features, schema, columns);
+  return await keeping((kept) =>
+    scoped(async (scope) => {
       const { points, labels } = scope.keep(placedRows(core, data, schema, columns));
       const sums = (learns ? kept : scope).keep(new PointSums(points.x, labels));
       const { solution, part } = await solveLinear(sums, { noise: NOISE, columns }, probes, {
         ...work,
-        device,
         working: learns && columns.length <= EXACT_FEATURES ? "f64" : "f32",
         inverse: learns,
         keepExact: learns,
@@ -111,13 +107,8 @@ export async function fitLinear(context: FitContext): Promise<Fit<LinearPart>> {
       const learner = linearLearner(part, schema, { totals, learned, free: () => both.free() });
       const documents = documentsOf(data, learner.rows(data.features));
       return { part, learning: { learner, documents }, free: () => learner.free() };
-    } catch (error) {
-      kept.free();
-      throw error;
-    } finally {
-      scope.free();
-    }
-  });
+    }),
+  );
 }
 
 /**

@@ -2,6 +2,7 @@
 // time less (Good-Turing): labels of one document stand for those that no document has, whose names are in the texts as well.
 
 import { deterministicExp, deterministicLog } from "../../base/math.ts";
+import { type BoundedProblem, minimise, triangular } from "../../base/newton.ts";
 import type { LabelSets } from "../../base/sparse.ts";
 import type { LogitPairs, MovedPairs } from "../part.ts";
 import {
@@ -31,7 +32,6 @@ export interface NamesInput {
 /** Pull of a weight to where it is expected, in units of its feature's deviation. */
 const RIDGE = 1;
 const INTERCEPT_RIDGE = 1e-3;
-const MOST_STEPS = 50;
 /** As many absences as stand for labels of which nothing is known. */
 const NEVER = 1e4;
 
@@ -91,7 +91,7 @@ export class NamesFit {
   }
 
   /** The weights that fit the pairs best. */
-  fit(pairs: LogitPairs): Float64Array {
+  async fit(pairs: LogitPairs): Promise<Float64Array> {
     const standing = Array.from({ length: CLASSES }, () => new Regression(STANDING));
     const absent = Array.from({ length: CLASSES }, () => new Regression(2));
     this.#walk(pairs, (e, group, mention) => {
@@ -106,12 +106,10 @@ export class NamesFit {
     // Labels that no document has, and none that stands for them: nothing says how likely they are.
     if (standing[0].empty) standing[0].add([1], -NEVER);
     const weights = new Float64Array(WEIGHTS);
-    standing.forEach((regression, group) => {
-      weights.set(regression.solve(), group * STANDING);
-    });
-    absent.forEach((regression, group) => {
-      weights.set(regression.solve(), CLASSES * STANDING + 2 * group);
-    });
+    for (let group = 0; group < CLASSES; group++) {
+      weights.set(await standing[group].solve(), group * STANDING);
+      weights.set(await absent[group].solve(), CLASSES * STANDING + 2 * group);
+    }
     return weights;
   }
 
@@ -164,29 +162,16 @@ class Regression {
     return this.#signedWeight.length === 0;
   }
 
-  solve(): Float64Array {
-    const size = this.#size;
-    const expected = new Float64Array(size);
+  async solve(): Promise<Float64Array> {
+    const expected = new Float64Array(this.#size);
     expected[1] = 1;
     const ridge = this.#ridge();
-    let weights = expected.slice();
-    let loss = this.#loss(weights, expected, ridge);
-    for (let step = 0; step < MOST_STEPS; step++) {
-      const move = this.#newton(weights, expected, ridge);
-      let length = 1;
-      let next = weights;
-      let reached = loss;
-      for (; length > 1e-6; length /= 2) {
-        next = weights.map((weight, i) => weight - length * move[i]);
-        reached = this.#loss(next, expected, ridge);
-        if (reached <= loss) break;
-      }
-      const gain = loss - reached;
-      if (!(gain > 0)) break;
-      [weights, loss] = [next, reached];
-      if (gain < 1e-9 * (1 + loss)) break;
-    }
-    return weights;
+    const problem: BoundedProblem = {
+      lower: expected.map(() => Number.NEGATIVE_INFINITY),
+      evaluate: (weights) => this.#evaluate(weights, expected, ridge),
+      curvature: (weights) => this.#curvature(weights, ridge),
+    };
+    return (await minimise(problem, expected)).x;
   }
 
   /** The ridge of each weight: by the deviation of its feature. */
@@ -208,56 +193,44 @@ class Regression {
     return logit;
   }
 
-  #loss(weights: Float64Array, expected: Float64Array, ridge: Float64Array): number {
-    let loss = 0;
-    for (let i = 0; i < weights.length; i++) loss += (ridge[i] * (weights[i] - expected[i]) ** 2) / 2;
-    for (let e = 0; e < this.#signedWeight.length; e++)
-      loss += pairLoss(this.#signedWeight[e], this.#logit(e, weights));
-    return loss;
-  }
-
-  #newton(weights: Float64Array, expected: Float64Array, ridge: Float64Array): Float64Array {
+  #evaluate(
+    weights: Float64Array,
+    expected: Float64Array,
+    ridge: Float64Array,
+  ): { value: number; gradient: Float64Array } {
     const size = this.#size;
     const gradient = weights.map((weight, i) => ridge[i] * (weight - expected[i]));
-    const curvature = new Float64Array(size * size);
-    for (let i = 0; i < size; i++) curvature[i * size + i] = ridge[i];
-    for (let e = 0; e < this.#signedWeight.length; e++) {
-      const signed = this.#signedWeight[e];
-      const weight = Math.abs(signed);
-      const p = 1 / (1 + deterministicExp(-this.#logit(e, weights)));
-      const slope = weight * (p - (signed > 0 ? 1 : 0));
-      const bend = weight * p * (1 - p);
+    let value = 0;
+    for (let i = 0; i < size; i++) value += (gradient[i] * (weights[i] - expected[i])) / 2;
+    this.#signedWeight.forEach((signed, e) => {
+      const logit = this.#logit(e, weights);
+      value += pairLoss(signed, logit);
+      const slope = Math.abs(signed) * (logistic(logit) - (signed > 0 ? 1 : 0));
+      for (let i = 0; i < size; i++) gradient[i] += slope * this.#rows[e * size + i];
+    });
+    return { value, gradient };
+  }
+
+  /** The lower triangle, row by row. */
+  #curvature(weights: Float64Array, ridge: Float64Array): Float64Array {
+    const size = this.#size;
+    const curvature = new Float64Array(triangular(size, 0));
+    for (let i = 0; i < size; i++) curvature[triangular(i, i)] = ridge[i];
+    this.#signedWeight.forEach((signed, e) => {
+      const p = logistic(this.#logit(e, weights));
+      const bend = Math.abs(signed) * p * (1 - p);
       const from = e * size;
       for (let i = 0; i < size; i++) {
-        const x = this.#rows[from + i];
+        const x = bend * this.#rows[from + i];
         if (x === 0) continue;
-        gradient[i] += slope * x;
-        for (let j = 0; j <= i; j++) curvature[i * size + j] += bend * x * this.#rows[from + j];
+        for (let j = 0; j <= i; j++) curvature[triangular(i, j)] += x * this.#rows[from + j];
       }
-    }
-    return solved(curvature, gradient);
+    });
+    return curvature;
   }
 }
 
-/** inverse(A) b by the Cholesky factor of A, of which the lower triangle is given and overwritten. */
-function solved(a: Float64Array, b: Float64Array): Float64Array {
-  const size = b.length;
-  const x = b.slice();
-  for (let i = 0; i < size; i++) {
-    for (let j = 0; j <= i; j++) {
-      let sum = a[i * size + j];
-      for (let k = 0; k < j; k++) sum -= a[i * size + k] * a[j * size + k];
-      a[i * size + j] = i === j ? Math.sqrt(sum) : sum / a[j * size + j];
-    }
-    for (let k = 0; k < i; k++) x[i] -= a[i * size + k] * x[k];
-    x[i] /= a[i * size + i];
-  }
-  for (let i = size - 1; i >= 0; i--) {
-    for (let k = i + 1; k < size; k++) x[i] -= a[k * size + i] * x[k];
-    x[i] /= a[i * size + i];
-  }
-  return x;
-}
+const logistic = (logit: number): number => 1 / (1 + deterministicExp(-logit));
 
 /** Weights that a fit may lower the loss by without any meaning, one for each. */
 export const FREE: number = CLASSES * (FEATURES + 2) + 2 * CLASSES;

@@ -4,23 +4,38 @@ import type { Tensor } from "../../base/safetensors.ts";
 import { Stems } from "../../base/stem.ts";
 import { integerTensor, realTensor } from "../../base/tensors.ts";
 import { loadedStemmer } from "../../data/stemmers.ts";
-import type { Family, LogitMover, ModelSchema, MovedPairs } from "../part.ts";
+import type { FullTrainOptions } from "../options.ts";
+import type { Family, ModelSchema, MovedPairs } from "../part.ts";
+import type { LogitMover } from "../row.ts";
 import { FREE, lossOf, NamesFit } from "./fit.ts";
-import {
-  type NamedLabel,
-  type NamedMover,
-  NameMatcher,
-  nameMover,
-  namesFrom,
-  numbersOf,
-  type WordCounts,
-} from "./row.ts";
-import { namedLabels } from "./vocabulary.ts";
+import { type NamedLabel, NameMatcher, nameMover, namesFrom, numbersOf, type WordCounts } from "./row.ts";
 
 export interface NamesPart extends WordCounts {
   readonly family: "names";
   readonly labels: readonly NamedLabel[];
   readonly weights: Float64Array;
+}
+
+/** Between the levels of a label: `use::gameplaying`, `a/b/c`, `a > b`. */
+const LEVELS = /::|\/|\\|>|\|/;
+/** Words, not a number or a code: two letters in a row, or a sign that is a word. */
+const WORDS = /\p{L}{2}|[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}]/u;
+
+/** The names that a label's own text gives it: its last level, then those above; none of an address or a number. */
+function ownNames(label: string): string[] {
+  if (label.includes("://")) return [];
+  const levels = label.split(LEVELS).map((level) => level.trim());
+  return levels.reverse().filter((level) => WORDS.test(level));
+}
+
+/** The labels that have names, in a fixed order. */
+function namedLabels(names: FullTrainOptions["names"], labelNames: readonly string[] = []): NamedLabel[] {
+  if (names === "off") return [];
+  const given: [string, readonly string[]][] =
+    names === "labels"
+      ? labelNames.map((label) => [label, ownNames(label)])
+      : Object.entries(names).map(([label, own]) => [label, typeof own === "string" ? [own] : own]);
+  return given.filter(([, own]) => own.length > 0).map(([label, own]): NamedLabel => [label, ...own]);
 }
 
 const matchers = new WeakMap<NamesPart["labels"], NameMatcher>();
@@ -37,7 +52,7 @@ function newMatcher(labels: readonly NamedLabel[], { vectoriser }: ModelSchema):
   return new NameMatcher(labels, language === undefined ? undefined : new Stems(loadedStemmer(language)), language);
 }
 
-const movers = new WeakMap<ModelSchema, { part: NamesPart; mover: NamedMover }>();
+const movers = new WeakMap<ModelSchema, { part: NamesPart; mover: LogitMover }>();
 
 export const names: Family<NamesPart> = {
   name: "names",
@@ -65,8 +80,8 @@ export const names: Family<NamesPart> = {
     const fit = new NamesFit({ ...points, matcher, numbers, labelCounts: schema.labelCounts });
     return {
       wanted: (row) => fit.standing(row),
-      fit(pairs) {
-        const weights = part?.weights ?? fit.fit(pairs);
+      async fit(pairs) {
+        const weights = part?.weights ?? (await fit.fit(pairs));
         const moved = (other: typeof pairs): MovedPairs => fit.moved(other, weights);
         if (part) return { part, moved };
         const [before, after] = [pairs, moved(pairs)].map(({ logits }) => lossOf(pairs.signedWeight, logits));

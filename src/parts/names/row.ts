@@ -8,12 +8,10 @@
 //   has no name                 z
 
 import { deterministicLog } from "../../base/math.ts";
-import type { Reason } from "../../base/prediction.ts";
 import type { Stems } from "../../base/stem.ts";
 import type { Fields, TensorReader } from "../../base/tensors.ts";
 import { tokenise } from "../../base/text.ts";
-import type { RankedValue } from "../../base/top.ts";
-import type { OpenMover } from "../row.ts";
+import type { LogitMover, OpenMover } from "../row.ts";
 
 /** A label with its names, the preferred one first. */
 export type NamedLabel = readonly [label: string, ...names: string[]];
@@ -350,26 +348,13 @@ export function numbersOf(labels: readonly NamedLabel[], names: readonly string[
 }
 
 /** Moves logits by names; labels beyond the model's come after them, in the order of the vocabulary. */
-export interface NamedMover {
-  readonly unseen: readonly string[];
-  /** The labels that stand in a text, with their features. */
-  standing(text: string): ReadonlyMap<number, Float64Array>;
-  /** The logit of a label that has this one without its name, and these features where it stands in the text. */
-  moved(label: number, logit: number, features: Float64Array | undefined): number;
-  /** No label that does not stand in a text and has at most this logit comes to more. */
-  most(logit: number): number;
-  move(text: string, logits: Float32Array | Float64Array): RankedValue[];
-  /** The words of a text that a label with this logit is called by, and how much they add to the logit. */
-  reason(text: string, label: number, logit: number): Reason | undefined;
-}
-
 export function nameMover(
   matcher: NameMatcher,
   weights: ArrayLike<number>,
   documents: number,
   labelNames: readonly string[],
   labelCounts: ArrayLike<number>,
-): NamedMover {
+): LogitMover {
   const known = labelNames.length;
   const numbers = numbersOf(matcher.labels, labelNames);
   const { named } = matcher;
@@ -380,7 +365,7 @@ export function nameMover(
   const groupOf = (label: number): number => (label < known ? groups[label] : 0);
   const standing = (text: string): Map<number, Float64Array> =>
     new Map(matcher.find(text).map(({ entry, features }) => [numbers[entry], features]));
-  const moved: NamedMover["moved"] = (label, logit, features) => {
+  const moved: LogitMover["moved"] = (label, logit, features) => {
     const group = groupOf(label);
     if (features) return standingLogit(weights, group, logit, features);
     return group > 0 ? absentLogit(weights, group, logit) : logit;

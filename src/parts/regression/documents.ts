@@ -50,11 +50,7 @@ export function withIds(documents: Documents): Documents {
 
 /** Refuses ids that come twice: it would not be known which of the documents is meant. */
 export function checkIds({ ids = [] }: Pick<Dataset, "ids">): void {
-  const seen = new Set<string>();
-  for (const id of ids) {
-    if (id !== "" && seen.has(id)) refuse(`document ${excerpt(id)} twice`, "each id once");
-    seen.add(id);
-  }
+  placesOf({ ids });
 }
 
 /** Something that cannot be learned or forgotten; nothing was changed. */
@@ -94,13 +90,11 @@ export function changeOf(known: Documents, { learn, forget = [] }: Request): Cha
     refuse(`documents of ${coming.features.columns} features`, `${known.features.columns} as those learned have`);
   if ((coming.squares === undefined) !== (known.squares === undefined) && known.ids.length > 0)
     refuse("lengths with some documents only", "lengths with all documents or with none");
-  for (const [id, place] of placesOf(coming)) {
-    if (id !== "" && coming.ids[place] === id) {
-      const old = places.get(id);
-      if (old === undefined) continue;
-      if (out.has(old)) refuse(`document ${excerpt(id)} both to learn and to forget`, "one of the two");
-      out.add(old);
-    }
+  for (const id of placesOf(coming).keys()) {
+    const old = places.get(id);
+    if (old === undefined) continue;
+    if (out.has(old)) refuse(`document ${excerpt(id)} both to learn and to forget`, "one of the two");
+    out.add(old);
   }
   const kept = known.ids.map((_, i) => i).filter((i) => !out.has(i));
   const leaving = [...out].sort((a, b) => a - b);
@@ -118,7 +112,7 @@ export function refuse(found: string, expected: string): never {
 }
 
 /** Where each id stands; one that stands twice is refused. */
-function placesOf({ ids }: Documents): Map<string, number> {
+function placesOf({ ids }: Pick<Documents, "ids">): Map<string, number> {
   const places = new Map<string, number>();
   ids.forEach((id, i) => {
     if (id === "") return;

@@ -10,7 +10,7 @@ import type { WorkOptions } from "../../base/progress.ts";
 import { type Csr, csr } from "../../core/csr.ts";
 import { addDiagonal, convert, fill, gemm } from "../../core/dense.ts";
 import { factorInPlace, lowerInverseColumns } from "../../core/inverse.ts";
-import { type Matrix, matrix, Scope, scoped } from "../../core/matrix.ts";
+import { keeping, type Matrix, matrix, scoped } from "../../core/matrix.ts";
 import { Kernel, type KernelChoice } from "./kernel.ts";
 import { PointIndex, Points } from "./points.ts";
 
@@ -67,23 +67,18 @@ export async function inducingFeatures(
   options: WorkOptions & { jitter?: number } = {},
 ): Promise<InducingFeatures> {
   const { core, precision, rows } = z.x;
-  const kept = new Scope();
-  const scope = new Scope();
-  try {
-    const l = scope.keep(covarianceOf(z, choice));
-    addDiagonal(l, fill(scope.keep(matrix(core, 1, rows, "f64")), options.jitter ?? JITTER));
-    await factorInPlace(l, options);
-    const whitening = kept.keep(matrix(core, rows, rows, precision));
-    const put = (columns: Matrix, from: number): void =>
-      void convert(columns, whitening.block(from, from, columns.rows, columns.columns));
-    await lowerInverseColumns(l, put, options);
-    return new InducingFeatures(kept.keep(new Kernel(core, precision, choice)), z, whitening);
-  } catch (error) {
-    kept.free();
-    throw error;
-  } finally {
-    scope.free();
-  }
+  return await keeping((kept) =>
+    scoped(async (scope) => {
+      const l = scope.keep(covarianceOf(z, choice));
+      addDiagonal(l, fill(scope.keep(matrix(core, 1, rows, "f64")), options.jitter ?? JITTER));
+      await factorInPlace(l, options);
+      const whitening = kept.keep(matrix(core, rows, rows, precision));
+      const put = (columns: Matrix, from: number): void =>
+        void convert(columns, whitening.block(from, from, columns.rows, columns.columns));
+      await lowerInverseColumns(l, put, options);
+      return new InducingFeatures(kept.keep(new Kernel(core, precision, choice)), z, whitening);
+    }),
+  );
 }
 
 /** Kzz in double precision. */

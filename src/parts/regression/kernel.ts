@@ -10,7 +10,7 @@ import type { Core, Precision } from "../../core/core.ts";
 import { covariance } from "../../core/covariance.ts";
 import { addDiagonal, blend, diagonal } from "../../core/dense.ts";
 import type { SparseProductsOptions } from "../../core/kernelrows.ts";
-import { type Matrix, matrix, matrixFrom, type RealArray, Scope, scoped } from "../../core/matrix.ts";
+import { type Matrix, matrix, matrixFrom, type RealArray, scoped } from "../../core/matrix.ts";
 import { type FeatureTransform, unitSquares, viewRanges, wholeSquares } from "../../data/transform.ts";
 import { allPoints, blocksOf } from "./leaveoneout.ts";
 import { PointIndex, type Points } from "./points.ts";
@@ -123,16 +123,15 @@ export function rowKernel(
 
 /** A covariance in the memory of a core. */
 export class Kernel {
-  readonly choice: Required<Omit<KernelChoice, "views">> & Pick<KernelChoice, "views">;
+  readonly choice: KernelChoice;
   /** log a, log v, log l of each view; undefined where it is left out. */
-  readonly logs: readonly (readonly number[] | undefined)[];
   readonly #hyper: readonly (Matrix | undefined)[];
 
   constructor(core: Core, precision: Precision, choice: KernelChoice) {
-    const { name, lengthScale = 1, variance = 1, linearVariance = 1, views } = choice;
-    this.choice = { name, lengthScale, variance, linearVariance, views };
-    this.logs = hyperOf(choice).map((hyper) => hyper?.map(deterministicLog));
-    this.#hyper = this.logs.map((logs) => logs && matrixFrom(core, 1, 3, logs, precision));
+    this.choice = choice;
+    this.#hyper = hyperOf(choice).map(
+      (hyper) => hyper && matrixFrom(core, 1, 3, hyper.map(deterministicLog), precision),
+    );
   }
 
   /** out_ij = w_v k_v(x_i, z_j) from x_i.z_j, |x_i|^2 and |z_j|^2 of a view. out may not be the products. */
@@ -191,32 +190,22 @@ export class Kernel {
 /** Rows of K that are made together. */
 const BLOCK_ROWS = 256;
 
-/** Makes kernel rows where the core need not: out = K, but for its diagonal; whether it was done. */
-interface KernelRowsDevice {
-  kernelRows(points: Points, kernel: Kernel, out: Matrix, options: WorkOptions): Promise<boolean>;
-}
-
 /** K in the lower triangle of out. */
 export async function kernelMatrix(
   points: Points,
   kernel: Kernel,
   out: Matrix,
-  options: WorkOptions & { device?: KernelRowsDevice | undefined } = {},
+  options: WorkOptions = {},
 ): Promise<Matrix> {
   const { rows, x } = points;
-  if (!(await options.device?.kernelRows(points, kernel, out, options))) {
-    const scope = new Scope();
-    try {
-      const index = scope.keep(new PointIndex(points));
-      const room = scope.keep(matrix(x.core, Math.min(BLOCK_ROWS, rows), rows, x.precision));
-      for (const { from, to } of blocksOf(allPoints(rows), BLOCK_ROWS)) {
-        await yieldToHost(options, "kernel", (from / rows) ** 2);
-        const range = { from, to, lower: true };
-        kernel.rows(points, index, range, room.rowRange(0, to - from), out.block(from, 0, to - from, to));
-      }
-    } finally {
-      scope.free();
+  await scoped(async (scope) => {
+    const index = scope.keep(new PointIndex(points));
+    const room = scope.keep(matrix(x.core, Math.min(BLOCK_ROWS, rows), rows, x.precision));
+    for (const { from, to } of blocksOf(allPoints(rows), BLOCK_ROWS)) {
+      await yieldToHost(options, "kernel", (from / rows) ** 2);
+      const range = { from, to, lower: true };
+      kernel.rows(points, index, range, room.rowRange(0, to - from), out.block(from, 0, to - from, to));
     }
-  }
+  });
   return kernel.writeDiagonal(out, points.viewSquares);
 }

@@ -33,19 +33,8 @@ export const kernelPart = <Name extends string>(
   ...(looVariances && { looVariances }),
 });
 
-type Kept =
-  | "leaveOut"
-  | "open"
-  | "toFile"
-  | "fromFile"
-  | "compact"
-  | "compactChoices"
-  | "bounds"
-  | "score"
-  | "variance";
-
 /** The abilities that do not depend on how the part was fitted. */
-export const kernelFamily = <Name extends string>(name: Name): Pick<Family<KernelPart<Name>>, Kept> => ({
+export const kernelFamily = <Name extends string>(name: Name): Omit<Family<KernelPart<Name>>, "name" | "title"> => ({
   score: "gaussian",
   open: (part, schema, { core }) => openKernel(part, schema, core),
   variance: (part, { transform }, core, work) => posteriorVariance(core, part, transform, work),

@@ -16,7 +16,7 @@ import type { Core, Precision } from "../../core/core.ts";
 import { type Csr, csr, sparseTimes } from "../../core/csr.ts";
 import { addDiagonal, blend, convert, fill, gemm, scale, syrk, transpose } from "../../core/dense.ts";
 import { cholesky, FACTORED, solveTriangular } from "../../core/factor.ts";
-import { type Matrix, matrix, Scope, scoped } from "../../core/matrix.ts";
+import { keeping, type Matrix, matrix, type Scope, scoped } from "../../core/matrix.ts";
 import { Pattern } from "../../core/pattern.ts";
 import type { Sign } from "../../core/sums.ts";
 import { type FeatureTransform, viewRanges } from "../../data/transform.ts";
@@ -245,18 +245,14 @@ export function placeDocuments(
   precision: Precision,
   transform?: FeatureTransform,
 ): Subset {
-  const scope = new Scope();
-  try {
+  return keeping((scope) => {
     const x = scope.keep(csr(core, documents.features, precision));
     return {
       points: scope.keep(new Points(x, documents.squares, transform && viewRanges(transform))),
       labels: scope.keep(new Pattern(core, labels, documents.labels)),
       free: () => scope.free(),
     };
-  } catch (error) {
-    scope.free();
-    throw error;
-  }
+  });
 }
 
 /** Forgets what goes out and learns what comes in; labels that are new are taken up. */

@@ -2,7 +2,7 @@
 // chosen and fitted on, without validation data. The forms give them in blocks, since all of them may not fit.
 
 import type { WorkOptions } from "../../base/progress.ts";
-import type { LabelSets } from "../../base/sparse.ts";
+import { type LabelSets, selectLabels } from "../../base/sparse.ts";
 import { topK } from "../../core/dense.ts";
 import { type Matrix, sumOf } from "../../core/matrix.ts";
 import { Pattern } from "../../core/pattern.ts";
@@ -151,34 +151,12 @@ export function addLabels(scores: Matrix, labels: Pattern, from: number): void {
     for (let e = starts[from + i]; e < starts[from + i + 1]; e++) elements[i * scores.columns + ids[e]] += 1;
 }
 
-/** The labels of the points in the ranges, one after another. */
-export function labelsIn(labels: Pattern, ranges: readonly PointRange[]): Pattern {
-  const starts = labels.start.view();
-  const ids = labels.column.view();
-  const rowStart = [0];
-  const labelIndex: number[] = [];
-  for (const { from, to } of ranges) {
-    for (let i = from; i < to; i++) {
-      for (let e = starts[i]; e < starts[i + 1]; e++) labelIndex.push(ids[e]);
-      rowStart.push(labelIndex.length);
-    }
-  }
-  const lists = { rowStart: Int32Array.from(rowStart), labelIndex: Int32Array.from(labelIndex) };
-  return new Pattern(labels.start.core, labels.columns, lists);
-}
+/** The points in the ranges, one after another. */
+export const rowsIn = (ranges: readonly PointRange[]): number[] =>
+  ranges.flatMap(({ from, to }) => Array.from({ length: to - from }, (_, i) => from + i));
 
-/** Only the labels from `first` on, `count` of them, numbered from 0. */
-export function labelsFrom(labels: Pattern, first: number, count: number): Pattern {
-  const starts = labels.start.view();
-  const ids = labels.column.view();
-  const rowStart = new Int32Array(labels.rows + 1);
-  const labelIndex: number[] = [];
-  for (let i = 0; i < labels.rows; i++) {
-    for (let e = starts[i]; e < starts[i + 1]; e++) {
-      const label = ids[e] - first;
-      if (label >= 0 && label < count) labelIndex.push(label);
-    }
-    rowStart[i + 1] = labelIndex.length;
-  }
-  return new Pattern(labels.start.core, count, { rowStart, labelIndex: Int32Array.from(labelIndex) });
+/** The labels of the points in the ranges, one after another. */
+export function labelsIn({ rows, columns, start, column }: Pattern, ranges: readonly PointRange[]): Pattern {
+  const all = { rows, labels: columns, rowStart: start.view(), labelIndex: column.view() };
+  return new Pattern(start.core, columns, selectLabels(all, rowsIn(ranges)));
 }

@@ -12,8 +12,7 @@ import type { Core, Precision } from "../../core/core.ts";
 import { addDiagonal, convert, diagonal, fill, gemm, transpose } from "../../core/dense.ts";
 import { solveTriangular } from "../../core/factor.ts";
 import { factorInPlace, inverseInPlace } from "../../core/inverse.ts";
-import { type Matrix, matrix, matrixFrom, Scope, scoped } from "../../core/matrix.ts";
-import type { ClosedDevice } from "./device.ts";
+import { keeping, type Matrix, matrix, matrixFrom, type Scope, scoped } from "../../core/matrix.ts";
 
 /** Sums over points, wherever they come from. */
 export interface RidgeSums {
@@ -41,8 +40,6 @@ export interface RidgeChoice {
 export interface RidgeOptions extends WorkOptions {
   /** Precision that A is inverted in. */
   readonly working?: Precision;
-  /** Inverts and multiplies, if not the core: where it computes in that precision, and a GPU only in single. */
-  readonly device?: ClosedDevice | undefined;
   /** Without C there are no left-out scores and no variances, but two thirds of the work and no second matrix. */
   readonly inverse?: boolean;
   /** Keeps C as it was made, for learning (learn.ts). */
@@ -88,95 +85,39 @@ export async function solveRidge(
   const { working = "f64", inverse: wanted = true, keepExact = false, probes } = options;
   const noise = positiveNumber("noise", choice.noise);
   const features = sums.sums.columns;
-  const kept = new Scope();
-  const scope = new Scope();
-  try {
-    const same = working === precision;
-    const square = (wanted && (same || keepExact) ? kept : scope).keep(matrix(core, features, features, working));
-    await sums.writeGram(square, options);
-    const squares = diagonal(square, scope.keep(matrix(core, 1, features, working))).toArray();
-    addDiagonal(square, fill(scope.keep(matrix(core, 1, features, working)), noise));
-    const weights = kept.keep(matrix(core, features, labels, precision));
-    const mu = Float64Array.from(choice.mean ?? sums.mean());
-    const mean = kept.keep(matrixFrom(core, 1, labels, mu, precision));
-    const problem = { sums, mean: mu, square, weights };
-    const leverages = (await solveOnDevice(problem, wanted, options)) ?? (await solveOnCore(problem, wanted, options));
-    const probed = probes && leverages && { squares, leverages };
-    const rounded = (): Matrix => convert(square, kept.keep(matrix(core, features, features, precision)));
-    const inverse = wanted ? (same ? square : rounded()) : undefined;
-    const exactInverse = wanted && keepExact ? square : undefined;
-    return { mean, weights, inverse, exactInverse, probed, free: () => kept.free() };
-  } catch (error) {
-    kept.free();
-    throw error;
-  } finally {
-    scope.free();
-  }
+  return await keeping((kept) =>
+    scoped(async (scope) => {
+      const same = working === precision;
+      const square = (wanted && (same || keepExact) ? kept : scope).keep(matrix(core, features, features, working));
+      await sums.writeGram(square, options);
+      const squares = diagonal(square, scope.keep(matrix(core, 1, features, working))).toArray();
+      addDiagonal(square, fill(scope.keep(matrix(core, 1, features, working)), noise));
+      const weights = kept.keep(matrix(core, features, labels, precision));
+      const mu = Float64Array.from(choice.mean ?? sums.mean());
+      const mean = kept.keep(matrixFrom(core, 1, labels, mu, precision));
+      await (wanted ? inverseInPlace : factorInPlace)(square, options);
+      const solve: Solver = (right, inner) =>
+        wanted
+          ? gemm(square, right, inner.keep(matrix(core, right.rows, right.columns, right.precision)))
+          : solveTriangular(square, solveTriangular(square, right), { transpose: true });
+      const probed = probes && { squares, leverages: leveragesBy(solve, square, probes) };
+      await solveLabels(sums, mu, { solve, working }, weights, options);
+      const rounded = (): Matrix => convert(square, kept.keep(matrix(core, features, features, precision)));
+      const inverse = wanted ? (same ? square : rounded()) : undefined;
+      const exactInverse = wanted && keepExact ? square : undefined;
+      return { mean, weights, inverse, exactInverse, probed, free: () => kept.free() };
+    }),
+  );
 }
 
-/** Sums that weights are made from, and where these go. */
-interface RidgeProblem {
-  readonly sums: RidgeSums;
-  /** mu [K] */
-  readonly mean: Float64Array;
-  /** A + lam I in its lower triangle; becomes C, both triangles, where that is wanted. */
-  readonly square: Matrix;
-  /** W */
-  readonly weights: Matrix;
-}
+/** C right, in memory of the scope; `right` may be used up. */
+type Solver = (right: Matrix, scope: Scope) => Matrix;
 
-/** C right in memory of the scope, or nothing where that failed; `right` may be used up. */
-type Solver = (right: Matrix, scope: Scope) => Promise<Matrix | undefined>;
-
-/** Leverages of the probes where a device did it; if not, A + lam I is as it was. */
-async function solveOnDevice(
-  problem: RidgeProblem,
-  wanted: boolean,
-  options: RidgeOptions,
-): Promise<Float64Array | undefined> {
-  const { square } = problem;
-  if (options.device?.precision !== square.precision) return undefined;
-  const inverse = await options.device.invert(square, options);
-  if (inverse === undefined) return undefined;
-  const solve: Solver = async (right, scope) => {
-    const out = scope.keep(matrix(square.core, right.rows, right.columns, right.precision));
-    return (await inverse.times(right, out, options)) ? out : undefined;
-  };
-  try {
-    const leverages = await leveragesBy(solve, problem, options.probes);
-    if (leverages === undefined || !(await solveLabels(problem, solve, options))) return undefined;
-    return !wanted || (await inverse.read(square, options)) ? leverages : undefined;
-  } finally {
-    inverse.free();
-  }
-}
-
-async function solveOnCore(
-  problem: RidgeProblem,
-  wanted: boolean,
-  options: RidgeOptions,
-): Promise<Float64Array | undefined> {
-  const { square } = problem;
-  await (wanted ? inverseInPlace : factorInPlace)(square, options);
-  const solve: Solver = async (right, scope) =>
-    wanted
-      ? gemm(square, right, scope.keep(matrix(square.core, right.rows, right.columns, right.precision)))
-      : solveTriangular(square, solveTriangular(square, right), { transpose: true });
-  const leverages = await leveragesBy(solve, problem, options.probes);
-  await solveLabels(problem, solve, options);
-  return leverages;
-}
-
-/** h = f C f' of some rows, none where there are none; nothing where the solver failed. */
-async function leveragesBy(
-  solve: Solver,
-  { square }: RidgeProblem,
-  probes: SparseRows | undefined,
-): Promise<Float64Array | undefined> {
-  if (probes === undefined) return new Float64Array(0);
+/** h = f C f' of some rows. */
+function leveragesBy(solve: Solver, { core, rows: features, precision }: Matrix, probes: SparseRows): Float64Array {
   const { rows, rowStart, columnIndex, values } = probes;
-  return await scoped(async (scope) => {
-    const columns = scope.keep(matrix(square.core, square.rows, rows, square.precision)); // F'
+  return scoped((scope) => {
+    const columns = scope.keep(matrix(core, features, rows, precision)); // F'
     const forEachEntry = (work: (place: number, value: number, row: number) => void): void => {
       for (let i = 0; i < rows; i++)
         for (let e = rowStart[i]; e < rowStart[i + 1]; e++) work(columnIndex[e] * rows + i, values[e], i);
@@ -185,9 +126,7 @@ async function leveragesBy(
     forEachEntry((place, value) => {
       filled[place] = value;
     });
-    const solution = await solve(columns, scope); // C F'
-    if (solution === undefined) return undefined;
-    const elements = solution.view();
+    const elements = solve(columns, scope).view(); // C F'
     const leverages = new Float64Array(rows);
     forEachEntry((place, value, i) => {
       leverages[i] += value * elements[place];
@@ -196,32 +135,28 @@ async function leveragesBy(
   });
 }
 
-/** W = C (B - m mu'), some labels at a time; whether all of it was done. */
+/** W = C (B - m mu'), some labels at a time. */
 async function solveLabels(
-  { sums, mean, square, weights }: RidgeProblem,
-  solve: Solver,
+  sums: RidgeSums,
+  mean: Float64Array,
+  { solve, working }: { solve: Solver; working: Precision },
+  weights: Matrix,
   options: WorkOptions,
-): Promise<boolean> {
+): Promise<void> {
   const { core, labels } = sums;
-  const features = square.rows;
+  const features = weights.rows;
   for (let k = 0; k < labels; k += LABELS_AT_ONCE) {
     await yieldToHost(options, "weights", k / labels);
     const count = Math.min(LABELS_AT_ONCE, labels - k);
-    const scope = new Scope();
-    try {
+    scoped((scope) => {
       const make = (m: number, n: number, precision: Precision): Matrix => scope.keep(matrix(core, m, n, precision));
       const cross = make(count, features, "f64");
       sums.writeCross(k, cross);
       const mu = make(count, 1, "f64").set(mean.subarray(k, k + count));
       gemm(mu, sums.sums, cross, { alpha: -1, beta: 1 });
       const centred = transpose(cross, make(features, count, "f64"));
-      const right = square.precision === "f64" ? centred : convert(centred, make(features, count, "f32"));
-      const solution = await solve(right, scope);
-      if (solution === undefined) return false;
-      convert(solution, weights.block(0, k, features, count));
-    } finally {
-      scope.free();
-    }
+      const right = working === "f64" ? centred : convert(centred, make(features, count, "f32"));
+      convert(solve(right, scope), weights.block(0, k, features, count));
+    });
   }
-  return true;
 }

@@ -13,7 +13,6 @@ import { combine, gemm, rowSums } from "../../core/dense.ts";
 import { Matrix, matrix, matrixFrom, scoped } from "../../core/matrix.ts";
 import type { Pattern } from "../../core/pattern.ts";
 import type { Sign } from "../../core/sums.ts";
-import type { ClosedDevice } from "./device.ts";
 import type { InducingFeatures } from "./inducing.ts";
 import { allPoints, blocksOf, type LeaveOneOut, type WalkOptions } from "./leaveoneout.ts";
 import type { Points } from "./points.ts";
@@ -23,34 +22,25 @@ import type { FeatureBlock, Totals } from "./totals.ts";
 /** Points whose features are made together. */
 export const BLOCK_ROWS = 1024;
 
-export interface FeatureWalkOptions extends WalkOptions {
-  /** Wants f'f of each block too, where a device can make it. */
-  readonly squares?: boolean;
-}
-
 /** Gives `work` the features of the points a block at a time, and others a turn in between. */
 export interface FeatureWalk<F extends Matrix | Csr = Matrix> {
   readonly points: number;
-  forBlocks(stage: string, work: (block: FeatureBlock<F>) => void, options?: FeatureWalkOptions): Promise<void>;
+  forBlocks(stage: string, work: (block: FeatureBlock<F>) => void, options?: WalkOptions): Promise<void>;
 }
 
-/** phi of points, made anew in every walk; by the device where it can. */
-export function featuresOf(inducing: InducingFeatures, points: Points, device?: ClosedDevice): FeatureWalk {
+/** phi of points, made anew in every walk. */
+export function featuresOf(inducing: InducingFeatures, points: Points): FeatureWalk {
   const forBlocks: FeatureWalk["forBlocks"] = async (stage, work, options = {}) => {
     const blocks = blocksOf(options.ranges ?? allPoints(points.rows), BLOCK_ROWS);
     const { core, precision, rows } = points.x;
     await scoped(async (scope) => {
       const room = (count: number): Matrix => scope.keep(matrix(core, count, inducing.count, precision));
-      const onDevice = device && scope.keep(device.features(inducing));
       const [all, between] = [room(Math.min(BLOCK_ROWS, rows)), room(Math.min(BLOCK_ROWS, rows))];
-      const product = device && options.squares ? room(inducing.count) : undefined;
       for (const [number, { from, to }] of blocks.entries()) {
         await yieldToHost(options, stage, number / blocks.length);
         const f = all.rowRange(0, to - from);
-        if (!(await onDevice?.features(points, from, to, f, options)))
-          inducing.block(points, from, to, f, between.rowRange(0, to - from));
-        const square = product && (await onDevice?.square(f, product, options)) ? product : undefined;
-        work({ from, to, f, square });
+        inducing.block(points, from, to, f, between.rowRange(0, to - from));
+        work({ from, to, f });
       }
     });
   };
@@ -77,7 +67,7 @@ export async function learnPoints<F extends Matrix | Csr>(
   options: WalkOptions & { sign?: Sign } = {},
 ): Promise<void> {
   const { sign = 1, ...walk } = options;
-  await features.forBlocks("sums", (block) => totals.add(block, labels, sign), { ...walk, squares: true });
+  await features.forBlocks("sums", (block) => totals.add(block, labels, sign), walk);
 }
 
 /** out = s [n,K] of points with these features. */

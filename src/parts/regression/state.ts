@@ -13,7 +13,7 @@ import { checksumOf } from "../../base/hash.ts";
 import { joined, readSafetensors, safetensorsChunks, type Tensor, type TensorFile } from "../../base/safetensors.ts";
 import { type Fields, integerTensor, realTensor, TensorReader, withChecksum } from "../../base/tensors.ts";
 import type { Core, Precision } from "../../core/core.ts";
-import { type Matrix, matrix, matrixFrom, type RealArray, Scope } from "../../core/matrix.ts";
+import { keeping, type Matrix, matrix, matrixFrom, type RealArray } from "../../core/matrix.ts";
 import { isSquare } from "../../core/shapes.ts";
 import type { Sign } from "../../core/sums.ts";
 import { checkDataset } from "../../data/dataset.ts";
@@ -313,8 +313,7 @@ export function restoreState(core: Core, state: LearningState): Restored | undef
   const { plan, labels, totals: saved, sums, solution } = state;
   if (saved === undefined) return undefined;
   const { features } = plan;
-  const scope = new Scope();
-  try {
+  return keeping((scope) => {
     const totals = scope.keep(new (sums ? Statistics : Totals)(core, { features, labels }));
     totals.points = saved.points;
     totals.labelCounts = saved.labelCounts.slice();
@@ -333,10 +332,7 @@ export function restoreState(core: Core, state: LearningState): Restored | undef
     const pending = solution.pending ? placePending(core, solution.pending, features, exactInverse.precision) : [];
     const learned = scope.keep(new LearnedRidge(totals, { mean, weights, exactInverse }, { pending }));
     return { totals, learned, free: () => scope.free() };
-  } catch (error) {
-    scope.free();
-    throw error;
-  }
+  });
 }
 
 /** The lower triangle of a matrix. */

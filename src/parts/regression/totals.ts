@@ -4,11 +4,12 @@
 
 import { ArgumentError } from "../../base/errors.ts";
 import { type WorkOptions, yieldToHost } from "../../base/progress.ts";
+import { labelsWithin } from "../../base/sparse.ts";
 import type { Core } from "../../core/core.ts";
 import { Csr } from "../../core/csr.ts";
 import { convert, scale, syrk } from "../../core/dense.ts";
-import { type Matrix, matrix } from "../../core/matrix.ts";
-import type { Pattern } from "../../core/pattern.ts";
+import { type Matrix, matrix, scoped } from "../../core/matrix.ts";
+import { Pattern } from "../../core/pattern.ts";
 import {
   addColumnSums,
   addLabelSums,
@@ -17,7 +18,6 @@ import {
   addTransposeTimes,
   type Sign,
 } from "../../core/sums.ts";
-import { labelsFrom } from "./leaveoneout.ts";
 import type { RidgeSums } from "./ridge.ts";
 
 /** How many features and labels there are: P and K. */
@@ -31,8 +31,6 @@ export interface FeatureBlock<F extends Matrix | Csr = Matrix | Csr> {
   readonly from: number;
   readonly to: number;
   readonly f: F;
-  /** f'f [P,P] in its lower triangle, where a device has made it. */
-  readonly square?: Matrix | undefined;
 }
 
 /** m, n_k and N. */
@@ -127,15 +125,14 @@ export class Statistics extends Totals implements RidgeSums {
 
   override add(block: FeatureBlock, labels: Pattern, sign: Sign = 1): void {
     super.add(block, labels, sign);
-    const { from, to, f, square } = block;
+    const { from, to, f } = block;
     const range = { from, to, sign };
     if (f instanceof Csr) {
       addSparseGram(f, this.gram, range);
       addLabelSums(labels, f, this.#cross, range);
       return;
     }
-    if (square) addMatrix(square, this.gram, { sign, part: "lower" });
-    else this.#addSquare(f, sign);
+    this.#addSquare(f, sign);
     addTransposeTimes(labels, f, this.#cross, range);
   }
 
@@ -204,11 +201,9 @@ export class PointSums extends Totals implements RidgeSums {
   }
 
   writeCross(firstLabel: number, out: Matrix): void {
-    const some = labelsFrom(this.#labels, firstLabel, out.rows);
-    try {
-      addLabelSums(some, this.#x, out);
-    } finally {
-      some.free();
-    }
+    const { start, column } = this.#labels;
+    const lists = { rowStart: start.view(), labelIndex: column.view() };
+    const some = labelsWithin(lists, firstLabel, firstLabel + out.rows);
+    scoped((scope) => addLabelSums(scope.keep(new Pattern(this.core, out.rows, some)), this.#x, out));
   }
 }

@@ -11,7 +11,7 @@ import type { Core } from "../../core/core.ts";
 import { addDiagonal, fill, gemm, rowSums } from "../../core/dense.ts";
 import { solveTriangular } from "../../core/factor.ts";
 import { factorInPlace } from "../../core/inverse.ts";
-import { type Matrix, matrix, Scope, scoped } from "../../core/matrix.ts";
+import { keeping, type Matrix, matrix, type Scope, scoped } from "../../core/matrix.ts";
 import type { FeatureTransform } from "../../data/transform.ts";
 import type { Deviation, PosteriorVariance } from "../part.ts";
 import { choiceOf, Kernel, type KernelPart, kernelMatrix, rowKernel } from "./kernel.ts";
@@ -41,8 +41,7 @@ export async function posteriorVariance(
   work: WorkOptions = {},
 ): Promise<UnexplainedVariance> {
   const chosen = selectFeatures(part.rows, spreadOver(part.rows.rows, MOST_POINTS));
-  const scope = new Scope();
-  try {
+  return await keeping(async (scope) => {
     const placed = (rows: SparseRows, room: Scope): PlacedRows => placeRows(core, rows, transform, room);
     const points = indexPoints(core, placed(chosen, scope), scope);
     const size = chosen.rows;
@@ -90,8 +89,5 @@ export async function posteriorVariance(
         }),
       free: () => scope.free(),
     };
-  } catch (error) {
-    scope.free();
-    throw error;
-  }
+  });
 }

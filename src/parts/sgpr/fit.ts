@@ -1,13 +1,13 @@
 // Fitting sparse GP regression, where points are too many for each to carry the mean: some of them, drawn at random, carry it for
 // all as inducing points. The stored weight of each is a = inverse(L)' W: scores are k(x,Z) a + mu, as in the exact form.
 
+import type { WorkOptions } from "../../base/progress.ts";
 import type { Core } from "../../core/core.ts";
 import { gemm } from "../../core/dense.ts";
-import { type Matrix, matrix, Scope } from "../../core/matrix.ts";
-import { isAffordable, type KernelProblem, type KernelWork, kernelProblem } from "../gpr/fit.ts";
+import { keeping, type Matrix, matrix } from "../../core/matrix.ts";
+import { isAffordable, type KernelProblem, kernelProblem } from "../gpr/fit.ts";
 import type { Cost, Fit, FitContext } from "../part.ts";
 import { LEFT_OUT } from "../regression/cost.ts";
-import { onDevice } from "../regression/device.ts";
 import { selectLabelled } from "../regression/documents.ts";
 import { inducingFeatures } from "../regression/inducing.ts";
 import type { KernelPart } from "../regression/kernel.ts";
@@ -46,13 +46,11 @@ export const inducingCost = (points: number, labels: number): Cost =>
   costOf(inducingCount(points, labels), points, labels);
 
 export async function fitSgpr(context: FitContext): Promise<Fit<SgprPart>> {
-  return await onDevice(context, async (work) => {
-    const problem = await kernelProblem(context, work);
-    const { schema, options, documents } = problem;
-    const count = inducingCount(documents.features.rows, schema.labels);
-    const fit = await fitInducing(context.core, problem, count, work);
-    return { ...fit, loo: fit.loo && { ...fit.loo, order: problem.order }, schema, options };
-  });
+  const problem = await kernelProblem(context);
+  const { schema, options, documents } = problem;
+  const count = inducingCount(documents.features.rows, schema.labels);
+  const fit = await fitInducing(context.core, problem, count, context.work);
+  return { ...fit, loo: fit.loo && { ...fit.loo, order: problem.order }, schema, options };
 }
 
 /** The first points carry the mean, the last ones are left out for the calibrator: a new point is none of the first. */
@@ -60,16 +58,15 @@ export async function fitInducing(
   core: Core,
   { documents, schema, choice, placed }: Omit<KernelProblem, "order" | "options">,
   count: number,
-  work: KernelWork,
+  work: WorkOptions,
 ): Promise<Fit<SgprPart>> {
   const { features, labels: sets } = documents;
-  const scope = new Scope();
-  try {
+  return await keeping(async (scope) => {
     const { points, labels } = scope.keep(placed);
     const inducing = selectLabelled(documents, [...Array(count).keys()]);
     const z = scope.keep(placeDocuments(core, inducing, schema.labels, "f32", schema.transform));
     const basis = scope.keep(await inducingFeatures(z.points, choice.kernel, work));
-    const walk = featuresOf(basis, points, work.device);
+    const walk = featuresOf(basis, points);
     const sums = new Statistics(core, { features: count, labels: schema.labels });
     const solution = scope.keep(
       await learnPoints(sums, walk, labels, work)
@@ -81,10 +78,7 @@ export async function fitInducing(
     const source = leaveOneOutOf(solution, walk, labels);
     const ranges = someOf([lastOf(features.rows, count)], LEFT_OUT);
     return { part, loo: { source, ranges, labels, sets, texts: features.texts }, free: () => scope.free() };
-  } catch (error) {
-    scope.free();
-    throw error;
-  }
+  });
 }
 
 /** Points that are not inducing ones, where there are enough; else all. */

@@ -27,6 +27,7 @@ import {
 export const svgp: Family<SvgpPart> = {
   name: "svgp",
   title: "sparse variational GP (SVGP)",
+  onDevice: true,
   score: "utility",
   cost: ({ features: { rows: points, columns: features, values }, labels: { labels } }, _, options) =>
     svgpCost({ points, features, labels, entries: values.length }, options),

@@ -5,9 +5,9 @@
 // added in a fixed tree: the same bytes for any number of ranks. A rank adds up what it can, sends the nodes it has, and adds all
 // that come to the same sum.
 
-import type { Backend, LabelLists, Tensor } from "../../backend/backend.ts";
+import type { Backend, Tensor } from "../../backend/backend.ts";
 import { ArgumentError } from "../../base/errors.ts";
-import type { LabelSets } from "../../base/sparse.ts";
+import { type LabelSets, labelsWithin } from "../../base/sparse.ts";
 import type { Matrix, RealArray } from "../../core/matrix.ts";
 import { type Communicator, onAny } from "../../mpi/communicator.ts";
 import { type LabelPartition, labelPartition, type Range } from "../../mpi/partition.ts";
@@ -49,7 +49,7 @@ export class LabelRanks {
 
   /** The labels of this process, counted from its first. */
   ownLabels(sets: LabelSets): LabelSets {
-    return { rows: sets.rows, labels: this.own.to - this.own.from, ...labelsWithin(sets, this.own) };
+    return labelsWithin(sets, this.own.from, this.own.to);
   }
 
   /** The data term over the labels of all processes; the shape is of this one's. */
@@ -152,7 +152,7 @@ class RankedTerm implements DataTerm {
       const value = this.#room();
       this.#term(range.to - range.from).evaluate({
         ...pass,
-        labels: labelsWithin(positives, range),
+        labels: labelsWithin(positives, range.from, range.to),
         gradientDraw: undefined,
         parameters: this.#block(parameters, range),
         gradient: this.#block(gradient, range),
@@ -230,18 +230,4 @@ class RankedTerm implements DataTerm {
     for (const term of this.#terms.values()) term.free();
     this.#backend.free(...this.#spare);
   }
-}
-
-/** The labels of a range that the points have, counted from its first. */
-function labelsWithin({ rowStart, labelIndex }: LabelLists, { from, to }: Range): LabelLists {
-  const starts = new Int32Array(rowStart.length);
-  const labels: number[] = [];
-  for (let i = 0; i + 1 < rowStart.length; i++) {
-    for (let e = rowStart[i]; e < rowStart[i + 1]; e++) {
-      const label = labelIndex[e];
-      if (label >= from && label < to) labels.push(label - from);
-    }
-    starts[i + 1] = labels.length;
-  }
-  return { rowStart: starts, labelIndex: Int32Array.from(labels) };
 }

@@ -7,9 +7,9 @@ const sigmoid = (x: number): number => 1 / (1 + Math.exp(-x));
 
 describe("weights of names", () => {
   // The score equations of a logistic regression: in each class as many labels are predicted as there are.
-  test("predict as many labels of each class as there are", () => {
-    fc.assert(
-      fc.property(fc.infiniteStream(fc.double({ min: 0, max: 1, noNaN: true })), (stream) => {
+  test("predict as many labels of each class as there are", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.infiniteStream(fc.double({ min: 0, max: 1, noNaN: true })), async (stream) => {
         const random = (): number => stream.next().value as number;
         const words = ["kor", "lam", "mit", "nop", "pel", "rux"];
         const labels = words.map((word, i): NamedLabel => [`l${i}`, word]);
@@ -31,7 +31,7 @@ describe("weights of names", () => {
         const all = { row: of("row"), label: of("label"), signedWeight: of("signedWeight"), logits: of("logits") };
         const numbers = numbersOf(labels, names);
         const fit = new NamesFit({ matcher, numbers, texts, labelCounts, leftOut: true });
-        const weights = fit.fit(all);
+        const weights = await fit.fit(all);
         const { logits, beyond } = fit.moved(all, weights);
         const classOf = (count: number): number => (count === 0 ? 0 : count < 3 ? 1 : count < 10 ? 2 : 3);
         const sums = new Map<string, number>();

@@ -4,7 +4,6 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { Precision } from "../../../src/core/index.ts";
 import { type ClosedCase, closedForms } from "../../support/closedcheck.ts";
-import { closedKinds, withClosedDevice } from "../../support/closeddevices.ts";
 import { coreKinds, withCore } from "../../support/cores.ts";
 
 const { cases } = JSON.parse(readFileSync("test/golden/closed-form.json", "utf8")) as { cases: ClosedCase[] };
@@ -26,19 +25,4 @@ for (const kind of coreKinds) {
       }
     });
   }
-}
-
-for (const kind of closedKinds) {
-  describe(`closed form with its heavy parts on ${kind.name}`, () => {
-    for (const problem of cases) {
-      for (const [form, errorsOf] of Object.entries(closedForms)) {
-        test(`${form} form of "${problem.name}"`, async () => {
-          await withClosedDevice(kind, async (core, device, { backend }) => {
-            const errors = await errorsOf(core, backend.precision, problem, device);
-            for (const [name, error] of Object.entries(errors)) expect(error, name).toBeLessThan(kind.tolerance);
-          });
-        });
-      }
-    }
-  });
 }

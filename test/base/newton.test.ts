@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type BoundedProblem, boundedStep, type LocalModel, minimise, triangular } from "../../src/calibrate/newton.ts";
+import { type BoundedProblem, boundedStep, type LocalModel, minimise, triangular } from "../../src/base/newton.ts";
 import { generator, symmetricMatrix } from "../support/numbers.ts";
 
 /** A positive definite quadratic model of that size. */
