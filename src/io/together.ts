@@ -5,7 +5,7 @@
 // written it: it moves files beside it alone, and those that its finder names.
 
 import { FormatError } from "../base/errors.ts";
-import { readSmall, targetOf, writeAtomically } from "./files.ts";
+import { node, readSmall, targetOf, writeAtomically } from "./files.ts";
 
 /** A file and what is to be in it. */
 export interface Replacement {
@@ -27,7 +27,7 @@ export async function writeTogether(
   files: readonly Replacement[],
   check: () => Promise<void> = async () => {},
 ): Promise<void> {
-  const [{ chmod, rm }, { dirname, relative }] = await Promise.all([import("node:fs/promises"), import("node:path")]);
+  const { chmod, dirname, relative, rm } = await node();
   const targets = await Promise.all(files.map(({ path }) => targetOf(path)));
   const paths = targets.map(({ path }) => path);
   try {
@@ -48,7 +48,7 @@ export async function writeTogether(
 
 /** Finishes a change of these files, or of files beside the record, that was cut off after it stood; without a record there is none. */
 export async function finishTogether(record: string, files: readonly string[] = []): Promise<void> {
-  const [{ rename, rm }, { dirname, resolve }] = await Promise.all([import("node:fs/promises"), import("node:path")]);
+  const { dirname, rename, resolve, rm } = await node();
   const text = await readSmall(record);
   if (text === undefined) return;
   const folder = resolve(dirname(record));

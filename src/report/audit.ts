@@ -27,8 +27,8 @@ export function auditHtml(title: string, suspects: readonly Suspect[], schema: M
   const side = ({ row, id, line, labels }: Side, label: string): Html => {
     const all = labels.map((each) => (each === label ? html`<strong>${breakable(each)}</strong>` : breakable(each)));
     const between = all.flatMap((each, i) => (i > 0 ? [", ", each] : [each]));
-    const { text } = strongestWords(schema, data, row);
-    return html`${id ?? `line ${line ?? row + 1}`}<small>${shorten(text, 200)}</small>${between}`;
+    const text = shorten(strongestWords(schema, data, row), 200);
+    return html`${id ?? `line ${line ?? row + 1}`}<small>${text}</small>${between}`;
   };
   const missing = suspects.filter(({ given }) => !given).length;
   const rows = suspects.map((suspect) => {

@@ -117,9 +117,8 @@ function errorOf({ status, message, headers, ...others }: Fault): Error {
 }
 
 function faultOf(error: unknown): Fault {
-  const { name = "Error", message = String(error), stack, code } = (error ?? {}) as Partial<Fault>;
-  if (!(error instanceof HttpError)) return { name, message, stack, code };
-  return { name, message, status: error.status, headers: error.headers };
+  const { name = "Error", message = String(error), stack, code, ...rest } = (error ?? {}) as Partial<Fault>;
+  return { name, message, stack, code, ...(error instanceof HttpError && rest) };
 }
 
 /** Whole buffers in the fields of an answer: they are handed over, not copied. */
