@@ -70,12 +70,10 @@ export async function readData(
   return { ...result, dataset: labelsByName(result.dataset, model.schema.labelNames) };
 }
 
+type Said = Pick<ReadResult, "notes" | "skipped">;
+
 /** Says what a person should know about a file that was read, whole or by batches. */
-export function sayNotes(
-  name: string,
-  { notes, skipped }: Pick<ReadResult, "notes" | "skipped">,
-  screen: Terminal,
-): void {
+export function sayNotes(name: string, { notes, skipped }: Said, screen: Terminal): void {
   for (const note of notes) screen.say(note);
   if (skipped.total === 0) return;
   const reasons = Object.entries(skipped.byReason).map(([reason, count]) => `${count} ${reason}`);

@@ -22,13 +22,10 @@ export type AnyModel = Model | OpenCompact;
 export const isCompact = (model: object): model is OpenCompact => "predictor" in model;
 
 /** The format that a file names; undefined where it is none of ours. */
-const formatOf = async (path: string): Promise<string | undefined> =>
-  path === "-"
-    ? undefined
-    : await readSafetensorsFile(path).then(
-        ({ metadata }) => metadata.format,
-        () => undefined,
-      );
+async function formatOf(path: string): Promise<string | undefined> {
+  if (path === "-") return undefined;
+  return (await readSafetensorsFile(path).catch(() => undefined))?.metadata.format;
+}
 
 /** True of files that mlgpf made: a model, a compact model, a checkpoint. */
 export const isModel = async (path: string): Promise<boolean> => (await formatOf(path))?.startsWith("mlgpf") ?? false;
@@ -100,11 +97,8 @@ export async function writeSomewhere(path: string, content: Content): Promise<Wr
     if (!(problem instanceof FileError)) throw problem;
     for (const folder of [process.cwd(), homedir(), tmpdir()]) {
       const other = freeName(join(folder, basename(path)));
-      const written = await writeAtomically(other, content).then(
-        () => true,
-        () => false,
-      );
-      if (written) return { path: other, problem };
+      const failed = await writeAtomically(other, content).catch(() => true);
+      if (!failed) return { path: other, problem };
     }
     throw problem;
   }

@@ -20,7 +20,7 @@ import {
   parameterSizes,
 } from "../parts/svgp/shape.ts";
 import { type Command, command } from "./command.ts";
-import { device, on } from "./flags.ts";
+import { type DeviceName, device, on } from "./flags.ts";
 
 type Answers = Record<string, number[]>;
 
@@ -73,7 +73,7 @@ export async function boundAnswers(
   const rows = keep(backend.indices(b));
   backend.writeIndices(
     rows,
-    Int32Array.from({ length: b }, (_, row) => row),
+    new Int32Array(b).map((_, row) => row),
   );
   const sizes = parameterSizes(shape);
   const parameters = forEachName(parameterNames, (name) => tensor(...sizes[name], problem.parameters[name]));
@@ -217,11 +217,7 @@ async function checkOn(core: Core, device: OpenDevice, cases: readonly Case[]): 
   }
 }
 
-async function checkAll(
-  core: Core,
-  cases: readonly Case[],
-  choice: "wasm" | "webgpu" | "auto",
-): Promise<CheckResult[]> {
+async function checkAll(core: Core, cases: readonly Case[], choice: DeviceName): Promise<CheckResult[]> {
   const results: CheckResult[] = [];
   if (choice !== "webgpu") {
     for (const precision of ["f64", "f32"] as const)
