@@ -19,7 +19,6 @@ export function checkAuditName(option: string, path: string | undefined): void {
     throw new UsageError(`--${option}: found ${path}, expected a name that ends with .csv or .html`);
 }
 
-/** Writes the list as its name wants it. */
 export async function writeAudit(
   path: string,
   suspects: readonly Suspect[],

@@ -46,7 +46,6 @@ export interface Command<Own = CommandOptions> {
 /** A command with its options checked against what it does. */
 export const command = <const Own extends CommandOptions>(entry: Command<Own>): Command => entry as unknown as Command;
 
-/** How many arguments a command takes. */
 function bounds(positionals: string): [least: number, most: number] {
   const words = positionals.split(" ").filter(Boolean);
   const least = words.filter((word) => !/^\[|^\.\.\./.test(word)).length;
@@ -60,7 +59,6 @@ function usage({ name, positionals, usually = "", options }: Command): string {
   return ["mlgpf", name, positionals, usually, ...flags, "[options]"].filter(Boolean).join(" ");
 }
 
-/** The line of the overview. */
 export const overviewOf = (entry: Command): string => `  ${usage(entry)}\n      ${entry.summary}`;
 
 function help(entry: Command, all: boolean): string {
@@ -121,7 +119,6 @@ type SignalName = "SIGINT" | "SIGTERM";
 /** As shells have it. */
 const exitCode = (name: SignalName): number => 128 + constants.signals[name];
 
-/** A command that was stopped by a signal. */
 export class Stopped extends Error {
   override name = "Stopped";
   readonly exitCode: number;

@@ -23,7 +23,6 @@ import { isCompact, openAnyModel, withPredictor } from "./models.ts";
 import { figuresLine } from "./progress.ts";
 import { print, type Terminal } from "./terminal.ts";
 
-/** How a model is made small. */
 const compactOptions = {
   type: choice(NUMBER_TYPES, "number type of the large matrices", "int5; f32 where inducing points carry the mean"),
   variance: choice(
@@ -43,7 +42,6 @@ const compactOptions = {
 const besides = (path: string): string =>
   `${path.replace(/\.safetensors$/, "")}.compact${/\.safetensors$/.exec(path) ?? ""}`;
 
-/** Figures of the model itself, and of choices. */
 async function measure(
   model: Model,
   bytes: number,
@@ -64,7 +62,6 @@ async function measure(
   return figures;
 }
 
-/** The cost of the choice, in words. */
 function cost([original, chosen]: CompactFigures[]): string {
   if (!original || !chosen) return "; --data FILE measures what it costs";
   const change = (name: "P@1" | "P@5"): string => {

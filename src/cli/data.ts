@@ -83,7 +83,6 @@ export function sayNotes(name: string, { notes, skipped }: Said, screen: Termina
   );
 }
 
-/** How data for a model are read. */
 export function fromModel(model: ReadFor): ReadOptions {
   const reading = readingFor(model.schema);
   if (!isCompact(model)) return { ...reading, ...(model.parts && refusing(model as Model)) };
@@ -92,7 +91,6 @@ export function fromModel(model: ReadFor): ReadOptions {
   return features;
 }
 
-/** Which labels are probable enough. */
 export const cutOptions: {
   readonly threshold: CommandOption<Real & { readonly words: typeof thresholdWords }>;
   readonly precision: CommandOption<Real>;
@@ -124,7 +122,6 @@ export const listOptions: Readonly<Record<"allow" | "deny", CommandOption<Text>>
   deny: text("FILE", "predict none of the labels in this file, one per line"),
 };
 
-/** The lists that --allow and --deny name. */
 export async function readLists(given: Given<typeof listOptions>): Promise<LabelLists> {
   const lists: Record<string, string[]> = {};
   for (const name of ["allow", "deny"] as const) {

@@ -31,7 +31,6 @@ import {
 import { showProgress } from "./progress.ts";
 import { print, type Terminal } from "./terminal.ts";
 
-/** The program and the machine it runs on. */
 export function machine(): string {
   const { bun, deno, node } = process.versions;
   const [name, version] = deno ? ["Deno", deno] : bun ? ["Bun", bun] : ["Node", node];
@@ -60,7 +59,6 @@ export async function writeReport(
   screen.say(`${path} written; open it in a browser`);
 }
 
-/** A label's figures with what the model knows of it. */
 export interface NamedLabelFigures extends LabelFigures {
   readonly name: string;
   readonly trainingPoints: number;

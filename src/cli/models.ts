@@ -30,7 +30,6 @@ async function formatOf(path: string): Promise<string | undefined> {
 /** True of files that mlgpf made: a model, a compact model, a checkpoint. */
 export const isModel = async (path: string): Promise<boolean> => (await formatOf(path))?.startsWith("mlgpf") ?? false;
 
-/** Opens a full or a compact model. */
 export async function openAnyModel(path: string, beside?: string): Promise<AnyModel> {
   if ((await formatOf(path)) !== COMPACT_FORMAT) return await openModel(path, beside);
   return await openCompact(await readWhole(path), path);
@@ -69,7 +68,6 @@ export async function withHost<T>(
   }
 }
 
-/** Runs `work` with the model on WASM. */
 export const withPredictor = <T>(
   model: AnyModel,
   threads: CoreOptions["threads"],
@@ -112,5 +110,4 @@ export function inItsPlace({ path, problem }: Written): void {
 export const writeText = (path: string, content: string): Promise<void> =>
   writeAtomically(path, new TextEncoder().encode(content));
 
-/** Bytes of content in pieces. */
 export const bytesOf = (chunks: readonly Uint8Array[]): number => chunks.reduce((sum, { length }) => sum + length, 0);

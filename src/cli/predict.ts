@@ -32,13 +32,7 @@ import { count, device, names, on, output, quiet, real, text, threads, UsageErro
 import { type AnyModel, openAnyModel, withHost } from "./models.ts";
 import { print } from "./terminal.ts";
 
-/** The input, and the style of its CSV. */
-interface Input {
-  source: ReadSource;
-  name: string;
-  size?: number;
-  csv: CsvStyle;
-}
+type Input = { source: ReadSource; name: string; size?: number; csv: CsvStyle };
 
 type Bytes = ReadableStream<Uint8Array>;
 

@@ -71,10 +71,7 @@ export async function boundAnswers(
   const sparse = { rowStart: starts, columnIndex: indices, values: Float64Array.from(values) };
   const x = keep(backend.sparse({ rows: b, columns: shape.features, ...sparse }));
   const rows = keep(backend.indices(b));
-  backend.writeIndices(
-    rows,
-    new Int32Array(b).map((_, row) => row),
-  );
+  backend.writeIndices(rows, Int32Array.from(Array(b).keys()));
   const sizes = parameterSizes(shape);
   const parameters = forEachName(parameterNames, (name) => tensor(...sizes[name], problem.parameters[name]));
   const lists = labelLists(problem);
@@ -118,7 +115,6 @@ const labelLists = ({ labels }: Problem): { rowStart: Int32Array; labelIndex: In
   labelIndex: Int32Array.from(labels.labelIndex),
 });
 
-/** Ways to the exact form. */
 const WAYS = ["inverse", "factor"] as const;
 
 export async function exactAnswers(
@@ -241,7 +237,6 @@ function printResult({ about, precision, cases, tolerance, passed, worst }: Chec
   console.log(passed ? `passed: all below ${tolerance}\n` : `FAILED: not all below ${tolerance}\n`);
 }
 
-/** The cases that come with the package. */
 const shippedCases = async (): Promise<Case[]> =>
   (await import("../../golden/selfcheck.json", { with: { type: "json" } })).default as unknown as Case[];
 

@@ -88,7 +88,6 @@ function perModel<T>(flag: string, values: readonly T[] = [], models: number, fo
   return Array.from({ length: models }, (_, i) => values[values.length === 1 ? 0 : i]);
 }
 
-/** Names of the models in URLs. */
 function idsOf(paths: readonly string[], given: ServeOptions): string[] {
   const named = perModel("id", given.id, paths.length, false);
   const ids = paths.map((path, i) => named[i] ?? basename(path).replace(/(?<=.)\.[^.]*$/, ""));
@@ -254,10 +253,8 @@ export const serveCommand: Command = command({
     for (const { path, model } of projects)
       screen.say(`Serving ${path} (${model.labels} labels) at ${server.url}; Ctrl-C stops`);
     const learners = projects.filter((project) => project instanceof LearningProject);
-    const forget = reloadOnHangup(
-      projects.filter((project) => "reload" in project),
-      screen,
-    );
+    const files = projects.filter((project) => "reload" in project);
+    const forget = reloadOnHangup(files, screen);
     await signalled(screen);
     // All within the time, whatever a runtime still keeps open: what waits to be learned is in the journal.
     const milliseconds = limits.seconds * 1000;

@@ -19,7 +19,6 @@ export class CheckpointFile {
   /** Where the last state of this training is, and everywhere that it kept one. */
   #path: string | undefined;
   readonly #kept = new Set<string>();
-  /** Why the last state could not be kept. */
   #problem: string | undefined;
 
   constructor(path: string, screen: Terminal) {

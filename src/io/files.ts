@@ -74,11 +74,9 @@ async function openStandardInput(): Promise<InputFile> {
   const { stdin } = await runtime();
   const chunks = stdin[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
   const next = async (): Promise<Uint8Array | undefined> => (await chunks.next()).value;
-  const stream = pulled(
-    () => attempt("read", "standard input", next),
-    async () => await chunks.return?.(),
-  );
-  return { stream, name: "standard input", size: undefined };
+  const close = async (): Promise<unknown> => await chunks.return?.();
+  const name = "standard input";
+  return { stream: pulled(() => attempt("read", name, next), close), name, size: undefined };
 }
 
 /** A path, or "-" for standard input, as a stream of bytes. The file is opened when its first bytes are asked for: a stream that nobody reads holds none. */
@@ -96,18 +94,14 @@ export async function openInput(path: string): Promise<InputFile> {
     const { bytesRead, buffer } = await handle.read(new Uint8Array(CHUNK), 0, CHUNK);
     return bytesRead > 0 ? buffer.subarray(0, bytesRead) : undefined;
   };
-  const stream = pulled(
-    () => attempt("read", path, next),
-    async () => await handle?.close(),
-  );
+  const close = async (): Promise<void> => await handle?.close();
+  const stream = pulled(() => attempt("read", path, next), close);
   return { stream, name: path, size: found.isFile() ? found.size : undefined };
 }
 
-/** Most bytes of a file that is read whole. */
 const MOST_WHOLE = 2 ** 33;
 const MOST_SMALL = 2 ** 20;
 
-/** A plain file that is open. */
 interface PlainFile {
   readonly size: number;
   /** Bytes [from, to) into `target` at `from`; stops early where the file ends. */

@@ -28,7 +28,6 @@ interface Owner {
   readonly host: string;
   /** Boot id of the running system, where it has one. */
   readonly boot: string;
-  /** PID namespace. */
   readonly namespace: string;
   readonly pid: number;
   /** When the process was started, in ticks since the system was. */
@@ -42,11 +41,10 @@ const STALE_MILLISECONDS = 60_000;
 /** A lock that is being written is whole after a moment. */
 const [READ_TIMES, READ_MILLISECONDS] = [10, 20];
 
+type Check = () => Promise<void>;
+
 /** Runs work that writes files, with a lock on each that is a plain file; `check` throws where one is no longer ours. */
-export async function withLock<T>(
-  paths: readonly string[],
-  work: (check: () => Promise<void>) => Promise<T>,
-): Promise<T> {
+export async function withLock<T>(paths: readonly string[], work: (check: Check) => Promise<T>): Promise<T> {
   const locks: Lock[] = [];
   try {
     const targets = await Promise.all(paths.map(targetOf));
@@ -60,7 +58,6 @@ export async function withLock<T>(
   }
 }
 
-/** Takes the lock of a file, or says who has it. */
 export async function takeLock(given: string): Promise<Lock> {
   const { path } = await targetOf(given);
   const file = `${path}.lock`;
@@ -82,11 +79,7 @@ export async function takeLock(given: string): Promise<Lock> {
 const socketOf = (file: string, token: string): string => `${file}.${token}.sock`;
 const nextOf = (file: string, token: string): string => `${file}.${token}.next`;
 
-/** An owner and the file that names it. */
-interface Link {
-  readonly owner: Owner;
-  readonly file: string;
-}
+type Link = { readonly owner: Owner; readonly file: string };
 
 async function acquire(path: string, file: string, owner: Owner, letGo: () => void): Promise<Lock> {
   const content = new TextEncoder().encode(JSON.stringify(owner));
@@ -173,7 +166,6 @@ async function chainOf(lock: string): Promise<Link[]> {
   }
 }
 
-/** The owner that a lock names; undefined where there is none. */
 async function readOwner(file: string): Promise<Owner | undefined> {
   for (let times = 0; times < READ_TIMES; times++) {
     const text = await readSmall(file);

@@ -7,13 +7,11 @@
 import { FormatError } from "../base/errors.ts";
 import { node, readSmall, targetOf, writeAtomically } from "./files.ts";
 
-/** A file and what is to be in it. */
 export interface Replacement {
   readonly path: string;
   readonly content: Uint8Array | Iterable<Uint8Array>;
 }
 
-/** The record of a model and its state. */
 export const recordOf = (state: string): string => `${state}.replacing`;
 
 const nextOf = (path: string): string => `${path}.next`;

@@ -20,13 +20,11 @@ export interface ReportInput {
   /** The data of the training, or the model that was measured, as a person calls it. */
   title: string;
   schema: ModelSchema;
-  /** Size of the model file. */
   bytes: number;
   summary: TrainingSummary;
   run: ReportRun;
   /** How the training went, where it was watched. */
   history?: TrainingHistory;
-  /** Figures on data with known labels, where there were any. */
   measured?: Measured;
   /** How the model's guarantees were found, in words. */
   evidence?: string;
@@ -37,14 +35,12 @@ export interface ReportInput {
 export interface ReportRun {
   /** Seconds of the whole training, reading not counted, where it was watched. */
   seconds?: number;
-  /** Program and machine. */
   machine?: string;
   /** Notes of the training: threads, device, memory. */
   notes: readonly string[];
 }
 
 export interface Measured extends FullEvaluation {
-  /** Name of the data. */
   file: string;
   samples: readonly Sample[];
 }
@@ -82,18 +78,15 @@ export async function collectReport(source: ReportSource): Promise<ReportInput> 
   const { model, measure, onProgress, ...about } = source;
   const { schema, summary } = model;
   const [factors] = model.parts.flatMap((part) => familyOf(part).labelFactors?.(part) ?? []);
-  const measured = measure && (await measureModel(model, measure, onProgress));
+  const figures = measure && (await measured(model, measure, onProgress));
   const evidence = model.thresholds && evidenceOf(model.thresholds.guarantees);
-  return { ...about, schema, summary, measured, evidence, groups: factors && (await labelGroups(factors, schema)) };
+  const groups = factors && (await labelGroups(factors, schema));
+  return { ...about, schema, summary, measured: figures, evidence, groups };
 }
 
 type Measure = NonNullable<ReportSource["measure"]>;
 
-async function measureModel(
-  model: Model,
-  measure: Measure,
-  onProgress?: ReportSource["onProgress"],
-): Promise<Measured> {
+async function measured(model: Model, measure: Measure, onProgress: ReportSource["onProgress"]): Promise<Measured> {
   const { predictor, file } = measure;
   const data = mapColumns(measure.data, model.schema.columnIds);
   onProgress?.(0);

@@ -5,7 +5,6 @@ import type { TrainProgress } from "../parts/progress.ts";
 export interface TrainingHistory {
   steps: readonly Record<"step" | "bound" | "dataTerm" | "divergence", number>[];
   validations: readonly { step: number; metrics: Readonly<Record<string, number>> }[];
-  /** Since the beginning. */
   seconds: number;
   /** At the last step, where the training had steps. */
   pointsPerSecond?: number;

@@ -21,6 +21,7 @@ export const FORM_TYPE = "application/x-www-form-urlencoded";
 const CHOICES: readonly string[] = ["limit", "threshold", "language"];
 const DEFAULT_LIMIT = 10;
 const MOST_DOCUMENTS = 32;
+const DOCUMENT = '{"document_id": "...", "text": "..."}';
 
 export const aboutVocabulary = ({ id, language, model, subjects }: Project): object => ({
   vocab_id: id,
@@ -76,11 +77,8 @@ export function parseSuggest(body: Body, project: Project): Question {
 }
 
 export function parseSuggestBatch(body: Body, project: Project): Question {
-  const { texts, ids } = documentsIn(
-    body.bytes,
-    '{"documents": [{"document_id": "...", "text": "..."}]}',
-    MOST_DOCUMENTS,
-  );
+  const form = `{"documents": [${DOCUMENT}]}`;
+  const { texts, ids } = documentsIn(body.bytes, form, MOST_DOCUMENTS);
   const choice = choiceOf(queryOf(body.query, CHOICES), project);
   const one: ReplyForm["one"] = (found, i) =>
     `{"results":${resultsOf(found, choice, project)},"document_id":${JSON.stringify(ids[i])}}`;
@@ -88,25 +86,18 @@ export function parseSuggestBatch(body: Body, project: Project): Question {
 }
 
 /** A body of this form, the texts of its documents and their ids. */
-function documentsIn(
-  bytes: Uint8Array,
-  form: string,
-  most: number,
-): { body: JsonObject; texts: string[]; ids: unknown[] } {
+function documentsIn(bytes: Uint8Array, form: string, most: number): Documents {
   const value = parseJson(decode(bytes), "the body", form);
   const body = isObject(value) ? value : {};
   const { documents } = body;
   if (!Array.isArray(documents)) refuse("documents", describe(documents), "a list of documents");
   if (documents.length > most) refuse("documents", `${documents.length} of them`, `at most ${most}`);
-  const read = documents.map((document, i) => textOf(document, i, '{"document_id": "...", "text": "..."}'));
+  const read = documents.map((document, i) => textOf(document, i, DOCUMENT));
   return { body, texts: read.map(({ text }) => text), ids: read.map(({ id = null }) => id) };
 }
 
-interface Text {
-  readonly document: JsonObject;
-  readonly text: string;
-  readonly id?: string;
-}
+type Documents = { body: JsonObject; texts: string[]; ids: readonly (string | null)[] };
+type Text = { readonly document: JsonObject; readonly text: string; readonly id?: string };
 
 function textOf(document: unknown, index: number, form: string): Text {
   const where = `document ${index}`;
@@ -118,11 +109,7 @@ function textOf(document: unknown, index: number, form: string): Text {
   return { document, text, id: id ?? undefined };
 }
 
-interface Choice {
-  limit: number;
-  threshold: number | undefined;
-  language: string;
-}
+type Choice = { limit: number; threshold: number | undefined; language: string };
 
 function choiceOf(given: Readonly<Record<string, string>>, project: Project): Choice {
   const limit = wholeIn("limit", numberOf(given.limit) ?? DEFAULT_LIMIT, 0, undefined, given.limit);
@@ -173,11 +160,7 @@ export function parseDocuments(bytes: Uint8Array, most: number): IndexedDocument
     const { subjects } = document;
     if (id === "") refuse(where, '"" as document_id', "a text that is not empty");
     if (!Array.isArray(subjects)) refuse(where, `${describe(subjects)} as subjects`, "a list");
-    return {
-      ...(id !== undefined && { id }),
-      text,
-      subjects: subjects.map((subject) => subjectOf(subject, where)),
-    };
+    return { ...(id !== undefined && { id }), text, subjects: subjects.map((subject) => subjectOf(subject, where)) };
   });
 }
 
@@ -202,8 +185,7 @@ export async function queryDocuments(
   learning: Learning,
   project: Project,
 ): Promise<object[]> {
-  const form = '{"documents": [{"document_id": "...", "text": "..."}], "top": 10}';
-  const { body, texts, ids } = documentsIn(bytes, form, most);
+  const { body, texts, ids } = documentsIn(bytes, `{"documents": [${DOCUMENT}], "top": 10}`, most);
   const top = wholeIn("top", body.top ?? DEFAULT_TOP, 1, undefined, body.top);
   return (await learning.query(texts, top)).map(({ row, value, variance, uncertainty, labels }) => ({
     document_id: ids[row],

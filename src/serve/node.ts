@@ -7,13 +7,8 @@ import { setTimeout as wait } from "node:timers/promises";
 import { brokenOff, busy, type OpenReply, tooSlow } from "./http.ts";
 import type { Service } from "./service.ts";
 
-/** Work under way when the time to stop was over. */
-export interface Dropped {
-  /** Requests without an answer, or with one that was not taken. */
-  requests: number;
-  /** Connections that had not sent a whole head. */
-  connections: number;
-}
+/** Under way when the time to stop was over: requests whose answer was not taken, connections without a whole head. */
+export type Dropped = Record<"requests" | "connections", number>;
 
 export interface Running {
   readonly url: string;

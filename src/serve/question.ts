@@ -18,7 +18,6 @@ import { JSON_TYPE, NDJSON_TYPE, refuse } from "./http.ts";
 import { EXPLAINED } from "./limits.ts";
 import type { Found } from "./project.ts";
 
-/** Inputs to predict, and how the reply is written. */
 export interface Question {
   inputs: Input[];
   options: Omit<PredictOptions, keyof LabelLists>;
@@ -35,14 +34,8 @@ export interface ReplyForm {
 }
 
 const TEXT_TYPE = "text/plain";
-export const PREDICT_TYPES: readonly string[] = [
-  JSON_TYPE,
-  NDJSON_TYPE,
-  "application/ndjson",
-  "application/jsonl",
-  TEXT_TYPE,
-];
-const LINE_TYPES = PREDICT_TYPES.slice(1, 4);
+const LINE_TYPES = [NDJSON_TYPE, "application/ndjson", "application/jsonl"];
+export const PREDICT_TYPES: readonly string[] = [JSON_TYPE, ...LINE_TYPES, TEXT_TYPE];
 const DEFAULT_TOP = 5;
 const MOST_UNSEEN = 100;
 const OPTIONS = ["topK", "threshold", "explain", "precision", "confidence", "recall", "for", "unseen"] as const;
@@ -51,7 +44,6 @@ const WORDS: readonly string[] = [...thresholdWords, ...aims];
 const INPUT = 'a text, {"text": "..."} or {"features": {...}}';
 const FORMS = '{"text": "..."}, {"features": {...}}, {"texts": [...]} or a list of these';
 
-/** Reads a body and its query. */
 export function parseQuestion(body: Body, mostInputs: number): Question {
   const question = questionOf(body, mostInputs);
   const { inputs, options } = question;
@@ -106,7 +98,6 @@ function listOf(body: JsonObject): unknown[] | undefined {
   return texts;
 }
 
-/** Keys for the vectors of a document. */
 const VECTORS = ["vector", "vectors"];
 
 /** One input as a tagger takes it: its text, or its features, checked. */

@@ -38,7 +38,6 @@ import { PREDICT_TYPES } from "./question.ts";
 
 export interface ServiceOptions extends HostOptions, LabelLists {
   readonly limits?: Partial<Limits>;
-  /** Does large requests elsewhere. */
   readonly bulk?: DoBulk;
   /** Bytes that are held, where others count theirs too. */
   readonly held?: HeldBytes;

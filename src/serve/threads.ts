@@ -21,10 +21,7 @@ function programOf(name: keyof typeof PROGRAMS): URL {
 
 export type Methods = Readonly<Record<string, (argument: never) => unknown>>;
 
-interface Call {
-  readonly method: string;
-  readonly argument: unknown;
-}
+type Call = { readonly method: string; readonly argument: unknown };
 
 /** An error as plain data; `status` where it is an HttpError. */
 interface Fault {

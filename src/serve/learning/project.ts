@@ -188,7 +188,6 @@ export class LearningProject implements Project, Learning {
     throw new HttpError(503, `learning has stopped: ${this.#problem}`, { "retry-after": "10" });
   }
 
-  /** Takes the locks, and learns what was left to learn. */
   async #begin(): Promise<void> {
     const { paths, say } = this.#options;
     const { session, model, left } = await Session.open({ paths, say });
@@ -277,7 +276,6 @@ export class LearningProject implements Project, Learning {
     this.#last = time;
   }
 
-  /** Learns all that waits, as often as there is more. */
   async #work(session: Session): Promise<void> {
     try {
       while (this.#waiting.length > 0) {
