@@ -19,7 +19,7 @@ import { listen } from "../serve/node.ts";
 import { Service } from "../serve/service.ts";
 import { readSubjects, type Subjects } from "../serve/subjects.ts";
 import { oneByOne } from "../serve/threads.ts";
-import { type Command, command } from "./command.ts";
+import { type Command, command, hearSignals } from "./command.ts";
 import { listOptions, readLists } from "./data.ts";
 import { type CommandOption, count, type Given, names, quiet, real, text, UsageError } from "./flags.ts";
 import type { Terminal } from "./terminal.ts";
@@ -200,21 +200,6 @@ function reloadOnHangup(projects: readonly FileProject[], screen: Terminal): () 
 const LEARNING_SHARE = 0.8;
 const GRACE_MILLISECONDS = 500;
 
-/** Waits for a signal; a second one ends at once. */
-function signalled(screen: Terminal): Promise<void> {
-  return new Promise((done) => {
-    let asked = false;
-    const stop = (): void => {
-      if (asked) process.exit(130);
-      asked = true;
-      screen.say("Stopping: finishing requests in flight (Ctrl-C again stops at once)");
-      done();
-    };
-    process.on("SIGINT", stop);
-    process.on("SIGTERM", stop);
-  });
-}
-
 export const serveCommand: Command = command({
   name: "serve",
   positionals: "MODEL ...",
@@ -255,7 +240,8 @@ export const serveCommand: Command = command({
     const learners = projects.filter((project) => project instanceof LearningProject);
     const files = projects.filter((project) => "reload" in project);
     const forget = reloadOnHangup(files, screen);
-    await signalled(screen);
+    await new Promise<unknown>((signalled) => hearSignals(signalled));
+    screen.say("Stopping: finishing requests in flight (Ctrl-C again stops at once)");
     // All within the time, whatever a runtime still keeps open: what waits to be learned is in the journal.
     const milliseconds = limits.seconds * 1000;
     const exitAfter = (wait: number): unknown => setTimeout(() => process.exit(), wait).unref();

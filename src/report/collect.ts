@@ -22,7 +22,8 @@ export interface ReportInput {
   schema: ModelSchema;
   bytes: number;
   summary: TrainingSummary;
-  run: ReportRun;
+  /** Seconds of the whole training, reading not counted, where it was watched; its notes: threads, device, memory. */
+  run: { seconds?: number; machine?: string; notes: readonly string[] };
   /** How the training went, where it was watched. */
   history?: TrainingHistory;
   measured?: Measured;
@@ -30,14 +31,6 @@ export interface ReportInput {
   evidence?: string;
   /** Where there are latent functions that labels share. */
   groups?: LabelGroups;
-}
-
-export interface ReportRun {
-  /** Seconds of the whole training, reading not counted, where it was watched. */
-  seconds?: number;
-  machine?: string;
-  /** Notes of the training: threads, device, memory. */
-  notes: readonly string[];
 }
 
 export interface Measured extends FullEvaluation {

@@ -132,7 +132,6 @@ export class LearningProject implements Project, Learning {
     return this.#ids;
   }
 
-  /** Done when the documents are on the disk; they are learned after that. */
   async learn(documents: readonly IndexedDocument[]): Promise<void> {
     const { weight, maxLabels } = this.#options;
     const { standing } = this.#ready();
@@ -146,7 +145,6 @@ export class LearningProject implements Project, Learning {
     await this.#take({ documents: taught }, () => this.#judge(unseen));
   }
 
-  /** Done when it is on the disk that these documents are to be forgotten. */
   async forget(ids: readonly string[]): Promise<void> {
     const { standing } = this.#ready();
     checkOnce(ids);
