@@ -19,18 +19,10 @@ export function checkAuditName(option: string, path: string | undefined): void {
     throw new UsageError(`--${option}: found ${path}, expected a name that ends with .csv or .html`);
 }
 
-export interface AuditFile {
-  readonly title: string;
-  readonly schema: ModelSchema;
-  readonly data: Dataset;
-  readonly raw?: boolean | undefined;
-}
-
-/** Writes the list as its name wants it. */
 export async function writeAudit(
   path: string,
   suspects: readonly Suspect[],
-  { title, schema, data, raw }: AuditFile,
+  { title, schema, data, raw }: { title: string; schema: ModelSchema; data: Dataset; raw?: boolean | undefined },
   screen: Terminal,
 ): Promise<void> {
   const content = /\.csv$/i.test(path) ? auditCsv(suspects, raw) : auditHtml(title, suspects, schema, data);

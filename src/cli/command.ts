@@ -46,7 +46,6 @@ export interface Command<Own = CommandOptions> {
 /** A command with its options checked against what it does. */
 export const command = <const Own extends CommandOptions>(entry: Command<Own>): Command => entry as unknown as Command;
 
-/** How many arguments a command takes. */
 function bounds(positionals: string): [least: number, most: number] {
   const words = positionals.split(" ").filter(Boolean);
   const least = words.filter((word) => !/^\[|^\.\.\./.test(word)).length;
@@ -60,7 +59,6 @@ function usage({ name, positionals, usually = "", options }: Command): string {
   return ["mlgpf", name, positionals, usually, ...flags, "[options]"].filter(Boolean).join(" ");
 }
 
-/** The line of the overview. */
 export const overviewOf = (entry: Command): string => `  ${usage(entry)}\n      ${entry.summary}`;
 
 function help(entry: Command, all: boolean): string {
@@ -121,7 +119,6 @@ type SignalName = "SIGINT" | "SIGTERM";
 /** As shells have it. */
 const exitCode = (name: SignalName): number => 128 + constants.signals[name];
 
-/** A command that was stopped by a signal. */
 export class Stopped extends Error {
   override name = "Stopped";
   readonly exitCode: number;
@@ -131,33 +128,43 @@ export class Stopped extends Error {
   }
 }
 
-/**
- * Work that Ctrl-C and SIGTERM ask to stop, so that it may keep what it has; a second signal ends at once. `standing` says
- * what is so then.
- */
+/** Hears Ctrl-C and SIGTERM: the first one is told, a second one ends at once. Returns how to leave off. */
+export function hearSignals(first: (name: SignalName) => void): () => void {
+  let came = false;
+  const heard = (["SIGINT", "SIGTERM"] as const).map((name) => {
+    const hear = (): void => {
+      if (came) process.exit(exitCode(name));
+      came = true;
+      first(name);
+    };
+    process.on(name, hear);
+    return (): unknown => process.removeListener(name, hear);
+  });
+  return () => {
+    for (const leave of heard) leave();
+  };
+}
+
+/** Work that a signal asks to stop, so that it may keep what it has; `standing` says what is so then. */
 export async function stoppable<T>(
   screen: Terminal,
   standing: () => string,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const abort = new AbortController();
-  let came: SignalName | undefined;
-  const hear = (name: SignalName) => (): void => {
-    if (came !== undefined) process.exit(exitCode(name));
-    came = name;
+  const came: SignalName[] = [];
+  const leave = hearSignals((name) => {
+    came.push(name);
     abort.abort();
-  };
-  const heard = { SIGINT: hear("SIGINT"), SIGTERM: hear("SIGTERM") };
-  const names = Object.keys(heard) as SignalName[];
-  for (const name of names) process.on(name, heard[name]);
+  });
   try {
     return await work(abort.signal);
   } catch (error) {
-    if (came === undefined) throw error;
+    if (came.length === 0) throw error;
     const cause = error === abort.signal.reason ? "" : ` ${(error as Error).message};`;
-    throw new Stopped(`Stopped.${cause} ${standing()}`, came);
+    throw new Stopped(`Stopped.${cause} ${standing()}`, came[0]);
   } finally {
     screen.done();
-    for (const name of names) process.removeListener(name, heard[name]);
+    leave();
   }
 }

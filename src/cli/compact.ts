@@ -5,7 +5,6 @@ import { chooseSize, compactModel } from "../compact/index.ts";
 import type { OpenCompact } from "../compact/open.ts";
 import { completeCompactOptions } from "../compact/options.ts";
 import { type CompactFigures, choiceName, evaluateCompact, figuresOf, otherChoices } from "../compact/report.ts";
-import type { Dataset } from "../data/dataset.ts";
 import { checkWritable, readWhole, writeAtomically } from "../io/files.ts";
 import { modelFromBytes } from "../model/file.ts";
 import type { Model } from "../model/model.ts";
@@ -21,9 +20,8 @@ import { dataTables, labelsFrom, readData } from "./data.ts";
 import { choice, count, on, quiet, real, text, UsageError, wrapped } from "./flags.ts";
 import { isCompact, openAnyModel, withPredictor } from "./models.ts";
 import { figuresLine } from "./progress.ts";
-import { print, type Terminal } from "./terminal.ts";
+import { print } from "./terminal.ts";
 
-/** How a model is made small. */
 const compactOptions = {
   type: choice(NUMBER_TYPES, "number type of the large matrices", "int5; f32 where inducing points carry the mean"),
   variance: choice(
@@ -43,28 +41,6 @@ const compactOptions = {
 const besides = (path: string): string =>
   `${path.replace(/\.safetensors$/, "")}.compact${/\.safetensors$/.exec(path) ?? ""}`;
 
-/** Figures of the model itself, and of choices. */
-async function measure(
-  model: Model,
-  bytes: number,
-  choices: readonly CompactOptions[],
-  dataset: Dataset,
-  screen: Terminal,
-): Promise<CompactFigures[]> {
-  screen.show("Measuring the model");
-  const original = await withPredictor(model, undefined, (predictor) =>
-    evaluatePredictor(predictor, dataset, { calibration: true }),
-  );
-  const figures = [figuresOf("the model", bytes, original)];
-  for (const choice of choices) {
-    const name = choiceName(model, choice);
-    const progress = (fraction: number): void => screen.show(`Measuring ${name}`, fraction);
-    figures.push(await evaluateCompact(model, choice, dataset, progress));
-  }
-  return figures;
-}
-
-/** The cost of the choice, in words. */
 function cost([original, chosen]: CompactFigures[]): string {
   if (!original || !chosen) return "; --data FILE measures what it costs";
   const change = (name: "P@1" | "P@5"): string => {
@@ -126,8 +102,16 @@ export const compactCommand: Command = command({
     const figures: CompactFigures[] = [];
     if (data !== undefined) {
       const { dataset } = await readData(data, { of, screen }, { model, labels: given.labelsFrom });
-      const choices = [chosen, ...(report ? otherChoices(model, chosen) : [])];
-      figures.push(...(await measure(model, modelBytes, choices, dataset, screen)));
+      screen.show("Measuring the model");
+      const original = await withPredictor(model, undefined, (predictor) =>
+        evaluatePredictor(predictor, dataset, { calibration: true }),
+      );
+      figures.push(figuresOf("the model", modelBytes, original));
+      for (const choice of [chosen, ...(report ? otherChoices(model, chosen) : [])]) {
+        const name = choiceName(model, choice);
+        const progress = (fraction: number): void => screen.show(`Measuring ${name}`, fraction);
+        figures.push(await evaluateCompact(model, choice, dataset, progress));
+      }
     }
     screen.done();
     const choice = choiceName(model, chosen);

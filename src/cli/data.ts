@@ -70,12 +70,10 @@ export async function readData(
   return { ...result, dataset: labelsByName(result.dataset, model.schema.labelNames) };
 }
 
+type Said = Pick<ReadResult, "notes" | "skipped">;
+
 /** Says what a person should know about a file that was read, whole or by batches. */
-export function sayNotes(
-  name: string,
-  { notes, skipped }: Pick<ReadResult, "notes" | "skipped">,
-  screen: Terminal,
-): void {
+export function sayNotes(name: string, { notes, skipped }: Said, screen: Terminal): void {
   for (const note of notes) screen.say(note);
   if (skipped.total === 0) return;
   const reasons = Object.entries(skipped.byReason).map(([reason, count]) => `${count} ${reason}`);
@@ -85,7 +83,6 @@ export function sayNotes(
   );
 }
 
-/** How data for a model are read. */
 export function fromModel(model: ReadFor): ReadOptions {
   const reading = readingFor(model.schema);
   if (!isCompact(model)) return { ...reading, ...(model.parts && refusing(model as Model)) };
@@ -94,7 +91,6 @@ export function fromModel(model: ReadFor): ReadOptions {
   return features;
 }
 
-/** Which labels are probable enough. */
 export const cutOptions: {
   readonly threshold: CommandOption<Real & { readonly words: typeof thresholdWords }>;
   readonly precision: CommandOption<Real>;
@@ -126,7 +122,6 @@ export const listOptions: Readonly<Record<"allow" | "deny", CommandOption<Text>>
   deny: text("FILE", "predict none of the labels in this file, one per line"),
 };
 
-/** The lists that --allow and --deny name. */
 export async function readLists(given: Given<typeof listOptions>): Promise<LabelLists> {
   const lists: Record<string, string[]> = {};
   for (const name of ["allow", "deny"] as const) {

@@ -31,7 +31,6 @@ import {
 import { showProgress } from "./progress.ts";
 import { print, type Terminal } from "./terminal.ts";
 
-/** The program and the machine it runs on. */
 export function machine(): string {
   const { bun, deno, node } = process.versions;
   const [name, version] = deno ? ["Deno", deno] : bun ? ["Bun", bun] : ["Node", node];
@@ -41,15 +40,10 @@ export function machine(): string {
 /** A report is passed on: it names files, not the folders of this machine. */
 const nameOf = (file: string): string => basename(inputName(file));
 
-export interface ReportJob extends Omit<ReportSource, "measure" | "onProgress"> {
-  /** Data with known labels to measure on; without it the report says how to give some. */
-  validation?: ReportData;
-}
-
-/** --report FILE: measures and writes a report. What makes reports is loaded only here. */
+/** --report FILE: measures, where there are data with known labels, and writes a report. What makes reports is loaded only here. */
 export async function writeReport(
   path: string,
-  { validation, ...source }: ReportJob,
+  { validation, ...source }: Omit<ReportSource, "measure" | "onProgress"> & { validation?: ReportData },
   predictor: Predictor,
   screen: Terminal,
 ): Promise<void> {
@@ -65,7 +59,6 @@ export async function writeReport(
   screen.say(`${path} written; open it in a browser`);
 }
 
-/** A label's figures with what the model knows of it. */
 export interface NamedLabelFigures extends LabelFigures {
   readonly name: string;
   readonly trainingPoints: number;
@@ -190,12 +183,10 @@ export const evalCommand: Command = command({
   },
 });
 
-type Reading = Pick<Call<object>, "of" | "screen">;
-
 /** Calibrates a model anew on data with known labels, with names of labels where there are some, and says what that changes. */
 async function calibrateInto(
   [path, file, out]: readonly [path: string, file: string, out: string],
-  { of, screen }: Reading,
+  { of, screen }: Pick<Call<object>, "of" | "screen">,
   { labels, ...options }: RecalibrateOptions & { labels?: string | undefined },
 ): Promise<void> {
   // From the reading on: nobody may write a newer one meanwhile.

@@ -46,7 +46,6 @@ type ValueOf<O> = O extends { kind: "switch" }
           ? Name
           : number;
 
-/** A command's own options that were given. */
 export type Given<Own> = { [Name in keyof Own]?: ValueOf<Own[Name]> };
 
 type More = Omit<CommandOption, "kind" | "meaning">;
@@ -61,15 +60,12 @@ const option = <K extends Kind>(kind: K, value: string, meaning: string, more: M
 export const text = (value: string, meaning: string, more: More = {}): CommandOption<Text> =>
   option({ kind: "text" }, value, meaning, more);
 
-/** The path of a file that is written. */
 export const output = (value: string, meaning: string, more: More = {}): CommandOption<Text> =>
   text(value, meaning, { ...more, writes: true });
 
-/** An option that may be given several times. */
 export const names = (value: string, meaning: string, more: More = {}): CommandOption<Names> =>
   option({ kind: "names" }, value, meaning, more);
 
-/** A number within limits. */
 export const real = (value: string, meaning: string, more: More & Limits): CommandOption<Real> =>
   option({ kind: "number" }, value, meaning, more);
 type Limits = Omit<Real, "kind" | "words">;
@@ -82,7 +78,6 @@ export const count = (meaning: string, more: More & { to?: number } = {}): Comma
   meaning,
 });
 
-/** One of a few words. */
 export const choice = <Name extends string>(
   choices: readonly Name[],
   meaning: string,
@@ -165,12 +160,8 @@ function flagOf(name: string, path: Flag["path"], any: AnyOption, meaning: strin
   };
 }
 
-/** The arguments; every value has been checked against its option. */
-export interface Parsed {
-  positional: string[];
-  /** The options of a table that were given, as code has them. */
-  of(table: object): Record<string, unknown>;
-}
+/** Positional arguments, and the options of a table that were given, as code has them. */
+type Parsed = { positional: string[]; of(table: object): Record<string, unknown> };
 
 /** Reads arguments against tables; an unknown flag, or a value that its option does not take, is a UsageError. */
 export function parseFlags(args: readonly string[], tables: readonly object[], command = "mlgpf"): Parsed {
@@ -221,7 +212,6 @@ function takesNext({ kind, bare }: Flag, next: string | undefined): boolean {
   return bare === undefined ? !looksLikeFlag(next) : isNumber(next);
 }
 
-/** The flag that was typed, and whether it was switched off. */
 function findFlag(raw: string, flags: readonly Flag[], command: string): { flag: Flag; negated: boolean } {
   const typed = raw.replace(/^--?/, "");
   const named = raw.startsWith("--") ? flags.find(({ name }) => name === typed) : undefined;
@@ -264,7 +254,6 @@ function leftOf({ name, kind, value, bare, negatable }: Flag): string {
   return `--${negatable ? "[no-]" : ""}${name}${takes}`;
 }
 
-/** The meaning of a flag, the words it takes and its default. */
 function meaningOf({ kind, meaning, default: standard }: Flag): string {
   const words = wordsOf(kind);
   const about = standard === undefined ? "" : ` (default: ${standard})`;

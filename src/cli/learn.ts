@@ -124,7 +124,6 @@ export const learnCommand: Command = command({
   },
 });
 
-/** Labels that are shown of each document. */
 const SHOWN = 5;
 const HEAD = "id,line,value,variance,uncertainty,labels,probabilities";
 

@@ -22,18 +22,14 @@ export type AnyModel = Model | OpenCompact;
 export const isCompact = (model: object): model is OpenCompact => "predictor" in model;
 
 /** The format that a file names; undefined where it is none of ours. */
-const formatOf = async (path: string): Promise<string | undefined> =>
-  path === "-"
-    ? undefined
-    : await readSafetensorsFile(path).then(
-        ({ metadata }) => metadata.format,
-        () => undefined,
-      );
+async function formatOf(path: string): Promise<string | undefined> {
+  if (path === "-") return undefined;
+  return (await readSafetensorsFile(path).catch(() => undefined))?.metadata.format;
+}
 
 /** True of files that mlgpf made: a model, a compact model, a checkpoint. */
 export const isModel = async (path: string): Promise<boolean> => (await formatOf(path))?.startsWith("mlgpf") ?? false;
 
-/** Opens a full or a compact model. */
 export async function openAnyModel(path: string, beside?: string): Promise<AnyModel> {
   if ((await formatOf(path)) !== COMPACT_FORMAT) return await openModel(path, beside);
   return await openCompact(await readWhole(path), path);
@@ -72,7 +68,6 @@ export async function withHost<T>(
   }
 }
 
-/** Runs `work` with the model on WASM. */
 export const withPredictor = <T>(
   model: AnyModel,
   threads: CoreOptions["threads"],
@@ -100,11 +95,8 @@ export async function writeSomewhere(path: string, content: Content): Promise<Wr
     if (!(problem instanceof FileError)) throw problem;
     for (const folder of [process.cwd(), homedir(), tmpdir()]) {
       const other = freeName(join(folder, basename(path)));
-      const written = await writeAtomically(other, content).then(
-        () => true,
-        () => false,
-      );
-      if (written) return { path: other, problem };
+      const failed = await writeAtomically(other, content).catch(() => true);
+      if (!failed) return { path: other, problem };
     }
     throw problem;
   }
@@ -118,5 +110,4 @@ export function inItsPlace({ path, problem }: Written): void {
 export const writeText = (path: string, content: string): Promise<void> =>
   writeAtomically(path, new TextEncoder().encode(content));
 
-/** Bytes of content in pieces. */
 export const bytesOf = (chunks: readonly Uint8Array[]): number => chunks.reduce((sum, { length }) => sum + length, 0);

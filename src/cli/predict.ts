@@ -9,16 +9,7 @@ import { type ReadSource, readBatches } from "../io/dataset.ts";
 import { openInput, writeAtomically } from "../io/files.ts";
 import { tagNote } from "../io/folder.ts";
 import { isMarkdown } from "../io/markdown.ts";
-import type { ModelHost } from "../predict/host.ts";
-import {
-  type Answer,
-  type AnswerOptions,
-  answersOf,
-  type CsvStyle,
-  csvFormat,
-  type PredictionFormat,
-  rounded,
-} from "../predict/lines.ts";
+import { type Answer, answersOf, type CsvStyle, csvFormat, type PredictionFormat, rounded } from "../predict/lines.ts";
 import { labelsOf } from "../predict/load.ts";
 import { promiseLines } from "../report/figures.ts";
 import { grouped } from "../report/numbers.ts";
@@ -41,13 +32,9 @@ import { count, device, names, on, output, quiet, real, text, threads, UsageErro
 import { type AnyModel, openAnyModel, withHost } from "./models.ts";
 import { print } from "./terminal.ts";
 
-/** The input, and the style of its CSV. */
-interface Input {
-  source: ReadSource;
-  name: string;
-  size?: number;
-  csv: CsvStyle;
-}
+type Input = { source: ReadSource; name: string; size?: number; csv: CsvStyle };
+
+type Bytes = ReadableStream<Uint8Array>;
 
 const HEAD_BYTES = 4096;
 const BOM = [0xef, 0xbb, 0xbf];
@@ -99,9 +86,7 @@ function csvStyle(start: Uint8Array, line: string): CsvStyle {
 }
 
 /** The first bytes of a stream, and the whole stream once more. */
-async function peeked(
-  input: ReadableStream<Uint8Array>,
-): Promise<{ bytes: Uint8Array; stream: ReadableStream<Uint8Array> }> {
+async function peeked(input: Bytes): Promise<{ bytes: Uint8Array; stream: Bytes }> {
   const [head, stream] = input.tee();
   const reader = head.getReader();
   const first: number[] = [];
@@ -168,42 +153,19 @@ function jsonLine(answer: Answer, keep: readonly string[]): string {
   });
 }
 
-/** A line for each row, in the order of the file. */
-async function* linesOf(
-  { head, line }: PredictionFormat,
-  batches: AsyncIterable<Batch>,
-  host: Pick<ModelHost, "use">,
-  model: AnyModel,
-  choice: AnswerOptions,
-  review?: Review,
-  take?: false | ((answer: Answer) => Promise<void>),
-): AsyncGenerator<string> {
-  if (head !== undefined) yield head;
-  for await (const batch of batches)
-    for (const answer of await answersOf(batch, host, model, choice)) {
-      if (take) await take(answer);
-      if (review && needsPerson(answer, review.below)) review.answers.push(answer);
-      else yield line(answer);
-    }
-}
-
 /** Least precision of the tags that are written into notes, and share of trainings in which it holds, where nothing else is said. */
 const SURE = { precision: 0.9, confidence: 0.9 };
-
-/** Rows that a person should look at go to a file of their own. */
-interface Review {
-  readonly below: number;
-  readonly answers: Answer[];
-}
 
 /** Its labels are expected to be too often wrong or too incomplete; or there are none. */
 const needsPerson = ({ error, expectedPrecision = 0, expectedRecall = 0 }: Answer, below: number): boolean =>
   error === undefined && Math.min(expectedPrecision, expectedRecall) < below;
 
-const encoder = new TextEncoder();
-
-async function* bytes(lines: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
-  for await (const line of lines) yield encoder.encode(`${line}\n`);
+async function writeLines(path: string, lines: Iterable<string> | AsyncIterable<string>): Promise<void> {
+  const encoder = new TextEncoder();
+  async function* bytes(): AsyncGenerator<Uint8Array> {
+    for await (const line of lines) yield encoder.encode(`${line}\n`);
+  }
+  await writeAtomically(path, bytes());
 }
 
 export const predictCommand: Command = command({
@@ -245,9 +207,9 @@ export const predictCommand: Command = command({
   },
   tables: dataTables,
   async run({ args: [path, typed = "-"], given, of, screen }) {
-    const { out, keep = [], explain, top, device, threads } = given;
-    const endings = [out, given.review].map((path) => endingOf(path, keep));
-    if (given.reviewBelow !== undefined && given.review === undefined)
+    const { out, keep = [], explain, top, device, threads, review, reviewBelow = 0.8 } = given;
+    const endings = [out, review].map((path) => endingOf(path, keep));
+    if (given.reviewBelow !== undefined && review === undefined)
       throw new UsageError("--review-below: found no --review, expected the file that these rows go to");
     const shard = shardOf(given.shard);
     const lists = await readLists(given);
@@ -258,15 +220,8 @@ export const predictCommand: Command = command({
     const tag = async ({ id, labels = [] }: Answer): Promise<void> => {
       if (id === undefined || !isMarkdown(id))
         throw new UsageError("--write: found other texts, expected a folder of Markdown");
-      if (
-        await tagNote(
-          typed,
-          id,
-          labels.map(({ label }) => label),
-          keys,
-        )
-      )
-        tagged++;
+      const tags = labels.map(({ label }) => label);
+      if (await tagNote(typed, id, tags, keys)) tagged++;
     };
     if (given.write && (given.threshold ?? given.recall) !== undefined)
       throw new UsageError("--write: found another threshold, expected --precision, which is guaranteed, or none");
@@ -282,16 +237,15 @@ export const predictCommand: Command = command({
     const { source, name, size, csv } = await inputOf(typed, choices, model);
     const columns = {
       reasons: explain !== undefined,
-      expected: given.review !== undefined,
+      expected: review !== undefined,
       unseen: given.unseen !== undefined,
     };
     const [format, reviewFormat] = endings.map((ending): PredictionFormat => {
       if (ending === "jsonl" || ending === "ndjson") return { line: (answer) => jsonLine(answer, keep) };
       return csvFormat(keep, columns, { ...csv, ...(ending === "tsv" && { delimiter: "\t" }), raw: given.rawCsv });
     });
-    const review =
-      given.review === undefined ? undefined : { below: given.reviewBelow ?? 0.8, answers: [] as Answer[] };
-    if (review && !model.thresholds)
+    const reviewed: Answer[] = [];
+    if (review !== undefined && !model.thresholds)
       throw new UsageError("--review: found a model that is not calibrated, expected one that says what it expects");
     await withHost(model, { device, threads, screen }, async (host) => {
       const batches: Batches = readBatches(source, {
@@ -303,17 +257,23 @@ export const predictCommand: Command = command({
         written: explain !== undefined,
         ...(keep.length > 0 && { keep }),
       });
-      const lines = linesOf(format, shardedRows(batches, shard), host, model, choice, review, given.write && tag);
-      if (out === undefined) await print(lines);
-      else await writeAtomically(out, bytes(lines));
+      const lines = async function* (): AsyncGenerator<string> {
+        if (format.head !== undefined) yield format.head;
+        for await (const batch of shardedRows(batches, shard))
+          for (const answer of await answersOf(batch, host, model, choice)) {
+            if (given.write) await tag(answer);
+            if (review !== undefined && needsPerson(answer, reviewBelow)) reviewed.push(answer);
+            else yield format.line(answer);
+          }
+      };
+      await (out === undefined ? print(lines()) : writeLines(out, lines()));
       sayNotes(nameOf(name), batches, screen);
       if (out !== undefined) screen.say(`${out} written`);
       if (given.write) screen.say(`${grouped(tagged)} notes have new tags; their copies end with .bak`);
-      if (review && given.review) {
+      if (review !== undefined) {
         const { head, line } = reviewFormat;
-        const text = [...(head === undefined ? [] : [head]), ...review.answers.map(line), ""].join("\n");
-        await writeAtomically(given.review, encoder.encode(text));
-        screen.say(`${given.review} written: ${grouped(review.answers.length)} rows need a person`);
+        await writeLines(review, [...(head === undefined ? [] : [head]), ...reviewed.map(line)]);
+        screen.say(`${review} written: ${grouped(reviewed.length)} rows need a person`);
       }
     });
   },

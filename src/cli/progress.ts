@@ -33,8 +33,7 @@ export function showReading(screen: Terminal, name: string): (progress: ReadProg
   const begin = performance.now();
   return (progress) => {
     const { bytes, total } = progress;
-    const parts = readingParts(name, progress, (performance.now() - begin) / 1000);
-    screen.show(parts, total ? bytes / total : undefined);
+    screen.show(readingParts(name, progress, (performance.now() - begin) / 1000), total ? bytes / total : undefined);
   };
 }
 
@@ -164,11 +163,8 @@ export const watched = <T>(
   work: (options: { signal: AbortSignal; onProgress: (progress: object) => void }) => Promise<T>,
 ): Promise<T> => {
   const onProgress = showProgress(screen, title) as (progress: object) => void;
-  return stoppable(
-    screen,
-    () => standing,
-    (signal) => work({ signal, onProgress }),
-  );
+  const stands = (): string => standing;
+  return stoppable(screen, stands, (signal) => work({ signal, onProgress }));
 };
 
 export const summaryJson = ({ schema: { points }, summary }: Model): string => JSON.stringify({ points, ...summary });

@@ -19,7 +19,7 @@ import {
   parameterSizes,
 } from "../parts/svgp/shape.ts";
 import { type Command, command } from "./command.ts";
-import { device, on } from "./flags.ts";
+import { type DeviceName, device, on } from "./flags.ts";
 
 type Answers = Record<string, number[]>;
 
@@ -70,10 +70,7 @@ export async function boundAnswers(
   const sparse = { rowStart: starts, columnIndex: indices, values: Float64Array.from(values) };
   const x = keep(backend.sparse({ rows: b, columns: shape.features, ...sparse }));
   const rows = keep(backend.indices(b));
-  backend.writeIndices(
-    rows,
-    Int32Array.from({ length: b }, (_, row) => row),
-  );
+  backend.writeIndices(rows, Int32Array.from(Array(b).keys()));
   const sizes = parameterSizes(shape);
   const parameters = forEachName(parameterNames, (name) => tensor(...sizes[name], problem.parameters[name]));
   const lists = labelLists(problem);
@@ -117,7 +114,6 @@ const labelLists = ({ labels }: Problem): { rowStart: Int32Array; labelIndex: In
   labelIndex: Int32Array.from(labels.labelIndex),
 });
 
-/** Ways to the exact form. */
 const WAYS = ["inverse", "factor"] as const;
 
 export async function exactAnswers(
@@ -215,11 +211,7 @@ async function checkOn(core: Core, device: OpenDevice, cases: readonly Case[]): 
   }
 }
 
-async function checkAll(
-  core: Core,
-  cases: readonly Case[],
-  choice: "wasm" | "webgpu" | "auto",
-): Promise<CheckResult[]> {
+async function checkAll(core: Core, cases: readonly Case[], choice: DeviceName): Promise<CheckResult[]> {
   const results: CheckResult[] = [];
   if (choice !== "webgpu") {
     for (const precision of ["f64", "f32"] as const)
@@ -243,7 +235,6 @@ function printResult({ about, precision, cases, tolerance, passed, worst }: Chec
   console.log(passed ? `passed: all below ${tolerance}\n` : `FAILED: not all below ${tolerance}\n`);
 }
 
-/** The cases that come with the package. */
 const shippedCases = async (): Promise<Case[]> =>
   (await import("../../golden/selfcheck.json", { with: { type: "json" } })).default as unknown as Case[];
 

@@ -15,10 +15,11 @@ import { isLoopback } from "../serve/hosts.ts";
 import { LearningProject } from "../serve/learning/project.ts";
 import { defaultLimits, type Limits } from "../serve/limits.ts";
 import { type FileProject, openProject } from "../serve/models.ts";
-import { listen, type Running } from "../serve/node.ts";
+import { listen } from "../serve/node.ts";
 import { Service } from "../serve/service.ts";
 import { readSubjects, type Subjects } from "../serve/subjects.ts";
-import { type Call, type Command, command } from "./command.ts";
+import { oneByOne } from "../serve/threads.ts";
+import { type Command, command, hearSignals } from "./command.ts";
 import { listOptions, readLists } from "./data.ts";
 import { type CommandOption, count, type Given, names, quiet, real, text, UsageError } from "./flags.ts";
 import type { Terminal } from "./terminal.ts";
@@ -78,13 +79,6 @@ const options = {
 
 type ServeOptions = Given<typeof options>;
 
-/** Limits in whole bytes. */
-function limitsOf(of: Call<unknown>["of"]): Limits {
-  const limits: Limits = { ...defaultLimits, ...of(limitOptions) };
-  const whole = (bytes: number): number => Math.min(2 ** 31 - 1, Math.ceil(bytes));
-  return { ...limits, bodyBytes: whole(limits.bodyBytes), heldBytes: whole(limits.heldBytes) };
-}
-
 /** The values of a flag for each model: one for each or, where that is enough, one for all; none where it was not given. */
 function perModel<T>(flag: string, values: readonly T[] = [], models: number, forAll = true): (T | undefined)[] {
   if (values.length > 0 && values.length !== models && !(forAll && values.length === 1))
@@ -94,7 +88,6 @@ function perModel<T>(flag: string, values: readonly T[] = [], models: number, fo
   return Array.from({ length: models }, (_, i) => values[values.length === 1 ? 0 : i]);
 }
 
-/** Names of the models in URLs. */
 function idsOf(paths: readonly string[], given: ServeOptions): string[] {
   const named = perModel("id", given.id, paths.length, false);
   const ids = paths.map((path, i) => named[i] ?? basename(path).replace(/(?<=.)\.[^.]*$/, ""));
@@ -105,8 +98,6 @@ function idsOf(paths: readonly string[], given: ServeOptions): string[] {
 }
 
 type ServedProject = FileProject | LearningProject;
-
-const isLearning = (project: ServedProject): project is LearningProject => project instanceof LearningProject;
 
 /** The state of each model that learns: in order where there is one for each, else by the names of the models. */
 function statesOf(ids: readonly string[], given: readonly string[]): (string | undefined)[] {
@@ -161,8 +152,8 @@ const SHOWN = 5;
 function sayUnknown(lists: LabelLists, projects: readonly ServedProject[], screen: Terminal): void {
   const names = projects.flatMap(({ model }) => Array.from(model.tagger.labels));
   const known = new Set(names);
-  for (const [flag, list] of Object.entries(lists) as [string, readonly string[] | undefined][]) {
-    const unknown = (list ?? []).filter((label) => !known.has(label));
+  for (const [flag, list] of Object.entries(lists) as [string, readonly string[]][]) {
+    const unknown = list.filter((label) => !known.has(label));
     for (const label of unknown.slice(0, SHOWN))
       screen.say(`--${flag}: no model has the label ${excerpt(label)}${didYouMean(label, names)}`);
     if (unknown.length > SHOWN) screen.say(`--${flag}: and ${unknown.length - SHOWN} more`);
@@ -187,19 +178,9 @@ const REASONS: Readonly<Record<string, string>> = {
   EAI_AGAIN: "there is no such host",
 };
 
-/** Turns what the system says about a port into a sentence. */
-async function start(listening: () => Promise<Running>, host: string, port: number): Promise<Running> {
-  try {
-    return await listening();
-  } catch (error) {
-    const { code = "", message } = error as { code?: string; message: string };
-    throw new Error(`cannot listen on ${host}:${port}: ${REASONS[code] ?? message}`);
-  }
-}
-
 /** Reads the models again at each SIGHUP, one signal after the other; returns how to leave off. */
 function reloadOnHangup(projects: readonly FileProject[], screen: Terminal): () => void {
-  let last = Promise.resolve();
+  const next = oneByOne();
   const reload = async (): Promise<void> => {
     for (const project of projects) {
       try {
@@ -210,9 +191,7 @@ function reloadOnHangup(projects: readonly FileProject[], screen: Terminal): () 
       }
     }
   };
-  const heard = (): void => {
-    last = last.then(reload);
-  };
+  const heard = (): unknown => next(reload);
   process.on("SIGHUP", heard);
   return () => process.removeListener("SIGHUP", heard);
 }
@@ -220,21 +199,6 @@ function reloadOnHangup(projects: readonly FileProject[], screen: Terminal): () 
 /** The part of the time to stop in which a model that learns has to finish: the rest is for ending its threads. */
 const LEARNING_SHARE = 0.8;
 const GRACE_MILLISECONDS = 500;
-
-/** Waits for a signal; a second one ends at once. */
-function signalled(screen: Terminal): Promise<void> {
-  return new Promise((done) => {
-    let asked = false;
-    const stop = (): void => {
-      if (asked) process.exit(130);
-      asked = true;
-      screen.say("Stopping: finishing requests in flight (Ctrl-C again stops at once)");
-      done();
-    };
-    process.on("SIGINT", stop);
-    process.on("SIGTERM", stop);
-  });
-}
 
 export const serveCommand: Command = command({
   name: "serve",
@@ -250,7 +214,9 @@ export const serveCommand: Command = command({
   tables: { Limits: limitOptions },
   async run({ args, given, of, screen }) {
     const { port = 8080, host = "127.0.0.1", allowHost: hosts = [] } = given;
-    const limits = limitsOf(of);
+    const limits: Limits = { ...defaultLimits, ...of(limitOptions) };
+    for (const name of ["bodyBytes", "heldBytes"] as const)
+      limits[name] = Math.min(2 ** 31 - 1, Math.ceil(limits[name]));
     const lists = await readLists(given);
     const token = tokenOf(given, host);
     const held = new HeldBytes(limits.heldBytes, garbageCollector());
@@ -266,16 +232,21 @@ export const serveCommand: Command = command({
       ...(isLoopback(host) || hosts.length > 0 ? { hosts } : {}),
     });
     sayUnknown(lists, projects, screen);
-    const server = await start(() => listen(service, { host, port }), host, port);
+    const server = await listen(service, { host, port }).catch(({ code, message }) => {
+      throw new Error(`cannot listen on ${host}:${port}: ${REASONS[code] ?? message}`);
+    });
     for (const { path, model } of projects)
       screen.say(`Serving ${path} (${model.labels} labels) at ${server.url}; Ctrl-C stops`);
-    const forget = reloadOnHangup(projects.filter((project) => !isLearning(project)) as FileProject[], screen);
-    await signalled(screen);
+    const learners = projects.filter((project) => project instanceof LearningProject);
+    const files = projects.filter((project) => "reload" in project);
+    const forget = reloadOnHangup(files, screen);
+    await new Promise<unknown>((signalled) => hearSignals(signalled));
+    screen.say("Stopping: finishing requests in flight (Ctrl-C again stops at once)");
     // All within the time, whatever a runtime still keeps open: what waits to be learned is in the journal.
     const milliseconds = limits.seconds * 1000;
     const exitAfter = (wait: number): unknown => setTimeout(() => process.exit(), wait).unref();
     exitAfter(milliseconds + GRACE_MILLISECONDS);
-    const learning = projects.filter(isLearning).map((project) => project.stop(LEARNING_SHARE * milliseconds));
+    const learning = learners.map((project) => project.stop(LEARNING_SHARE * milliseconds));
     const [dropped] = await Promise.all([server.stop(), ...learning]);
     forget();
     bulk.stop();

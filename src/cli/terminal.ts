@@ -9,7 +9,6 @@ export interface Terminal {
   say(text: string): void;
   /** A line, or parts of one, most useful first, that the next one replaces; in a pipe it is printed now and then. */
   show(text: string | readonly string[], fraction?: number): void;
-  /** Ends the live line. */
   done(): void;
 }
 

@@ -215,7 +215,6 @@ interface Job {
   screen: Terminal;
 }
 
-/** Trains and writes what was asked for. */
 async function trainInto(out: string, dataset: Dataset, job: Job): Promise<void> {
   const { file, held, given, chosen, screen } = job;
   const begun = performance.now();

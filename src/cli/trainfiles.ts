@@ -19,7 +19,6 @@ export class CheckpointFile {
   /** Where the last state of this training is, and everywhere that it kept one. */
   #path: string | undefined;
   readonly #kept = new Set<string>();
-  /** Why the last state could not be kept. */
   #problem: string | undefined;
 
   constructor(path: string, screen: Terminal) {
@@ -90,16 +89,13 @@ export class CheckpointFile {
 }
 
 const COLUMNS = ["step", "epoch", "bound", "dataTerm", "divergence"] as const;
+type StepLog = { write(value: StepValue): void; close(): void };
 
 /**
  * --log FILE: the bound of every step as CSV, written as the steps come. A training that resumes goes on in its log. A log that
  * cannot be written any more (a full disk) ends with what it has, and says so: the training goes on.
  */
-export function openStepLog(
-  path: string,
-  resumed: boolean,
-  screen: Terminal,
-): { write(value: StepValue): void; close(): void } {
+export function openStepLog(path: string, resumed: boolean, screen: Terminal): StepLog {
   const before = resumed && existsSync(path) ? readFileSync(path, "utf8").trimEnd().split("\n").slice(1) : [];
   const file = openSync(path, "w");
   let whole = true;

@@ -14,10 +14,7 @@ import { fetchStream, localPath, shownAddress, webAddress } from "./source.ts";
  */
 export type ReadSource = DataSource | URL;
 
-interface Opened {
-  readonly source: DataSource;
-  readonly options: ReadOptions;
-}
+type Opened = { readonly source: DataSource; readonly options: ReadOptions };
 
 const isPlace = (source: ReadSource): source is string | URL =>
   source instanceof URL || (typeof source === "string" && !/[\n\r]/.test(source));
@@ -45,7 +42,6 @@ async function openAddress(address: URL, options: ReadOptions): Promise<Opened> 
   return { source: stream, options: { file, size, ...options } };
 }
 
-/** The `embed` that a module exports. */
 async function embedderFrom(place: string): Promise<Embedder> {
   const refuse = (found: string): never => {
     throw new ArgumentError("embed", `found ${found} in ${place}, expected an ES module that exports embed(texts)`);

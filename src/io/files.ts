@@ -16,6 +16,14 @@ export interface InputFile {
 
 const CHUNK = 1 << 18;
 
+/** Files and paths of the runtime. */
+export const node = async (): Promise<typeof import("node:fs/promises") & typeof import("node:path")> => ({
+  ...(await import("node:fs/promises")),
+  ...(await import("node:path")),
+});
+
+const runtime = async (): Promise<NodeJS.Process> => (await import("node:process")).default;
+
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: "there is no such file",
   EACCES: "permission denied",
@@ -63,20 +71,18 @@ async function attempt<T>(action: "read" | "write", path: string, work: () => Pr
 }
 
 async function openStandardInput(): Promise<InputFile> {
-  const { stdin } = (await import("node:process")).default;
+  const { stdin } = await runtime();
   const chunks = stdin[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
   const next = async (): Promise<Uint8Array | undefined> => (await chunks.next()).value;
-  const stream = pulled(
-    () => attempt("read", "standard input", next),
-    async () => await chunks.return?.(),
-  );
-  return { stream, name: "standard input", size: undefined };
+  const close = async (): Promise<unknown> => await chunks.return?.();
+  const name = "standard input";
+  return { stream: pulled(() => attempt("read", name, next), close), name, size: undefined };
 }
 
 /** A path, or "-" for standard input, as a stream of bytes. The file is opened when its first bytes are asked for: a stream that nobody reads holds none. */
 export async function openInput(path: string): Promise<InputFile> {
   if (path === "-") return openStandardInput();
-  const { access, constants, open, stat } = await import("node:fs/promises");
+  const { access, constants, open, stat } = await node();
   const found = await attempt("read", path, async () => {
     await access(path, constants.R_OK);
     return await stat(path);
@@ -88,18 +94,14 @@ export async function openInput(path: string): Promise<InputFile> {
     const { bytesRead, buffer } = await handle.read(new Uint8Array(CHUNK), 0, CHUNK);
     return bytesRead > 0 ? buffer.subarray(0, bytesRead) : undefined;
   };
-  const stream = pulled(
-    () => attempt("read", path, next),
-    async () => await handle?.close(),
-  );
+  const close = async (): Promise<void> => await handle?.close();
+  const stream = pulled(() => attempt("read", path, next), close);
   return { stream, name: path, size: found.isFile() ? found.size : undefined };
 }
 
-/** Most bytes of a file that is read whole. */
 const MOST_WHOLE = 2 ** 33;
 const MOST_SMALL = 2 ** 20;
 
-/** A plain file that is open. */
 interface PlainFile {
   readonly size: number;
   /** Bytes [from, to) into `target` at `from`; stops early where the file ends. */
@@ -115,10 +117,7 @@ async function withPlainFile<T>(
   { most = MOST_WHOLE, folder }: { most?: number; folder?: string },
   use: (file: PlainFile) => Promise<T>,
 ): Promise<T> {
-  const [{ open, realpath, stat }, { relative, sep }] = await Promise.all([
-    import("node:fs/promises"),
-    import("node:path"),
-  ]);
+  const { open, realpath, relative, sep, stat } = await node();
   const check = (found: Awaited<ReturnType<typeof stat>>): number => {
     if (found.isDirectory()) throw refusal("read", path, "EISDIR");
     if (!found.isFile()) throw refusal("read", path, "EINVAL");
@@ -199,7 +198,7 @@ const MOST_LINKS = 40;
 
 /** Where a path leads to in the end, whether there is anything or not. */
 async function linksFollowed(path: string): Promise<string> {
-  const [{ readlink }, { dirname, resolve }] = await Promise.all([import("node:fs/promises"), import("node:path")]);
+  const { dirname, readlink, resolve } = await node();
   let place = path;
   for (let links = 0; links < MOST_LINKS; links++) {
     const next = await readlink(place).catch(() => undefined); // not there, or no link
@@ -212,7 +211,7 @@ async function linksFollowed(path: string): Promise<string> {
 /** Refuses what must not be written to. */
 export async function targetOf(path: string): Promise<Target> {
   if (STANDARD_OUTPUT.test(path)) return { kind: "standard output", path };
-  const { access, constants, stat } = await import("node:fs/promises");
+  const { access, constants, stat } = await node();
   const there = await stat(path).catch((error) => {
     // Deno that may write and not read finds out below whether it can.
     if (error.code === "ENOENT" || error.name === "NotCapable") return undefined;
@@ -227,7 +226,8 @@ export async function targetOf(path: string): Promise<Target> {
 }
 
 /** A name in the folder of a file for what is not whole yet; it says whose it is. */
-const temporaryName = (path: string, pid: number): string => `${path}.${pid}.${crypto.randomUUID().slice(0, 8)}.tmp`;
+const temporaryName = async (path: string): Promise<string> =>
+  `${path}.${(await runtime()).pid}.${crypto.randomUUID().slice(0, 8)}.tmp`;
 
 /** Paths whose folder was looked through. */
 const cleaned = new Set<string>();
@@ -236,13 +236,10 @@ const cleaned = new Set<string>();
 async function removeLeftovers(path: string): Promise<void> {
   if (cleaned.has(path)) return;
   cleaned.add(path);
-  const [{ readdir, unlink }, { basename, dirname, join }] = await Promise.all([
-    import("node:fs/promises"),
-    import("node:path"),
-  ]);
+  const { basename, dirname, join, readdir, unlink } = await node();
   const [folder, name] = [dirname(path), basename(path)];
   // Our own number is that of a process before us: in a container it is often the same after a restart.
-  const own = await ownPid();
+  const { pid: own } = await runtime();
   for (const entry of await readdir(folder).catch(() => [])) {
     const [, pid] = (entry.startsWith(name) && /^\.(\d+)\.[0-9a-f]{8}\.tmp$/.exec(entry.slice(name.length))) || [];
     if (pid !== undefined && (Number(pid) === own || (await isGone(Number(pid)))))
@@ -252,7 +249,7 @@ async function removeLeftovers(path: string): Promise<void> {
 
 /** There is surely no such process. */
 export async function isGone(pid: number): Promise<boolean> {
-  const { kill } = (await import("node:process")).default;
+  const { kill } = await runtime();
   try {
     kill(pid, 0);
     return false;
@@ -264,7 +261,7 @@ export async function isGone(pid: number): Promise<boolean> {
 /** Refuses a path that could not be read: before the work that needs it. Standard input and addresses are left to it. */
 export async function checkReadable(path: string): Promise<void> {
   if (path === "-" || /^https?:\/\//i.test(path)) return;
-  const { access, constants } = await import("node:fs/promises");
+  const { access, constants } = await node();
   await attempt("read", path, () => access(path, constants.R_OK));
 }
 
@@ -272,9 +269,9 @@ export async function checkReadable(path: string): Promise<void> {
 export async function checkWritable(path: string): Promise<void> {
   const target = await targetOf(path);
   if (target.kind !== "file") return;
-  const { open, unlink } = await import("node:fs/promises");
+  const { open, unlink } = await node();
   await removeLeftovers(target.path);
-  const trial = temporaryName(target.path, await ownPid());
+  const trial = await temporaryName(target.path);
   const handle = await attempt("write", path, () => open(trial, "wx"));
   await handle.close();
   await attempt("write", path, () => unlink(trial));
@@ -285,10 +282,6 @@ export async function checkKeepable(path: string): Promise<void> {
   if ((await targetOf(path)).kind !== "file") throw refusal("write", path, "EINVAL");
 }
 
-async function ownPid(): Promise<number> {
-  return (await import("node:process")).default.pid;
-}
-
 export type Content = Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 
 /**
@@ -297,13 +290,13 @@ export type Content = Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Arr
  * file is removed. A pipe or /dev/stdout just gets the content.
  */
 export async function writeAtomically(path: string, content: Content): Promise<void> {
-  const { chmod, open, rename, unlink } = await import("node:fs/promises");
+  const { chmod, dirname, open, rename, unlink } = await node();
   const target = await targetOf(path);
   if (target.kind === "standard output") return await writeContent(await standardOutput(), path, content);
   if (target.kind === "pipe")
     return await writeContent(await attempt("write", path, () => open(path, "w")), path, content);
   await removeLeftovers(target.path);
-  const temporary = temporaryName(target.path, await ownPid());
+  const temporary = await temporaryName(target.path);
   const handle = await attempt("write", path, () => open(temporary, "wx"));
   try {
     await writeContent(handle, path, content, async () => {
@@ -316,7 +309,10 @@ export async function writeAtomically(path: string, content: Content): Promise<v
     await unlink(temporary).catch(() => {});
     throw error;
   }
-  await syncFolder(target.path);
+  // The rename itself reaches the disk with the folder; systems that cannot open a folder do without.
+  const folder = await open(dirname(target.path), "r").catch(() => undefined);
+  await folder?.sync().catch(() => {});
+  await folder?.close();
 }
 
 interface Writable {
@@ -325,7 +321,7 @@ interface Writable {
 }
 
 async function standardOutput(): Promise<Writable> {
-  const { stdout } = (await import("node:process")).default;
+  const { stdout } = await runtime();
   return {
     write: (buffer, offset, length) =>
       new Promise((resolve, reject) => {
@@ -345,23 +341,11 @@ async function writeContent(
 ): Promise<void> {
   try {
     for await (const chunk of content instanceof Uint8Array ? [content] : content)
-      await attempt("write", path, () => writeFully(handle, chunk));
+      await attempt("write", path, async () => {
+        for (let at = 0; at < chunk.length; ) at += (await handle.write(chunk, at, chunk.length - at)).bytesWritten;
+      });
     await finish?.();
   } finally {
     await handle.close();
   }
-}
-
-async function writeFully(handle: Writable, chunk: Uint8Array): Promise<void> {
-  for (let at = 0; at < chunk.length; ) {
-    at += (await handle.write(chunk, at, chunk.length - at)).bytesWritten;
-  }
-}
-
-/** The rename itself reaches the disk with the folder; systems that cannot open a folder do without. */
-async function syncFolder(path: string): Promise<void> {
-  const [{ open }, { dirname }] = await Promise.all([import("node:fs/promises"), import("node:path")]);
-  const folder = await open(dirname(path), "r").catch(() => undefined);
-  await folder?.sync().catch(() => {});
-  await folder?.close();
 }

@@ -5,14 +5,18 @@ import { isObject, type JsonObject } from "../base/check.ts";
 import { DataError } from "../base/errors.ts";
 import { joined, openBytes, utf8, windows1252 } from "../data/bytes.ts";
 import type { DataRow } from "../data/options.ts";
-import { readWhole, writeAtomically } from "./files.ts";
+import { node, readWhole, writeAtomically } from "./files.ts";
 import { isMarkdown, loadYaml, markdownRow, withTags } from "./markdown.ts";
 
 const LONGEST_TEXT = 2 ** 28;
 
+function refuse(file: string, found: string, expected: string): never {
+  throw new DataError({ file, line: 0, found, expected });
+}
+
 /** The texts of a folder in the order of their names, those in JSON after the others; or its notes, whose labels stand under `keys`. */
 export async function* folderRows(folder: string, keys?: readonly string[]): AsyncGenerator<DataRow> {
-  const [{ readdir }, { join }] = await Promise.all([import("node:fs/promises"), import("node:path")]);
+  const { join, readdir } = await node();
   const names = new Set((await readdir(folder)).sort());
   const texts = [...names].filter((name) => name.endsWith(".txt"));
   const documents = [...names].filter((name) => name.endsWith(".json"));
@@ -20,21 +24,12 @@ export async function* folderRows(folder: string, keys?: readonly string[]): Asy
   for (const id of notes)
     yield { id, ...markdownRow(await loadYaml(), await readText(folder, join(folder, id)), id, keys) };
   if (texts.length + documents.length + notes.length === 0)
-    throw new DataError({
-      file: folder,
-      line: 0,
-      found: "a folder without texts",
-      expected: "files *.txt, *.json or *.md",
-    });
+    refuse(folder, "a folder without texts", "files *.txt, *.json or *.md");
   for (const name of texts) {
     const id = name.slice(0, -".txt".length);
     const beside = [`${id}.tsv`, `${id}.key`].find((each) => names.has(each));
-    const subjects = beside === undefined ? undefined : await readText(folder, join(folder, beside));
-    yield {
-      id,
-      text: await readText(folder, join(folder, name)),
-      labels: subjects === undefined ? null : subjectsOf(subjects),
-    };
+    const labels = beside === undefined ? null : subjectsOf(await readText(folder, join(folder, beside)));
+    yield { id, text: await readText(folder, join(folder, name)), labels };
   }
   for (const name of documents) {
     const row = recordOf(await readText(folder, join(folder, name)), join(folder, name));
@@ -45,7 +40,7 @@ export async function* folderRows(folder: string, keys?: readonly string[]): Asy
 
 /** Markdown files in a folder and below it, but for hidden folders, in the order of their names. */
 async function notesIn(folder: string, below = ""): Promise<string[]> {
-  const [{ readdir }, { join }] = await Promise.all([import("node:fs/promises"), import("node:path")]);
+  const { join, readdir } = await node();
   const found: string[] = [];
   for (const entry of await readdir(join(folder, below), { withFileTypes: true })) {
     const path = `${below}${entry.name}`;
@@ -63,11 +58,10 @@ export async function tagNote(
   tags: readonly string[],
   keys?: readonly string[],
 ): Promise<boolean> {
-  const { join } = await import("node:path");
+  const { join } = await node();
   const path = join(folder, id);
   const bytes = await readWhole(path, { folder, most: LONGEST_TEXT });
-  const note = utf8(bytes);
-  if (note === undefined) throw new DataError({ file: path, line: 0, found: "no UTF-8", expected: "a note in UTF-8" });
+  const note = utf8(bytes) ?? refuse(path, "no UTF-8", "a note in UTF-8");
   const tagged = withTags(await loadYaml(), note, path, tags, keys);
   if (tagged === undefined) return false;
   await writeAtomically(`${path}.bak`, bytes);
@@ -94,24 +88,13 @@ function recordOf(written: string, file: string): JsonObject {
   } catch {
     // said below
   }
-  throw new DataError({
-    file,
-    line: 0,
-    found: "something else",
-    expected: "a JSON object with text and subjects",
-  });
+  return refuse(file, "something else", "a JSON object with text and subjects");
 }
 
 /** A text inside of the folder, unpacked where it is gzip. */
 async function readText(folder: string, path: string): Promise<string> {
   const { chunks } = await openBytes(await readWhole(path, { folder, most: LONGEST_TEXT }), { file: path });
-  const bytes = await joined(chunks, () => LONGEST_TEXT);
-  if (bytes === undefined)
-    throw new DataError({
-      file: path,
-      line: 0,
-      found: `more than ${LONGEST_TEXT} bytes`,
-      expected: "a shorter text",
-    });
+  const whole = await joined(chunks, () => LONGEST_TEXT);
+  const bytes = whole ?? refuse(path, `more than ${LONGEST_TEXT} bytes`, "a shorter text");
   return (utf8(bytes) ?? windows1252(bytes)).replace(/^\ufeff/, "");
 }

@@ -8,6 +8,10 @@
 // Taking over is exclusive too: whoever follows the owner X must create FILE.lock.X.next, and only one can. The owner is
 // at the end of that chain, which its first act shortens: the last file is renamed to FILE.lock.
 
+import { open, readFile, readlink, rename, rm, stat, writeFile } from "node:fs/promises";
+import { connect, createServer } from "node:net";
+import { hostname } from "node:os";
+import { pid } from "node:process";
 import { FileError } from "../base/errors.ts";
 import { fileError, isGone, readSmall, targetOf } from "./files.ts";
 
@@ -24,7 +28,6 @@ interface Owner {
   readonly host: string;
   /** Boot id of the running system, where it has one. */
   readonly boot: string;
-  /** PID namespace. */
   readonly namespace: string;
   readonly pid: number;
   /** When the process was started, in ticks since the system was. */
@@ -38,11 +41,10 @@ const STALE_MILLISECONDS = 60_000;
 /** A lock that is being written is whole after a moment. */
 const [READ_TIMES, READ_MILLISECONDS] = [10, 20];
 
+type Check = () => Promise<void>;
+
 /** Runs work that writes files, with a lock on each that is a plain file; `check` throws where one is no longer ours. */
-export async function withLock<T>(
-  paths: readonly string[],
-  work: (check: () => Promise<void>) => Promise<T>,
-): Promise<T> {
+export async function withLock<T>(paths: readonly string[], work: (check: Check) => Promise<T>): Promise<T> {
   const locks: Lock[] = [];
   try {
     const targets = await Promise.all(paths.map(targetOf));
@@ -56,7 +58,6 @@ export async function withLock<T>(
   }
 }
 
-/** Takes the lock of a file, or says who has it. */
 export async function takeLock(given: string): Promise<Lock> {
   const { path } = await targetOf(given);
   const file = `${path}.lock`;
@@ -78,14 +79,9 @@ export async function takeLock(given: string): Promise<Lock> {
 const socketOf = (file: string, token: string): string => `${file}.${token}.sock`;
 const nextOf = (file: string, token: string): string => `${file}.${token}.next`;
 
-/** An owner and the file that names it. */
-interface Link {
-  readonly owner: Owner;
-  readonly file: string;
-}
+type Link = { readonly owner: Owner; readonly file: string };
 
 async function acquire(path: string, file: string, owner: Owner, letGo: () => void): Promise<Lock> {
-  const { open, rename, rm } = await import("node:fs/promises");
   const content = new TextEncoder().encode(JSON.stringify(owner));
   const { token } = owner;
   const isOurs = (): Promise<boolean> => isOwner(file, token);
@@ -142,7 +138,6 @@ function busy(path: string, file: string, { pid, host }: Owner): FileError {
 
 /** Creates a file with this content, unless it is there. */
 async function create(file: string, content: Uint8Array): Promise<boolean> {
-  const { open, rm } = await import("node:fs/promises");
   const handle = await open(file, "wx").catch((error: { code?: string }) => {
     if (error.code !== "EEXIST") throw error;
     return undefined;
@@ -171,7 +166,6 @@ async function chainOf(lock: string): Promise<Link[]> {
   }
 }
 
-/** The owner that a lock names; undefined where there is none. */
 async function readOwner(file: string): Promise<Owner | undefined> {
   for (let times = 0; times < READ_TIMES; times++) {
     const text = await readSmall(file);
@@ -189,8 +183,6 @@ async function readOwner(file: string): Promise<Owner | undefined> {
 
 /** This process, as others find it. */
 async function thisProcess(): Promise<Omit<Owner, "token" | "socket">> {
-  const [{ readFile, readlink }, { hostname }] = await Promise.all([import("node:fs/promises"), import("node:os")]);
-  const { pid } = (await import("node:process")).default;
   return {
     host: hostname(),
     boot: (await readFile("/proc/sys/kernel/random/boot_id", "utf8").catch(() => "")).trim(),
@@ -202,7 +194,6 @@ async function thisProcess(): Promise<Omit<Owner, "token" | "socket">> {
 
 /** When a process was started; "" where that cannot be told. */
 async function startOf(pid: number): Promise<string> {
-  const { readFile } = await import("node:fs/promises");
   const text = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
   // Behind the name in brackets, which may hold anything: the state, and as the twentieth field the start.
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
@@ -213,21 +204,17 @@ async function startOf(pid: number): Promise<string> {
 async function isAlive({ owner, file }: Link, lock: string): Promise<boolean> {
   const own = await thisProcess();
   const sameBoot = own.boot !== "" && owner.boot === own.boot;
-  if (sameBoot && own.namespace !== "" && owner.namespace === own.namespace) return await runs(owner);
+  if (sameBoot && own.namespace !== "" && owner.namespace === own.namespace) {
+    const found = await startOf(owner.pid);
+    return found === "" ? !(await isGone(owner.pid)) : found === owner.started;
+  }
   if (own.boot === "" && owner.host === own.host && owner.pid > 0 && (await isGone(owner.pid))) return false;
   const answers = sameBoot && owner.socket ? await answersOn(socketOf(lock, owner.token)) : undefined;
   return answers ?? (await ageOf(file)) < STALE_MILLISECONDS;
 }
 
-/** True where the process of an owner in this namespace still runs. */
-async function runs({ pid, started }: Owner): Promise<boolean> {
-  const found = await startOf(pid);
-  return found === "" ? !(await isGone(pid)) : found === started;
-}
-
 /** A socket that the system closes with this process; undefined where there can be none. */
 async function listenOn(path: string): Promise<{ close(): void } | undefined> {
-  const { createServer } = await import("node:net");
   return await new Promise((done) => {
     const server = createServer((socket) => socket.destroy());
     server.once("error", () => done(undefined));
@@ -241,7 +228,6 @@ async function listenOn(path: string): Promise<{ close(): void } | undefined> {
 
 /** True where a process listens, false where none does any more, undefined where that cannot be told. */
 async function answersOn(path: string): Promise<boolean | undefined> {
-  const { connect } = await import("node:net");
   return await new Promise((done) => {
     const socket = connect(path, () => {
       socket.destroy();
@@ -253,7 +239,6 @@ async function answersOn(path: string): Promise<boolean | undefined> {
 
 /** Milliseconds since a lock was touched, by the clock of the machine that has the disk. */
 async function ageOf(file: string): Promise<number> {
-  const { rm, stat, writeFile } = await import("node:fs/promises");
   const probe = `${file}.${crypto.randomUUID()}.probe`;
   try {
     await writeFile(probe, "");

@@ -5,13 +5,10 @@ import { DataError } from "../base/errors.ts";
 import type { DataRow } from "../data/options.ts";
 
 /** The part of the package yaml that is used. */
-interface Yaml {
-  parse(source: string): unknown;
-}
+type Yaml = { parse(source: string): unknown };
 
 const PACKAGE = "yaml";
 
-/** The parser of front matter. */
 export const loadYaml = async (): Promise<Yaml> =>
   await import(/* @vite-ignore */ PACKAGE).catch(() => {
     throw new Error(`found Markdown, expected the package ${PACKAGE} to read it (npm install ${PACKAGE})`);
@@ -20,10 +17,8 @@ export const loadYaml = async (): Promise<Yaml> =>
 export const isMarkdown = (name: string): boolean => /\.(md|mdx|markdown)$/i.test(name);
 
 const FRONT = /^(\ufeff?---[ \t]*\r?\n)([\s\S]*?\r?\n|)---[ \t]*(?:\r?\n|$)/;
-/** Keys of tags where none is named. */
 const TAGS = ["tags", "tag"];
 
-/** Fields of the front matter of a note. */
 function aboutOf(yaml: Yaml, note: string, file: string): Readonly<Record<string, unknown>> {
   const refuse = (found: string): never => {
     throw new DataError({ file, line: 1, found, expected: "front matter in YAML between lines of ---" });

@@ -5,15 +5,13 @@
 // written it: it moves files beside it alone, and those that its finder names.
 
 import { FormatError } from "../base/errors.ts";
-import { readSmall, targetOf, writeAtomically } from "./files.ts";
+import { node, readSmall, targetOf, writeAtomically } from "./files.ts";
 
-/** A file and what is to be in it. */
 export interface Replacement {
   readonly path: string;
   readonly content: Uint8Array | Iterable<Uint8Array>;
 }
 
-/** The record of a model and its state. */
 export const recordOf = (state: string): string => `${state}.replacing`;
 
 const nextOf = (path: string): string => `${path}.next`;
@@ -27,7 +25,7 @@ export async function writeTogether(
   files: readonly Replacement[],
   check: () => Promise<void> = async () => {},
 ): Promise<void> {
-  const [{ chmod, rm }, { dirname, relative }] = await Promise.all([import("node:fs/promises"), import("node:path")]);
+  const { chmod, dirname, relative, rm } = await node();
   const targets = await Promise.all(files.map(({ path }) => targetOf(path)));
   const paths = targets.map(({ path }) => path);
   try {
@@ -48,7 +46,7 @@ export async function writeTogether(
 
 /** Finishes a change of these files, or of files beside the record, that was cut off after it stood; without a record there is none. */
 export async function finishTogether(record: string, files: readonly string[] = []): Promise<void> {
-  const [{ rename, rm }, { dirname, resolve }] = await Promise.all([import("node:fs/promises"), import("node:path")]);
+  const { dirname, rename, resolve, rm } = await node();
   const text = await readSmall(record);
   if (text === undefined) return;
   const folder = resolve(dirname(record));

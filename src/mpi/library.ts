@@ -39,7 +39,6 @@ const OPEN_MPI = { world: "ompi_mpi_comm_world", byte: "ompi_mpi_byte" };
 
 interface Loaded {
   call(name: Name, args: Argument[]): number;
-  /** The address of a variable. */
   address(name: string): unknown;
 }
 
@@ -86,10 +85,7 @@ async function koffiLoader(): Promise<Loader> {
     const functions = new Map(
       Object.entries(signatures).map(([name, kinds]) => [name, library.func(name, "int", typed(kinds))]),
     );
-    return {
-      call: (name, args) => (functions.get(name) as Call)(...args),
-      address: (name) => library.symbol(name),
-    };
+    return { call: (name, args) => (functions.get(name) as Call)(...args), address: (name) => library.symbol(name) };
   };
 }
 
@@ -106,8 +102,5 @@ function loadWithDeno(place: string, openMpi: boolean): Loaded {
   ]);
   const variables = openMpi ? Object.values(OPEN_MPI).map((name) => [name, { type: "pointer" }]) : [];
   const { symbols } = Deno.dlopen(place, Object.fromEntries([...functions, ...variables]));
-  return {
-    call: (name, args) => (symbols[name] as Call)(...args),
-    address: (name) => symbols[name],
-  };
+  return { call: (name, args) => (symbols[name] as Call)(...args), address: (name) => symbols[name] };
 }

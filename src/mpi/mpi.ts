@@ -40,12 +40,8 @@ const wholes = (length: number): Int32Array => new Int32Array(new ArrayBuffer(4 
  * A rank on the same machine. A launcher should end all ranks when one ends, but not all do (srun, unless it is told to), and a rank
  * that waits for one that is gone would wait for ever.
  */
-interface Peer {
-  rank: number;
-  pid: number;
-}
+type Peer = { rank: number; pid: number };
 
-/** Bytes of a rank's process and machine. */
 const PEER_BYTES = 256;
 
 /** The machine and its numbering of processes: containers have their own. */
@@ -59,7 +55,6 @@ function place(): string {
   return `${hostname()} ${numbering}`;
 }
 
-/** The other ranks on this machine. */
 function peersOf(ranks: Communicator): Peer[] {
   const { rank, size } = ranks;
   const own = new Uint8Array(PEER_BYTES);
@@ -73,7 +68,6 @@ function peersOf(ranks: Communicator): Peer[] {
   return ranked.filter((each) => each.rank !== rank && each.where === ranked[rank].where);
 }
 
-/** The first of these that runs no more. */
 function goneAmong(peers: readonly Peer[]): Peer | undefined {
   return peers.find(({ pid }) => {
     try {

@@ -14,7 +14,6 @@ export interface Range {
 
 export interface LabelPartition {
   readonly ranks: Communicator;
-  /** Labels in all. */
   readonly labels: number;
   /** Labels in each block but the last. */
   readonly width: number;

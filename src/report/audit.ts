@@ -27,8 +27,8 @@ export function auditHtml(title: string, suspects: readonly Suspect[], schema: M
   const side = ({ row, id, line, labels }: Side, label: string): Html => {
     const all = labels.map((each) => (each === label ? html`<strong>${breakable(each)}</strong>` : breakable(each)));
     const between = all.flatMap((each, i) => (i > 0 ? [", ", each] : [each]));
-    const { text } = strongestWords(schema, data, row);
-    return html`${id ?? `line ${line ?? row + 1}`}<small>${shorten(text, 200)}</small>${between}`;
+    const text = shorten(strongestWords(schema, data, row), 200);
+    return html`${id ?? `line ${line ?? row + 1}`}<small>${text}</small>${between}`;
   };
   const missing = suspects.filter(({ given }) => !given).length;
   const rows = suspects.map((suspect) => {
@@ -41,19 +41,15 @@ export function auditHtml(title: string, suspects: readonly Suspect[], schema: M
       near && html`${side(near, label)}<small>${tight(percent(near.similarity))} alike</small>`,
     ];
   });
-  const columns = ["Label", "Probability", "Chance of a mistake", "Row", "Near-duplicate that disagrees"];
+  const heads = ["Label", "Probability", "Chance of a mistake", "Row", "Near-duplicate that disagrees"];
+  const columns = heads.map((head, i) => ({ head, number: i === 1 || i === 2 }));
   return documentOf(
     `${title}: audit`,
     section(
       "audit",
       `Labels of ${title} that may be mistakes`,
       paragraph`${whole(suspects.length - missing)} given labels that may be wrong and ${whole(missing)} absent ones that may be missing, worst first. The probability is that of a model that has not seen the row. The chance of a mistake assumes that one label in fifty is one. Look at the row before you change a label: the model may be wrong too.`,
-      table(
-        "suspects",
-        "Worst first",
-        columns.map((head, i) => ({ head, number: i === 1 || i === 2 })),
-        rows,
-      ),
+      table("suspects", "Worst first", columns, rows),
     ),
   );
 }

@@ -20,13 +20,12 @@ export interface ReportInput {
   /** The data of the training, or the model that was measured, as a person calls it. */
   title: string;
   schema: ModelSchema;
-  /** Size of the model file. */
   bytes: number;
   summary: TrainingSummary;
-  run: ReportRun;
+  /** Seconds of the whole training, reading not counted, where it was watched; its notes: threads, device, memory. */
+  run: { seconds?: number; machine?: string; notes: readonly string[] };
   /** How the training went, where it was watched. */
   history?: TrainingHistory;
-  /** Figures on data with known labels, where there were any. */
   measured?: Measured;
   /** How the model's guarantees were found, in words. */
   evidence?: string;
@@ -34,17 +33,7 @@ export interface ReportInput {
   groups?: LabelGroups;
 }
 
-export interface ReportRun {
-  /** Seconds of the whole training, reading not counted, where it was watched. */
-  seconds?: number;
-  /** Program and machine. */
-  machine?: string;
-  /** Notes of the training: threads, device, memory. */
-  notes: readonly string[];
-}
-
 export interface Measured extends FullEvaluation {
-  /** Name of the data. */
   file: string;
   samples: readonly Sample[];
 }
@@ -54,28 +43,15 @@ export interface Sample {
   title: string;
   /** Its text, or its strongest words. */
   text: string;
-  predicted: readonly SampleLabel[];
+  predicted: readonly { label: number; probability: number; right: boolean }[];
   /** True labels that are not among the predicted ones. */
   missed: readonly number[];
-}
-
-export interface SampleLabel {
-  label: number;
-  probability: number;
-  right: boolean;
-}
-
-/** A point as a reader sees it. */
-export interface PointText {
-  title: string;
-  text: string;
 }
 
 /** Data with known labels that was not trained on. */
 export interface ReportData {
   data: Dataset;
   file: string;
-  textOf?: (row: number) => PointText;
   /** Its figures, every one, where they were made already. */
   evaluation?: Evaluation;
 }
@@ -95,18 +71,15 @@ export async function collectReport(source: ReportSource): Promise<ReportInput> 
   const { model, measure, onProgress, ...about } = source;
   const { schema, summary } = model;
   const [factors] = model.parts.flatMap((part) => familyOf(part).labelFactors?.(part) ?? []);
-  const measured = measure && (await measureModel(model, measure, onProgress));
+  const figures = measure && (await measured(model, measure, onProgress));
   const evidence = model.thresholds && evidenceOf(model.thresholds.guarantees);
-  return { ...about, schema, summary, measured, evidence, groups: factors && (await labelGroups(factors, schema)) };
+  const groups = factors && (await labelGroups(factors, schema));
+  return { ...about, schema, summary, measured: figures, evidence, groups };
 }
 
 type Measure = NonNullable<ReportSource["measure"]>;
 
-async function measureModel(
-  model: Model,
-  measure: Measure,
-  onProgress?: (fraction: number) => void,
-): Promise<Measured> {
+async function measured(model: Model, measure: Measure, onProgress: ReportSource["onProgress"]): Promise<Measured> {
   const { predictor, file } = measure;
   const data = mapColumns(measure.data, model.schema.columnIds);
   onProgress?.(0);
@@ -116,13 +89,12 @@ async function measureModel(
 }
 
 /** A few points, evenly spread over those that have labels. */
-async function samplesOf(model: Model, { predictor, data, textOf }: Measure): Promise<Sample[]> {
+async function samplesOf(model: Model, { predictor, data }: Measure): Promise<Sample[]> {
   const labelled = rowsWithLabels(data.labels);
   const count = Math.min(SAMPLES, labelled.length);
   const rows = Array.from({ length: count }, (_, i) => labelled[Math.floor(((i + 0.5) * labelled.length) / count)]);
   const { labels: k } = model.schema;
   const depth = Math.min(SAMPLE_LABELS, k);
-  const describe = textOf ?? ((row: number) => strongestWords(model.schema, data, row));
   const samples: Sample[] = [];
   for await (const { firstRow, rows: scored, probability = [] } of predictor.score(
     selectFeatures(data.features, rows),
@@ -138,22 +110,21 @@ async function samplesOf(model: Model, { predictor, data, textOf }: Measure): Pr
         right: truth.includes(label),
       }));
       const missed = truth.filter((label) => !predicted.some((each) => each.label === label));
-      samples.push({ ...describe(row), predicted, missed });
+      samples.push({ title: `Row ${row + 1}`, text: strongestWords(model.schema, data, row), predicted, missed });
     }
   }
   return samples;
 }
 
 /** Stands for a text that was not kept: the words that weigh most in it, or how many features there are. */
-export function strongestWords(schema: ModelSchema, data: Dataset, row: number): PointText {
-  const title = `Row ${row + 1}`;
+export function strongestWords(schema: ModelSchema, data: Dataset, row: number): string {
   const names = schema.vectoriser?.terms ?? schema.featureNames;
   const { columnIndex, values } = transformedRows(data.features, schema.transform, row, 1);
-  if (names === undefined) return { title, text: `${columnIndex.length} features, without names` };
-  const words = Array.from(columnIndex, (column, i) => ({ column, weight: Math.abs(values[i]) }))
+  if (names === undefined) return `${columnIndex.length} features, without names`;
+  return Array.from(columnIndex, (column, i) => ({ column, weight: Math.abs(values[i]) }))
     .sort((a, b) => b.weight - a.weight || a.column - b.column)
     .map(({ column }) => names[column])
     .filter((name) => !(schema.vectoriser && isMarked(name)))
-    .slice(0, SAMPLE_WORDS);
-  return { title, text: words.join(", ") };
+    .slice(0, SAMPLE_WORDS)
+    .join(", ");
 }

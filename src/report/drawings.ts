@@ -54,7 +54,6 @@ function drawing(kind: string, width: number, height: number, description: strin
   return html`<svg class="${kind}" viewBox="0 0 ${width} ${height}" role="img" aria-label="${description}">${content}</svg>`;
 }
 
-/** Lines over one axis. */
 export interface LinesPlot {
   id: string;
   caption: string;
@@ -70,7 +69,6 @@ const [LINES_WIDTH, LINES_HEIGHT] = [720, 260];
 /** So many places along a plot say their numbers. */
 const MOST_TOLD = 60;
 
-/** A plot of lines with its caption. */
 export function linesFigure({ id, caption, description, x, y, lines, dots }: LinesPlot): Html {
   const all = lines.flatMap(({ values }) => values).filter(Number.isFinite);
   const [low, high] = [Math.min(...all), Math.max(...all)];
@@ -107,12 +105,8 @@ ${lines.length > 1 ? html`<p class="legend">${legend}</p>` : undefined}<figcapti
 /** How often predictions were right against how probable they were, and how much of that may be chance. */
 export function reliabilityDrawing(name: string, groups: readonly ReliabilityGroup[]): Html {
   const [size, height] = [360, 345];
-  const { x, y, axes } = frame(
-    size,
-    height,
-    { name: "confidence: mean probability (%)", from: 0, to: 100 },
-    { name: "accuracy (%)", from: 0, to: 100 },
-  );
+  const axis = (name: string): Axis => ({ name, from: 0, to: 100 });
+  const { x, y, axes } = frame(size, height, axis("confidence: mean probability (%)"), axis("accuracy (%)"));
   const dots = groups.map(({ confidence, accuracy, low, high, count }) => {
     const [cx, cy] = [x(100 * confidence), y(100 * accuracy)];
     const text = `predicted ${percent(confidence)}, observed ${percent(accuracy)} (95 % interval ${percent(low)} to ${percent(high)}), ${grouped(count)} predictions`;
@@ -126,21 +120,14 @@ export function reliabilityDrawing(name: string, groups: readonly ReliabilityGro
   ]);
 }
 
-/** A label on the map. */
 export interface MapDot {
   name: string;
-  /** Training points of the label. */
   count: number;
   x: number;
   y: number;
 }
 
-interface Box {
-  left: number;
-  top: number;
-  right: number;
-  bottom: number;
-}
+type Box = { left: number; top: number; right: number; bottom: number };
 
 const [MAP_WIDTH, MAP_HEIGHT, MAP_MARGIN] = [720, 560, 16];
 /** Names in the middle of a wide page, and on a phone where the drawing is half as large. */

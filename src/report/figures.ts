@@ -25,7 +25,6 @@ export interface FigureTable {
 const inPercent = (part: number, digits = 2): string => (100 * part).toFixed(digits);
 const DEPTHS = [1, 3, 5];
 
-/** P@k and the others, at 1, 3 and 5. */
 export function rankingTable({ metrics, points }: RankingReport): FigureTable {
   const measured = rankingFigures.filter(([name]) => metrics[`${name}@1`] !== undefined);
   return {
@@ -43,7 +42,6 @@ function keptName({ limit, threshold }: DecisionReport): string {
   return `${most} of at least ${threshold === "label" ? "their thresholds" : percent(threshold)}`;
 }
 
-/** Precision, recall and F1 of what is kept. */
 export function keptTable(kept: DecisionReport): FigureTable {
   const means: [string, PrecisionRecall][] = [
     ["mean over rows", kept.byDocument],
@@ -153,7 +151,6 @@ export function thresholdTable({ thresholds, best }: ThresholdReport): FigureTab
 /** Guarantees beside what came of them; those of precision for this confidence. */
 export const SHOWN_CONFIDENCE = 0.95;
 
-/** Promised and observed figures. */
 export function guaranteeTable(kept: readonly KeptGuarantee[]): FigureTable {
   const shown = kept.filter(({ confidence = SHOWN_CONFIDENCE }) => confidence === SHOWN_CONFIDENCE);
   return {

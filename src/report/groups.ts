@@ -10,22 +10,9 @@ import type { LabelFactors, ModelSchema } from "../parts/part.ts";
 export interface LabelGroups {
   /** P */
   factors: number;
-  neighbours: readonly LabelNeighbours[];
-  map: LabelMap;
-}
-
-export interface LabelNeighbours {
-  label: number;
-  near: readonly { label: number; cosine: number }[];
-}
-
-/** Places of labels in the plane in which they are spread most. */
-export interface LabelMap {
-  labels: Int32Array;
-  x: Float64Array;
-  y: Float64Array;
-  /** Part of the spread that the plane shows, 0 to 1. */
-  shown: number;
+  neighbours: readonly { label: number; near: readonly { label: number; cosine: number }[] }[];
+  /** Places of labels in the plane in which they are spread most, and the part of the spread that it shows, 0 to 1. */
+  map: { labels: Int32Array; x: Float64Array; y: Float64Array; shown: number };
 }
 
 const LABELS_WITH_NEIGHBOURS = 24;
@@ -50,14 +37,13 @@ function directions({ phi, factors: p }: LabelFactors, k: number): Float64Array 
   return unit;
 }
 
-function nearest(unit: Float64Array, k: number, p: number, label: number): LabelNeighbours {
+function nearest(unit: Float64Array, k: number, p: number, label: number): LabelGroups["neighbours"][number] {
   const own = unit.subarray(label * p, (label + 1) * p);
-  const cosines = Float64Array.from({ length: k }, (_, other) => {
-    let sum = 0;
-    for (let j = 0; j < p; j++) sum += own[j] * unit[other * p + j];
-    return sum;
-  });
-  const near = Array.from(cosines, (cosine, other) => ({ label: other, cosine }))
+  const near = Array.from({ length: k }, (_, other) => {
+    let cosine = 0;
+    for (let j = 0; j < p; j++) cosine += own[j] * unit[other * p + j];
+    return { label: other, cosine };
+  })
     .filter((other) => other.label !== label)
     .sort((a, b) => b.cosine - a.cosine || a.label - b.label)
     .slice(0, NEIGHBOURS);
@@ -65,7 +51,7 @@ function nearest(unit: Float64Array, k: number, p: number, label: number): Label
 }
 
 /** Principal components of the labels' directions, computed in double precision on the core. */
-async function planeOf(unit: Float64Array, p: number, labels: Int32Array): Promise<LabelMap> {
+async function planeOf(unit: Float64Array, p: number, labels: Int32Array): Promise<LabelGroups["map"]> {
   const n = labels.length;
   const centred = new Float64Array(n * p);
   const mean = new Float64Array(p);

@@ -2,22 +2,9 @@
 
 import type { TrainProgress } from "../parts/progress.ts";
 
-export interface HistoryStep {
-  step: number;
-  bound: number;
-  dataTerm: number;
-  divergence: number;
-}
-
-export interface HistoryValidation {
-  step: number;
-  metrics: Readonly<Record<string, number>>;
-}
-
 export interface TrainingHistory {
-  steps: readonly HistoryStep[];
-  validations: readonly HistoryValidation[];
-  /** Since the beginning. */
+  steps: readonly Record<"step" | "bound" | "dataTerm" | "divergence", number>[];
+  validations: readonly { step: number; metrics: Readonly<Record<string, number>> }[];
   seconds: number;
   /** At the last step, where the training had steps. */
   pointsPerSecond?: number;
@@ -35,9 +22,9 @@ const MOST_STEPS = 400;
 /** `seconds` is a clock that starts with the training. */
 export function recordHistory(seconds: () => number, most: number = MOST_STEPS): HistoryRecorder {
   const notes: string[] = [];
-  const validations: HistoryValidation[] = [];
-  let steps: HistoryStep[] = [];
-  let last: HistoryStep | undefined;
+  const validations: TrainingHistory["validations"][number][] = [];
+  let steps: TrainingHistory["steps"][number][] = [];
+  let last: TrainingHistory["steps"][number] | undefined;
   let every = 1;
   let seen = 0;
   let pointsPerSecond: number | undefined;

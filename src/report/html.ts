@@ -57,6 +57,8 @@ export interface Column {
   number?: boolean;
 }
 
+type Cells = readonly (readonly HtmlPart[])[];
+
 /** A first column of names, and columns of numbers. */
 export const columnsOf = (first: string, ...numbers: readonly HtmlPart[]): Column[] => [
   { head: first },
@@ -64,12 +66,7 @@ export const columnsOf = (first: string, ...numbers: readonly HtmlPart[]): Colum
 ];
 
 /** A table with a caption; the first cell of each row heads it. It scrolls by itself where it is too wide. */
-export function table(
-  id: string,
-  caption: HtmlPart,
-  columns: readonly Column[],
-  rows: readonly (readonly HtmlPart[])[],
-): Html {
+export function table(id: string, caption: HtmlPart, columns: readonly Column[], rows: Cells): Html {
   const kind = (i: number): Html | undefined => (columns[i]?.number ? html` class="number"` : undefined);
   const head = columns.map((column, i) => html`<th scope="col"${kind(i)}>${column.head}</th>`);
   const body = rows.map((cells) => {
@@ -83,6 +80,12 @@ export function table(
 <tbody>${body}</tbody>
 </table></div>
 `;
+}
+
+/** A table without columns of numbers. */
+export function textTable(id: string, caption: string, heads: readonly string[], rows: Cells): Html {
+  const columns = heads.map((head) => ({ head }));
+  return table(id, caption, columns, rows);
 }
 
 export function section(id: string, title: string, ...content: HtmlPart[]): Html {

@@ -36,14 +36,12 @@ import { countRange, percent } from "./numbers.ts";
 
 const LABEL_LETTERS = 90;
 
-/** The label as people call it. */
 export function labelName({ labelNames, labels }: ModelSchema, label: number): string {
   const name = labelNames?.[label];
   if (name !== undefined && name !== "") return shorten(name, LABEL_LETTERS);
   return label < labels ? `label ${label}` : `label ${label}, unknown to the model`;
 }
 
-/** A table of figures as HTML. */
 function figureTable({ id, caption, head: [first, ...numbers], rows, meanings }: FigureTable): Html {
   const cells = rows.map(([name, ...rest], i) => [
     meanings ? html`${name}<small>${meanings[i]}</small>` : name.charAt(0).toUpperCase() + name.slice(1),
@@ -52,7 +50,6 @@ function figureTable({ id, caption, head: [first, ...numbers], rows, meanings }:
   return table(id, caption, columnsOf(first, ...numbers.map((head) => head.trim())), cells);
 }
 
-/** How good the rankings are, and where every row has one label, how often the first is right. */
 export function rankings(measured: Measured): Html {
   const { ranking, singleLabel, coverage } = measured;
   const single = singleLabel && paragraph`Every row has exactly one label. Accuracy: ${percent(singleLabel.accuracy)}.`;
@@ -66,7 +63,6 @@ export function rankings(measured: Measured): Html {
   );
 }
 
-/** How well calibrated the probabilities are where people act on them. */
 export function calibration(measured: Measured): Html {
   const { logLoss, brier, allPairs, unknownLabels } = measured.calibration;
   const { error, labels } = measured.labelCalibration;
@@ -159,7 +155,6 @@ ${figureTable(guaranteeTable(shown))}</details>
 `;
 }
 
-/** Where to cut: what keeping every label above a threshold is worth. */
 export function cut(measured: Measured, evidence: string): Html {
   const { overall, byLabel, byDocument } = measured.thresholds.best;
   return section(

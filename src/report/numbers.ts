@@ -39,14 +39,11 @@ export function readable(value: number | null | undefined): string {
   return size >= 1000 ? grouped(Math.round(value)) : String(Number(value.toPrecision(4)));
 }
 
-/** The power of ten at or below a positive number. */
-const powerBelow = (value: number): number => Number(`1e${value.toExponential().split("e")[1]}`);
-
 /** At most `most` round numbers from `from` to `to`: steps of 1, 2 or 5 times a power of ten. */
 export function roundNumbers(from: number, to: number, most = 6): number[] {
   if (!(to > from)) return [from];
   const least = (to - from) / most;
-  const power = powerBelow(least);
+  const power = Number(`1e${least.toExponential().split("e")[1]}`);
   const step = ([1, 2, 5, 10].find((factor) => factor * power >= least) as number) * power;
   const first = Math.ceil(from / step - 1e-9);
   const last = Math.floor(to / step + 1e-9);

@@ -6,11 +6,10 @@ import { collectReport, type Measured, type ReportInput, type ReportSource } fro
 import { type LinesPlot, linesFigure, mapDrawing } from "./drawings.ts";
 import { expectationLines } from "./figures.ts";
 import type { TrainingHistory } from "./history.ts";
-import { breakable, Html, type HtmlPart, html, paragraph, section, table, tight, whole } from "./html.ts";
+import { breakable, Html, type HtmlPart, html, paragraph, section, textTable, tight, whole } from "./html.ts";
 import { bestAndWorst, calibration, confusions, cut, frequencies, labelName, rankings, samples } from "./measured.ts";
 import { duration, percent, readable, sizeText } from "./numbers.ts";
 
-/** Measures a model and writes the report of it. */
 export const makeReport = async (source: ReportSource): Promise<string> => htmlReport(await collectReport(source));
 
 /** Nothing is loaded from anywhere, and no script runs. */
@@ -75,7 +74,6 @@ ${measured ? (measured.expectation.beyondChance ? surprise(measured) : undefined
 `;
 }
 
-/** Said where nothing was measured. */
 const HOW_TO_MEASURE = html`<p class="note" id="unmeasured">How good the model is was not measured. Give it rows with known labels that it was not trained on: <code>mlgpf train FILE --out MODEL --valid FILE --report FILE</code>, or for a model you have <code>mlgpf eval MODEL FILE --report FILE</code>.</p>
 `;
 
@@ -108,7 +106,6 @@ function cards({ schema, bytes, measured, run, history }: ReportInput): [string,
   return list;
 }
 
-/** How labels group, where they share latent functions. */
 function groups({ schema, groups: found }: ReportInput): Html | undefined {
   if (found === undefined) return undefined;
   const { neighbours, map, factors } = found;
@@ -124,10 +121,10 @@ function groups({ schema, groups: found }: ReportInput): Html | undefined {
     "groups",
     "How labels group",
     paragraph`Labels share ${whole(factors)} latent functions, the factors. Two labels that weigh the factors alike rise and fall together. The cosine says how alike: 1 is the same direction, 0 is nothing in common, −1 is opposite.`,
-    table(
+    textTable(
       "neighbours",
       "The most frequent labels and those nearest to them, with the cosine",
-      [{ head: "Label" }, { head: "Nearest labels" }],
+      ["Label", "Nearest labels"],
       neighbours.map(({ label, near }) => [
         breakable(labelName(schema, label)),
         near.map(
@@ -149,29 +146,28 @@ function coursePlots({ steps, validations }: TrainingHistory): LinesPlot[] {
   const values = (name: "step" | "bound" | "dataTerm" | "divergence"): number[] => steps.map((step) => step[name]);
   const precision = (name: string): number[] => validations.map(({ metrics }) => metrics[name] ?? Number.NaN);
   const depths = ["P@1", "P@3", "P@5"];
+  const overSteps = { x: { name: "step", values: values("step") }, dots: false };
   const plots: LinesPlot[] = [
     {
+      ...overSteps,
       id: "bound",
       caption:
         "The bound (ELBO): how well the model explains the labels, less what it had to learn for it. Higher is better. Each value comes from one minibatch, so the line trembles.",
       description: `The bound over the steps of the training, ${change(values("bound"))}`,
-      x: { name: "step", values: values("step") },
       y: { name: "bound (nats)" },
       lines: [
         { name: "bound", values: values("bound") },
         { name: "data term", values: values("dataTerm") },
       ],
-      dots: false,
     },
     {
+      ...overSteps,
       id: "divergence",
       caption:
         "The KL divergence: how far the model has moved from what it believed before seeing data. Training gives it a small weight first and raises that, so the line often rises and then falls.",
       description: `The KL divergence over the steps of the training, ${change(values("divergence"))}`,
-      x: { name: "step", values: values("step") },
       y: { name: "KL (nats)" },
       lines: [{ name: "KL", values: values("divergence") }],
-      dots: false,
     },
     {
       id: "precision",
@@ -187,7 +183,6 @@ function coursePlots({ steps, validations }: TrainingHistory): LinesPlot[] {
   return plots.filter(({ x }) => x.values.length > 1);
 }
 
-/** The course of a training in steps. */
 function course({ summary, history }: ReportInput): Html | undefined {
   const plots = history ? coursePlots(history) : [];
   if (plots.length === 0) return undefined;
@@ -215,6 +210,7 @@ function optionText(value: unknown): string {
 function setup(input: ReportInput): Html {
   const { schema, bytes, summary, run, history } = input;
   const { dataTerm, divergence } = summary;
+  const bound = dataTerm === undefined || divergence === undefined ? undefined : readable(dataTerm - divergence);
   const facts: [string, string | undefined][] = [
     [history ? "Data" : "Model", input.title],
     ["Training rows", whole(schema.points)],
@@ -227,31 +223,17 @@ function setup(input: ReportInput): Html {
     ["Device", summary.device ?? "WASM"],
     ["Program and machine", run.machine],
     ...run.notes.map((note): [string, string] => ["Note of the training", note]),
-    [
-      "Bound at the last step",
-      dataTerm === undefined || divergence === undefined ? undefined : readable(dataTerm - divergence),
-    ],
+    ["Bound at the last step", bound],
   ];
-  const options = Object.entries(summary.options).map(([name, value]) => [
-    html`<code>${name}</code>`,
-    meaningOf(name),
-    optionText(value),
-  ]);
+  const known = facts.filter(([, value]) => value !== undefined);
+  const options = Object.entries(summary.options).map(([name, value]) => {
+    return [html`<code>${name}</code>`, meaningOf(name), optionText(value)];
+  });
   return section(
     "setup",
     "What was trained, and how",
-    table(
-      "size",
-      "Data, size and speed",
-      [{ head: "What" }, { head: "Value" }],
-      facts.filter(([, value]) => value !== undefined),
-    ),
+    textTable("size", "Data, size and speed", ["What", "Value"], known),
     paragraph`With the same data, options and seed, training on WASM (without relaxed SIMD) gives the same model, byte for byte, on every machine.`,
-    table(
-      "options",
-      "Every option that was in force",
-      [{ head: "Option" }, { head: "Meaning" }, { head: "Value" }],
-      options,
-    ),
+    textTable("options", "Every option that was in force", ["Option", "Meaning", "Value"], options),
   );
 }

@@ -10,10 +10,10 @@
 //   GET  /v1/projects/{id}/documents  ids of what was learned, ?offset=0&limit=1000
 
 import { describe, isObject, type JsonObject } from "../base/check.ts";
-import { type Body, decode, parseJson, queryOf } from "./body.ts";
+import { type Body, decode, parseJson, queryOf, wholeIn } from "./body.ts";
 import { type HttpError, JSON_TYPE, json, type Reply, refuse } from "./http.ts";
 import type { Found, IndexedDocument, Learning, Project } from "./project.ts";
-import { digits, type Question, type ReplyForm, thresholdOf } from "./question.ts";
+import { checkThreshold, digits, type Question, type ReplyForm } from "./question.ts";
 import { namedLabel } from "./subjects.ts";
 
 export const FORM_TYPE = "application/x-www-form-urlencoded";
@@ -21,6 +21,7 @@ export const FORM_TYPE = "application/x-www-form-urlencoded";
 const CHOICES: readonly string[] = ["limit", "threshold", "language"];
 const DEFAULT_LIMIT = 10;
 const MOST_DOCUMENTS = 32;
+const DOCUMENT = '{"document_id": "...", "text": "..."}';
 
 export const aboutVocabulary = ({ id, language, model, subjects }: Project): object => ({
   vocab_id: id,
@@ -76,25 +77,27 @@ export function parseSuggest(body: Body, project: Project): Question {
 }
 
 export function parseSuggestBatch(body: Body, project: Project): Question {
-  const forms = '{"documents": [{"document_id": "...", "text": "..."}]}';
-  const value = parseJson(decode(body.bytes), "the body", forms);
-  const documents = isObject(value) ? value.documents : undefined;
-  if (!Array.isArray(documents)) refuse("documents", describe(documents), "a list of documents");
-  if (documents.length > MOST_DOCUMENTS)
-    refuse("documents", `${documents.length} of them`, `at most ${MOST_DOCUMENTS}`);
+  const form = `{"documents": [${DOCUMENT}]}`;
+  const { texts, ids } = documentsIn(body.bytes, form, MOST_DOCUMENTS);
   const choice = choiceOf(queryOf(body.query, CHOICES), project);
-  const read = documents.map((document, i) => textOf(document, i, '{"document_id": "...", "text": "..."}'));
   const one: ReplyForm["one"] = (found, i) =>
-    `{"results":${resultsOf(found, choice, project)},"document_id":${JSON.stringify(read[i].id ?? null)}}`;
-  const texts = read.map(({ text }) => text);
+    `{"results":${resultsOf(found, choice, project)},"document_id":${JSON.stringify(ids[i])}}`;
   return questionOf(texts, choice, { type: JSON_TYPE, open: "[", separator: ",", close: "]\n", one });
 }
 
-interface Text {
-  readonly document: JsonObject;
-  readonly text: string;
-  readonly id?: string;
+/** A body of this form, the texts of its documents and their ids. */
+function documentsIn(bytes: Uint8Array, form: string, most: number): Documents {
+  const value = parseJson(decode(bytes), "the body", form);
+  const body = isObject(value) ? value : {};
+  const { documents } = body;
+  if (!Array.isArray(documents)) refuse("documents", describe(documents), "a list of documents");
+  if (documents.length > most) refuse("documents", `${documents.length} of them`, `at most ${most}`);
+  const read = documents.map((document, i) => textOf(document, i, DOCUMENT));
+  return { body, texts: read.map(({ text }) => text), ids: read.map(({ id = null }) => id) };
 }
+
+type Documents = { body: JsonObject; texts: string[]; ids: readonly (string | null)[] };
+type Text = { readonly document: JsonObject; readonly text: string; readonly id?: string };
 
 function textOf(document: unknown, index: number, form: string): Text {
   const where = `document ${index}`;
@@ -106,30 +109,20 @@ function textOf(document: unknown, index: number, form: string): Text {
   return { document, text, id: id ?? undefined };
 }
 
-interface Choice {
-  limit: number;
-  threshold?: number;
-  language: string;
-}
+type Choice = { limit: number; threshold: number | undefined; language: string };
 
 function choiceOf(given: Readonly<Record<string, string>>, project: Project): Choice {
-  const number = (name: string): number | undefined =>
-    given[name] === undefined ? undefined : Number(given[name].trim() || Number.NaN);
-  const limit = number("limit") ?? DEFAULT_LIMIT;
-  if (!Number.isInteger(limit) || limit < 0) refuse("limit", describe(given.limit), "a whole number of at least 0");
-  const threshold = number("threshold");
-  return {
-    limit,
-    ...thresholdOf(Number.isNaN(threshold) ? given.threshold : threshold),
-    language: languageOf(given.language, project),
-  };
+  const limit = wholeIn("limit", numberOf(given.limit) ?? DEFAULT_LIMIT, 0, undefined, given.limit);
+  const threshold = numberOf(given.threshold);
+  checkThreshold(Number.isNaN(threshold) ? given.threshold : threshold);
+  const known = [project.language, ...(project.subjects?.languages ?? [])];
+  const language = given.language || project.language;
+  if (!known.includes(language)) refuse("language", describe(language), known.join(" or "));
+  return { limit, threshold, language };
 }
 
-function languageOf(asked: string | undefined, { language, subjects }: Project): string {
-  if (asked === undefined || asked === "" || asked === language) return language;
-  const known = subjects?.languages ?? [];
-  return known.includes(asked) ? asked : refuse("language", describe(asked), [language, ...known].join(" or "));
-}
+const numberOf = (typed: string | undefined): number | undefined =>
+  typed === undefined ? undefined : Number(typed.trim() || Number.NaN);
 
 /** A limit of 0 asks for nothing; a tagger gives one label at least. */
 const questionOf = (inputs: string[], { limit, threshold }: Choice, form: ReplyForm): Question => ({
@@ -167,11 +160,7 @@ export function parseDocuments(bytes: Uint8Array, most: number): IndexedDocument
     const { subjects } = document;
     if (id === "") refuse(where, '"" as document_id', "a text that is not empty");
     if (!Array.isArray(subjects)) refuse(where, `${describe(subjects)} as subjects`, "a list");
-    return {
-      ...(id !== undefined && { id }),
-      text,
-      subjects: subjects.map((subject) => subjectOf(subject, where)),
-    };
+    return { ...(id !== undefined && { id }), text, subjects: subjects.map((subject) => subjectOf(subject, where)) };
   });
 }
 
@@ -196,16 +185,10 @@ export async function queryDocuments(
   learning: Learning,
   project: Project,
 ): Promise<object[]> {
-  const form = '{"documents": [{"document_id": "...", "text": "..."}], "top": 10}';
-  const value = parseJson(decode(bytes), "the body", form);
-  const { documents, top = DEFAULT_TOP } = isObject(value) ? value : {};
-  if (!Array.isArray(documents)) refuse("documents", describe(documents), "a list of documents");
-  if (documents.length > most) refuse("documents", `${documents.length} of them`, `at most ${most}`);
-  if (!Number.isInteger(top) || (top as number) < 1) refuse("top", describe(top), "a whole number of at least 1");
-  const read = documents.map((document, i) => textOf(document, i, '{"text": "..."}'));
-  const texts = read.map(({ text }) => text);
-  return (await learning.query(texts, top as number)).map(({ row, value, variance, uncertainty, labels }) => ({
-    document_id: read[row].id ?? null,
+  const { body, texts, ids } = documentsIn(bytes, `{"documents": [${DOCUMENT}], "top": 10}`, most);
+  const top = wholeIn("top", body.top ?? DEFAULT_TOP, 1, undefined, body.top);
+  return (await learning.query(texts, top)).map(({ row, value, variance, uncertainty, labels }) => ({
+    document_id: ids[row],
     document: row,
     value: digits(value),
     variance: digits(variance),
@@ -216,11 +199,8 @@ export async function queryDocuments(
 
 export function listDocuments(query: string, ids: ReadonlySet<string>): object {
   const given = queryOf(query, ["offset", "limit"]);
-  const number = (name: string, standard: number, most: number): number => {
-    const found = given[name] === undefined ? standard : Number(given[name] || Number.NaN);
-    if (Number.isInteger(found) && found >= 0 && found <= most) return found;
-    return refuse(name, describe(given[name]), `a whole number from 0 to ${most}`);
-  };
+  const number = (name: string, standard: number, most: number): number =>
+    wholeIn(name, numberOf(given[name]) ?? standard, 0, most, given[name]);
   const offset = number("offset", 0, Number.MAX_SAFE_INTEGER);
   const limit = number("limit", DEFAULT_LISTED, MOST_LISTED);
   return { total: ids.size, offset, document_ids: [...ids].slice(offset, offset + limit) };

@@ -1,5 +1,6 @@
 // The body of a request: its bytes within the limits, unpacked where it is packed, read as text and as JSON.
 
+import { describe } from "../base/check.ts";
 import { excerpt } from "../base/errors.ts";
 import { joined } from "../base/safetensors.ts";
 import { pulled } from "../data/bytes.ts";
@@ -155,4 +156,17 @@ export function queryOf(query: string, allowed: readonly string[]): Readonly<Rec
     found[key] = value;
   }
   return found;
+}
+
+/** A whole number of a request; `shown` is what an error shows of it. */
+export function wholeIn(
+  where: string,
+  value: unknown,
+  from: number,
+  to: number = Number.POSITIVE_INFINITY,
+  shown: unknown = value,
+): number {
+  if (Number.isInteger(value) && (value as number) >= from && (value as number) <= to) return value as number;
+  const range = to === Number.POSITIVE_INFINITY ? `of at least ${from}` : `from ${from} to ${to}`;
+  return refuse(where, describe(shown), `a whole number ${range}`);
 }

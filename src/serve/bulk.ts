@@ -17,7 +17,6 @@ export interface BulkThread {
   stop(): void;
 }
 
-/** Does large requests, one at a time. */
 export function bulkThread(projects: readonly Project[], limits: Limits, lists: LabelLists): BulkThread {
   const megabytes = HEAP_MEGABYTES + Math.ceil((HEAP_PER_BYTE * limits.bodyBytes) / MEGABYTE);
   const about = projects.map(({ language, subjects }) => ({ language, subjects: subjects?.rows }));

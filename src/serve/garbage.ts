@@ -11,9 +11,7 @@ const BYTES = 16 << 20;
 /** Megabytes of young objects in a thread of Deno, which has three such spaces; 16 are its own choice. */
 const YOUNG_MEGABYTES = 2;
 
-interface BunRuntime {
-  gc(synchronous: boolean): void;
-}
+type BunRuntime = { gc(synchronous: boolean): void };
 
 const inDeno = "Deno" in globalThis;
 const { Bun: bun } = globalThis as { Bun?: BunRuntime };

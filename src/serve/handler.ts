@@ -30,30 +30,26 @@ export function createHandler(
       // The signal of a request cannot tell: in Deno it is aborted by every answer.
       gone: () => false,
     });
-    const { status, headers } = answer;
+    const { status, headers, body } = answer;
     const empty = request.method === "HEAD" || status === 204;
-    return new Response(empty ? over(answer, null) : bodyOf(answer, seconds), { status, headers });
+    if (!empty && typeof body !== "string")
+      return new Response(streamOf(body, answer.over, seconds), { status, headers });
+    // A reply that nobody can see being sent counts as sent.
+    answer.over(true);
+    return new Response(empty ? null : (body as string), { status, headers });
   };
 }
 
-/** A reply that nobody can see being sent counts as sent. */
-function over(answer: OpenReply, body: string | null): string | null {
-  answer.over(true);
-  return body;
-}
-
-/** A text as it is; pieces as a stream that hands them out as the client takes them, and not for ever. */
-function bodyOf(answer: OpenReply, seconds: number): BodyInit | null {
-  const { body } = answer;
-  if (typeof body === "string") return over(answer, body);
+/** Pieces as a stream that hands them out as the client takes them, and not for ever. */
+function streamOf(body: readonly Uint8Array[], over: OpenReply["over"], seconds: number): ReadableStream<Uint8Array> {
   let next = 0;
   let timer: ReturnType<typeof setTimeout>;
   const end = (sent: boolean): void => {
     clearTimeout(timer);
     next = body.length;
-    answer.over(sent);
+    over(sent);
   };
-  return new ReadableStream<Uint8Array>(
+  return new ReadableStream(
     {
       start(controller) {
         timer = setTimeout(() => {

@@ -4,7 +4,6 @@ import type { Project } from "./project.ts";
 
 const BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Answers of a route. */
 interface RouteCounts {
   readonly statuses: Map<number, number>;
   /** How many took at most so long, by bucket; the last one has no bound. */
@@ -19,7 +18,6 @@ const GAUGES = {
   held_bytes: "Bytes that large requests hold.",
 };
 
-/** Promises of models that learn. */
 const PROMISES = {
   observed: "Recall or precision on documents that were taught.",
   low: "The least it may be, with 95 % confidence.",

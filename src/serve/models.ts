@@ -37,7 +37,6 @@ export interface ProjectOptions {
   readonly subjects?: Subjects;
 }
 
-/** A project whose model is a file. */
 export interface FileProject extends Project {
   readonly path: string;
   /** Reads the file again; requests that have begun go on with the model as it was. A file that is wrong changes nothing. */

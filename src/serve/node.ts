@@ -2,17 +2,13 @@
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
+import { Readable } from "node:stream";
 import { setTimeout as wait } from "node:timers/promises";
 import { brokenOff, busy, type OpenReply, tooSlow } from "./http.ts";
 import type { Service } from "./service.ts";
 
-/** Work under way when the time to stop was over. */
-export interface Dropped {
-  /** Requests without an answer, or with one that was not taken. */
-  requests: number;
-  /** Connections that had not sent a whole head. */
-  connections: number;
-}
+/** Under way when the time to stop was over: requests whose answer was not taken, connections without a whole head. */
+export type Dropped = Record<"requests" | "connections", number>;
 
 export interface Running {
   readonly url: string;
@@ -200,25 +196,11 @@ function send(
   else if (request.method === "HEAD") response.end();
   // A string goes out with the head in one piece; bytes would be a second one.
   else if (typeof body === "string") response.end(body);
-  else writePieces(response, body);
+  else Readable.from(body, { objectMode: false }).pipe(response);
 }
 
 function lengthOf(body: OpenReply["body"]): number {
   return typeof body === "string" ? Buffer.byteLength(body) : body.reduce((sum, piece) => sum + piece.length, 0);
-}
-
-/** One piece after another, each when the one before has left. */
-function writePieces(response: ServerResponse, pieces: readonly Uint8Array[]): void {
-  let next = 0;
-  const more = (): void => {
-    while (next < pieces.length)
-      if (!response.write(pieces[next++])) {
-        response.once("drain", more);
-        return;
-      }
-    response.end();
-  };
-  more();
 }
 
 /** Answers a request whose body is still coming, and closes the connection a little later. */

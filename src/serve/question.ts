@@ -13,12 +13,11 @@ import {
   thresholdWords,
   wordsToExplain,
 } from "../base/prediction.ts";
-import { type Body, decode, parseJson, queryOf } from "./body.ts";
+import { type Body, decode, parseJson, queryOf, wholeIn } from "./body.ts";
 import { JSON_TYPE, NDJSON_TYPE, refuse } from "./http.ts";
 import { EXPLAINED } from "./limits.ts";
 import type { Found } from "./project.ts";
 
-/** Inputs to predict, and how the reply is written. */
 export interface Question {
   inputs: Input[];
   options: Omit<PredictOptions, keyof LabelLists>;
@@ -35,14 +34,8 @@ export interface ReplyForm {
 }
 
 const TEXT_TYPE = "text/plain";
-export const PREDICT_TYPES: readonly string[] = [
-  JSON_TYPE,
-  NDJSON_TYPE,
-  "application/ndjson",
-  "application/jsonl",
-  TEXT_TYPE,
-];
-const LINE_TYPES = PREDICT_TYPES.slice(1, 4);
+const LINE_TYPES = [NDJSON_TYPE, "application/ndjson", "application/jsonl"];
+export const PREDICT_TYPES: readonly string[] = [JSON_TYPE, ...LINE_TYPES, TEXT_TYPE];
 const DEFAULT_TOP = 5;
 const MOST_UNSEEN = 100;
 const OPTIONS = ["topK", "threshold", "explain", "precision", "confidence", "recall", "for", "unseen"] as const;
@@ -51,7 +44,6 @@ const WORDS: readonly string[] = [...thresholdWords, ...aims];
 const INPUT = 'a text, {"text": "..."} or {"features": {...}}';
 const FORMS = '{"text": "..."}, {"features": {...}}, {"texts": [...]} or a list of these';
 
-/** Reads a body and its query. */
 export function parseQuestion(body: Body, mostInputs: number): Question {
   const question = questionOf(body, mostInputs);
   const { inputs, options } = question;
@@ -106,7 +98,6 @@ function listOf(body: JsonObject): unknown[] | undefined {
   return texts;
 }
 
-/** Keys for the vectors of a document. */
 const VECTORS = ["vector", "vectors"];
 
 /** One input as a tagger takes it: its text, or its features, checked. */
@@ -141,54 +132,29 @@ function optionsOf(body: JsonObject, query: Readonly<Record<string, string>>): Q
     const text = query[name];
     return text === undefined || text.trim() === "" || WORDS.includes(text) ? text : Number(text);
   };
-  const [topK, threshold, explain, precision, confidence, recall, aim, unseen] = OPTIONS.map(chosen);
-  const cut = isWord(threshold)
-    ? { threshold }
-    : thresholdOf(threshold, `a number from 0 to 1, ${thresholdWords.join(" or ")}`);
+  const [topK, threshold, asked, precision, confidence, recall, aim, unseen] = OPTIONS.map(chosen);
+  if (!thresholdWords.some((word) => word === threshold))
+    checkThreshold(threshold, `a number from 0 to 1, ${thresholdWords.join(" or ")}`);
   // The model says what it can promise, and refuses the rest.
-  const promise = Object.entries({ precision, confidence, recall, for: aim }).filter(
-    ([, value]) => value !== undefined,
-  );
-  const choice: Question["options"] = { ...cut, ...Object.fromEntries(promise) };
-  const any = Object.keys(choice).length > 0 ? true : undefined;
-  return { ...topOf(topK, any), ...choice, ...explainOf(explain, topK, any), ...unseenOf(unseen) };
-}
-
-/** How many labels: with a threshold of any kind and no number all that reach it. */
-function topOf(topK: unknown, threshold: unknown): { topK?: number } {
-  if (topK === undefined) return threshold === undefined ? { topK: DEFAULT_TOP } : {};
-  if (!Number.isInteger(topK) || (topK as number) < 1) refuse("topK", describe(topK), "a whole number of at least 1");
-  return { topK: topK as number };
-}
-
-/** How many labels that no training document has. */
-function unseenOf(unseen: unknown): Question["options"] {
-  if (unseen === undefined) return {};
-  if (!Number.isInteger(unseen) || (unseen as number) < 1 || (unseen as number) > MOST_UNSEEN)
-    refuse("unseen", describe(unseen), `a whole number from 1 to ${MOST_UNSEEN}`);
-  return { unseen: unseen as number };
-}
-
-/** How many words for each label, and of how many labels: explaining costs more than predicting. */
-function explainOf(asked: unknown, topK: unknown, threshold: unknown): Question["options"] {
+  const choice = { threshold, precision, confidence, recall, for: aim };
+  const any = Object.values(choice).some((value) => value !== undefined);
+  if (topK !== undefined) wholeIn("topK", topK, 1);
+  if (unseen !== undefined) wholeIn("unseen", unseen, 1, MOST_UNSEEN);
   const explain = typeof asked === "boolean" ? wordsToExplain(asked) : asked;
-  if (explain === undefined) return {};
   const { words, labels } = EXPLAINED;
-  if (!Number.isInteger(explain) || (explain as number) < 1 || (explain as number) > words)
-    refuse("explain", describe(explain), `a whole number from 1 to ${words}`);
-  if (topK !== undefined && (topK as number) > labels) refuse("topK", `${topK} with explain`, `at most ${labels}`);
-  const most = topK === undefined && threshold !== undefined ? { topK: labels } : {};
-  return { explain: explain as number, ...most };
+  if (explain !== undefined) {
+    wholeIn("explain", explain, 1, words);
+    if (topK !== undefined && (topK as number) > labels) refuse("topK", `${topK} with explain`, `at most ${labels}`);
+  }
+  // With a threshold of any kind and no number all labels that reach it; explaining costs more than predicting.
+  const top = topK ?? (any ? (explain === undefined ? undefined : labels) : DEFAULT_TOP);
+  const options = Object.entries({ topK: top, ...choice, explain, unseen });
+  return Object.fromEntries(options.filter(([, value]) => value !== undefined));
 }
 
-const isWord = (threshold: unknown): threshold is (typeof thresholdWords)[number] =>
-  thresholdWords.some((word) => word === threshold);
-
-export function thresholdOf(threshold: unknown, expected: string = "a number from 0 to 1"): { threshold?: number } {
-  if (threshold === undefined) return {};
-  if (typeof threshold !== "number" || !(threshold >= 0 && threshold <= 1))
-    refuse("threshold", describe(threshold), expected);
-  return { threshold };
+export function checkThreshold(threshold: unknown, expected: string = "a number from 0 to 1"): void {
+  if (threshold === undefined || (typeof threshold === "number" && threshold >= 0 && threshold <= 1)) return;
+  refuse("threshold", describe(threshold), expected);
 }
 
 /** Six digits are more than anybody needs and half of what JSON would print. */
@@ -212,10 +178,5 @@ function one(found: Found): string {
 
 const single: ReplyForm = { type: JSON_TYPE, open: "", separator: "", close: "\n", one };
 const results: ReplyForm = { type: JSON_TYPE, open: '{"results":[', separator: ",", close: "]}\n", one };
-const lines: ReplyForm = {
-  type: NDJSON_TYPE,
-  open: "",
-  separator: "",
-  close: "",
-  one: (found) => `${one(found)}\n`,
-};
+const line: ReplyForm["one"] = (found) => `${one(found)}\n`;
+const lines: ReplyForm = { type: NDJSON_TYPE, open: "", separator: "", close: "", one: line };

@@ -27,11 +27,7 @@ interface Job extends Inputs {
   failed(error: unknown): void;
 }
 
-interface Piece {
-  job: Job;
-  from: number;
-  to: number;
-}
+type Piece = { job: Job; from: number; to: number };
 
 /** Work counts bytes of text: about 0.2 us each. A turn takes so much of all requests, and of one where others wait. */
 const TURN = 32 << 10;
@@ -45,7 +41,7 @@ const FEATURE_WORK = 16;
 /** An input that is explained is predicted again without each of its weightiest words. */
 const EXPLAINED_TIMES = 1 + MOST_LEFT_OUT;
 
-export function workOf(input: Input, { labels }: ServedModel): number {
+function workOf(input: Input, { labels }: ServedModel): number {
   const own = INPUT_WORK + labels * LABEL_WORK;
   if (typeof input === "string") return own + input.length;
   const { indices } = input as { indices?: unknown };
@@ -121,31 +117,22 @@ export class PredictionQueue {
   }
 
   async #predict(pieces: readonly Piece[]): Promise<void> {
-    const [{ job: first }] = pieces as [Piece];
+    const [{ job: first, from: at }] = pieces;
     const inputs = pieces.flatMap(({ job, from, to }) => job.inputs.slice(from, to));
     let found: readonly Found[];
     try {
       found = await first.model.tagger.predictMany(inputs, first.options);
     } catch (error) {
-      if (inputs.length === 1) this.#end(first, errorOf(error, first, pieces[0]?.from as number));
-      else for (const { job, from, to } of pieces) await this.#oneByOne(job, from, to);
+      if (inputs.length === 1) return this.#end(first, errorOf(error, first, at));
+      // One by one: an input that the tagger refuses fails its own request and no other.
+      for (const { job, from, to } of pieces)
+        for (let i = from; i < to && this.#jobs.has(job); i++) await this.#predict([{ job, from: i, to: i + 1 }]);
       return;
     }
-    let at = 0;
+    let given = 0;
     for (const { job, from, to } of pieces) {
-      this.#give(job, found.slice(at, at + to - from), from);
-      at += to - from;
-    }
-  }
-
-  /** An input that the tagger refuses fails its own request and no other. */
-  async #oneByOne(job: Job, from: number, to: number): Promise<void> {
-    for (let i = from; i < to && this.#jobs.has(job); i++) {
-      try {
-        this.#give(job, await job.model.tagger.predictMany([job.inputs[i]], job.options), i);
-      } catch (error) {
-        this.#end(job, errorOf(error, job, i));
-      }
+      this.#give(job, found.slice(given, given + to - from), from);
+      given += to - from;
     }
   }
 

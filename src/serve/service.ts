@@ -38,7 +38,6 @@ import { PREDICT_TYPES } from "./question.ts";
 
 export interface ServiceOptions extends HostOptions, LabelLists {
   readonly limits?: Partial<Limits>;
-  /** Does large requests elsewhere. */
   readonly bulk?: DoBulk;
   /** Bytes that are held, where others count theirs too. */
   readonly held?: HeldBytes;
@@ -81,11 +80,13 @@ const predict = (path: string, types: readonly string[], kind: JobKind): Route =
 /** A route for those who know the token; refused where the project does not learn. */
 const teach = (
   path: string,
-  handle: (learning: Learning, body: Uint8Array, project: Project, batch: number) => Promise<Reply>,
+  work: (learning: Learning, body: Uint8Array, batch: number, project: Project) => Promise<unknown>,
 ): Route =>
   post(path, [JSON_TYPE], async (context) => {
     const learning = learningOf(context);
-    return handle(learning, (await read(context)).bytes, context.project, context.service.limits.batch);
+    const { bytes } = await read(context);
+    const found = await work(learning, bytes, context.service.limits.batch, context.project);
+    return found === undefined ? empty() : json(200, found);
   });
 
 const PROJECT = "/v1/projects/{id}";
@@ -116,17 +117,9 @@ const routes: readonly Route[] = [
   get(PROJECT, ({ project }) => json(200, aboutProject(project))),
   predict(`${PROJECT}/suggest`, [FORM_TYPE], "suggest"),
   predict(`${PROJECT}/suggest-batch`, [JSON_TYPE], "suggest-batch"),
-  teach(`${PROJECT}/learn`, async (learning, body, _, batch) => {
-    await learning.learn(parseDocuments(body, batch));
-    return empty();
-  }),
-  teach(`${PROJECT}/forget`, async (learning, body, _, batch) => {
-    await learning.forget(parseIds(body, batch));
-    return empty();
-  }),
-  teach(`${PROJECT}/query`, async (learning, body, project, batch) => {
-    return json(200, await queryDocuments(body, batch, learning, project));
-  }),
+  teach(`${PROJECT}/learn`, (learning, body, batch) => learning.learn(parseDocuments(body, batch))),
+  teach(`${PROJECT}/forget`, (learning, body, batch) => learning.forget(parseIds(body, batch))),
+  teach(`${PROJECT}/query`, (learning, body, batch, project) => queryDocuments(body, batch, learning, project)),
   get(`${PROJECT}/documents`, (context) => {
     return json(200, listDocuments(context.query, learningOf(context).documentIds));
   }),

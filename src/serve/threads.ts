@@ -21,10 +21,7 @@ function programOf(name: keyof typeof PROGRAMS): URL {
 
 export type Methods = Readonly<Record<string, (argument: never) => unknown>>;
 
-interface Call {
-  readonly method: string;
-  readonly argument: unknown;
-}
+type Call = { readonly method: string; readonly argument: unknown };
 
 /** An error as plain data; `status` where it is an HttpError. */
 interface Fault {
@@ -117,9 +114,8 @@ function errorOf({ status, message, headers, ...others }: Fault): Error {
 }
 
 function faultOf(error: unknown): Fault {
-  const { name = "Error", message = String(error), stack, code } = (error ?? {}) as Partial<Fault>;
-  if (!(error instanceof HttpError)) return { name, message, stack, code };
-  return { name, message, status: error.status, headers: error.headers };
+  const { name = "Error", message = String(error), stack, code, ...rest } = (error ?? {}) as Partial<Fault>;
+  return { name, message, stack, code, ...(error instanceof HttpError && rest) };
 }
 
 /** Whole buffers in the fields of an answer: they are handed over, not copied. */

@@ -85,7 +85,6 @@ class Watch {
   }
 }
 
-/** The promises of a model that learns. */
 export class Drift {
   #watched: Watch[] = [];
   readonly #say: (sentence: string) => void;

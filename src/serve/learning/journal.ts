@@ -38,7 +38,6 @@ function lineOf(batch: Batch): Uint8Array {
   return encoder.encode(`${checksum(encoder.encode(json))} ${json}\n`);
 }
 
-/** The batch of a line, or undefined where it is none. */
 function batchOf(line: string): Batch | undefined {
   const json = line.slice(17);
   if (line[16] !== " " || checksum(encoder.encode(json)) !== line.slice(0, 16)) return undefined;
@@ -138,11 +137,7 @@ export async function appendDurably(path: string, content: Uint8Array): Promise<
   }
 }
 
-/** The whole batches of a journal, and where they end. */
-interface Content {
-  batches: Batch[];
-  bytes: number;
-}
+type Content = { batches: Batch[]; bytes: number };
 
 function readBatches(content: Uint8Array, path: string, learned: number): Content {
   const decoder = new TextDecoder();

@@ -24,7 +24,6 @@ export interface LearningPaths {
   readonly state: string;
 }
 
-/** A model that learns, as it stands. */
 export interface LearnedModel {
   readonly bytes: Uint8Array;
   /** As how many documents those in it count, how many were learned and forgotten after its training, and its labels. */
@@ -47,16 +46,10 @@ export interface Lesson extends Changes {
   readonly batch?: number | undefined;
 }
 
-interface Texts {
-  readonly texts: readonly string[];
-  readonly options: PredictOptions;
-}
+type Texts = { readonly texts: readonly string[]; readonly options: PredictOptions };
 
 /** A list loses its other properties on the way to another thread. */
-interface FoundInText extends Expected {
-  readonly labels: Prediction[];
-  readonly known: number;
-}
+type FoundInText = Expected & { readonly labels: Prediction[]; readonly known: number };
 
 export interface OpenedModel extends LearnedModel {
   readonly ids: readonly string[];

@@ -132,7 +132,6 @@ export class LearningProject implements Project, Learning {
     return this.#ids;
   }
 
-  /** Done when the documents are on the disk; they are learned after that. */
   async learn(documents: readonly IndexedDocument[]): Promise<void> {
     const { weight, maxLabels } = this.#options;
     const { standing } = this.#ready();
@@ -146,7 +145,6 @@ export class LearningProject implements Project, Learning {
     await this.#take({ documents: taught }, () => this.#judge(unseen));
   }
 
-  /** Done when it is on the disk that these documents are to be forgotten. */
   async forget(ids: readonly string[]): Promise<void> {
     const { standing } = this.#ready();
     checkOnce(ids);
@@ -188,7 +186,6 @@ export class LearningProject implements Project, Learning {
     throw new HttpError(503, `learning has stopped: ${this.#problem}`, { "retry-after": "10" });
   }
 
-  /** Takes the locks, and learns what was left to learn. */
   async #begin(): Promise<void> {
     const { paths, say } = this.#options;
     const { session, model, left } = await Session.open({ paths, say });
@@ -277,7 +274,6 @@ export class LearningProject implements Project, Learning {
     this.#last = time;
   }
 
-  /** Learns all that waits, as often as there is more. */
   async #work(session: Session): Promise<void> {
     try {
       while (this.#waiting.length > 0) {
