@@ -299,24 +299,20 @@ class OffsetFit {
   variance: number;
   /** The offset of each pair, as the pairs of other points have it: what a pair helped to make would flatter it. */
   ofPairs: Float64Array;
-  readonly #search: ScorePairs;
   readonly #label: Int32Array;
   readonly #fold: Uint8Array;
-  readonly #labelCounts: ArrayLike<number>;
   /** The offsets that are expected; their variance may be given too. */
   readonly #mean: Float64Array;
   readonly #given: boolean;
 
   constructor(
-    search: ScorePairs,
+    private readonly search: ScorePairs,
     { row, label }: HeldOutPairs,
-    labelCounts: ArrayLike<number>,
+    private readonly labelCounts: ArrayLike<number>,
     earlier?: Pick<Calibrator, "labelOffsets" | "offsetVariance">,
   ) {
-    this.#search = search;
     this.#label = label;
     this.#fold = Uint8Array.from(row, (i) => hashInteger(i, 2) % FOLDS);
-    this.#labelCounts = labelCounts;
     this.#mean = new Float64Array(labelCounts.length);
     if (earlier) this.#mean.set(earlier.labelOffsets.subarray(0, this.#mean.length));
     this.#given = earlier !== undefined;
@@ -330,7 +326,7 @@ class OffsetFit {
     const find = async (takes?: (pair: number) => boolean): Promise<FittedOffsets> => {
       await pause();
       const prior = { mean: this.#mean, variance: this.variance };
-      return this.#search.labelOffsets(logits, prior, this.ofLabels, takes);
+      return this.search.labelOffsets(logits, prior, this.ofLabels, takes);
     };
     for (let round = 0; round < VARIANCE_ROUNDS; round++) {
       const found = await find();
@@ -347,7 +343,7 @@ class OffsetFit {
   #varianceOf({ offsets, variances }: FittedOffsets): number {
     let [sum, count] = [0, 0];
     offsets.forEach((offset, k) => {
-      if (this.#labelCounts[k] === 0) return;
+      if (this.labelCounts[k] === 0) return;
       sum += offset * offset + variances[k];
       count++;
     });

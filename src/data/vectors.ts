@@ -115,12 +115,9 @@ export async function checkMark(embedder: Embedder, { name, outputs }: EmbedderM
 
 /** Vectors that stand with the documents, row by row, until they become columns. */
 export class VectorRows {
-  shapes: readonly VectorShape[] | undefined;
   #values = growableFloats();
 
-  constructor(shapes: readonly VectorShape[] | undefined) {
-    this.shapes = shapes;
-  }
+  constructor(public shapes: readonly VectorShape[] | undefined) {}
 
   /** The vectors of the next row; those of the first row say which the others have. */
   add(found: ReadonlyMap<string, ArrayLike<number>> | undefined, refuse: Parameters<typeof vectorRow>[2]): void {
