@@ -376,18 +376,24 @@ export function fitRanks(
   return { offsets, logits: movedByRank(ranked, logits, offsets) };
 }
 
-function movedByRank(ranked: number[][], logits: Float64Array, offsets: ArrayLike<number>): Float64Array {
-  const moved = logits.slice();
+const movedByRank = (ranked: number[][], logits: Float64Array, offsets: ArrayLike<number>): Float64Array =>
+  byRow(ranked, logits, (own) => moveByRank(own, offsets));
+
+/** The logits that each row's pairs have after a change of them all. */
+function byRow(
+  ranked: readonly number[][],
+  logits: Float64Array,
+  change: (own: number[], pairs: readonly number[]) => ArrayLike<number>,
+): Float64Array {
+  const out = logits.slice();
   for (const pairs of ranked) {
-    const own = moveByRank(
+    const own = change(
       pairs.map((pair) => logits[pair]),
-      offsets,
+      pairs,
     );
-    pairs.forEach((pair, rank) => {
-      moved[pair] = own[rank];
-    });
+    for (let i = 0; i < pairs.length; i++) out[pairs[i]] = own[i];
   }
-  return moved;
+  return out;
 }
 
 /** The pairs of each row, best first; of equals the first. */
@@ -426,22 +432,17 @@ const WORD_POINTS = 20;
 const LEAST_SHARPNESS = 0.05;
 
 /** Logits of each row's pairs where exactly one label is true; a pair that stands for others counts as often in the sum. */
-function excluding(
+const excluding = (
   { signedWeight }: Pick<HeldOutPairs, "signedWeight">,
   ranked: readonly number[][],
   logits: Float64Array,
   sharpness: number,
-): Float64Array {
-  const out = logits.slice();
-  for (const pairs of ranked) {
-    const own = Float64Array.from(pairs, (pair) => logits[pair]);
+): Float64Array =>
+  byRow(ranked, logits, (given, pairs) => {
+    const own = Float64Array.from(given);
     excludeOthers(own, sharpness, (i) => Math.abs(signedWeight[pairs[i]]));
-    own.forEach((logit, i) => {
-      out[pairs[i]] = logit;
-    });
-  }
-  return out;
-}
+    return own;
+  });
 
 /** The factor of logits with which their softmax has the least log loss of the true labels, by Newton's method. */
 export function fitSharpness(

@@ -81,9 +81,7 @@ export async function embedded(
     onBatch(rows.length);
   }
   const vectors = new Float32Array(rows.length * width);
-  rows.forEach((row, i) => {
-    vectors.set(row, i * width);
-  });
+  for (const [i, row] of rows.entries()) vectors.set(row, i * width);
   return { vectors, length: width };
 }
 
