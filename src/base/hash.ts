@@ -3,8 +3,11 @@
 
 /** 32 mixed bits of an integer (the finaliser of MurmurHash3), as a number from 0 to 2^32 - 1. */
 export function hashInteger(value: number, seed = 0): number {
-  let h = (value ^ Math.imul(seed + 1, 0x9e3779b1)) | 0;
-  h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
+  return mixed(value ^ Math.imul(seed + 1, 0x9e3779b1));
+}
+
+function mixed(bits: number): number {
+  let h = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);
   h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
   return (h ^ (h >>> 16)) >>> 0;
 }
@@ -28,10 +31,7 @@ function hashWords(words: Uint32Array, rest: Uint8Array, length: number, seed: n
   for (let i = 0; i < words.length; i++) h = mixIn(h, words[i]);
   let last = 0;
   for (let i = rest.length - 1; i >= 0; i--) last = (last << 8) | rest[i];
-  h = mixIn(h, last) ^ length;
-  h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
-  h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
-  return (h ^ (h >>> 16)) >>> 0;
+  return mixed(mixIn(h, last) ^ length);
 }
 
 function mixIn(h: number, word: number): number {

@@ -219,20 +219,7 @@ export function scaleRow(
 
 /** Only the entries in the columns from (inclusive) to (exclusive), which keep their numbers. */
 export function withinColumns<V extends Reals>(rows: SparseRows<V>, from: number, to: number): SparseRows<V> {
-  const { rowStart, columnIndex, values } = rows;
-  const starts = new Int32Array(rowStart.length);
-  const kept: number[] = [];
-  for (let row = 0; row < rows.rows; row++) {
-    for (let e = rowStart[row]; e < rowStart[row + 1]; e++)
-      if (columnIndex[e] >= from && columnIndex[e] < to) kept.push(e);
-    starts[row + 1] = kept.length;
-  }
-  const [ids, own] = [sameKind(columnIndex, kept.length), sameKind(values, kept.length)];
-  kept.forEach((e, i) => {
-    ids[i] = columnIndex[e];
-    own[i] = values[e];
-  });
-  return { ...rows, rowStart: starts, columnIndex: ids, values: own };
+  return renumbered(rows, rows.columns, (column) => (column >= from && column < to ? column : -1));
 }
 
 /** Rows that have at least one label. */
@@ -359,19 +346,20 @@ export function sameIds(a: Int32Array, b: Int32Array): boolean {
 
 /** Columns under the numbers of their ids (`ids` says which those are, if not their own); columns without one are left out. */
 export function renumber(features: SparseRows, index: IdIndex, columns: number, ids?: Int32Array): SparseRows {
-  const { rows, rowStart, columnIndex, values, texts } = features;
-  const numbers = new Int32Array(columnIndex.length);
-  let kept = 0;
-  for (let i = 0; i < columnIndex.length; i++) {
-    const column = columnIndex[i];
-    const number = index.find(ids ? ids[column] : column);
-    numbers[i] = number;
-    if (number >= 0) kept++;
-  }
+  return renumbered(features, columns, (column) => index.find(ids ? ids[column] : column));
+}
+
+/** Columns under other numbers; those whose number is -1 are left out. */
+function renumbered<V extends Reals>(
+  { rows, rowStart, columnIndex, values, texts }: SparseRows<V>,
+  columns: number,
+  numberOf: (column: number) => number,
+): SparseRows<V> {
+  const numbers = columnIndex.map(numberOf);
+  const kept = numbers.reduce((count, number) => (number < 0 ? count : count + 1), 0);
   if (kept === numbers.length) return { rows, columns, rowStart, columnIndex: numbers, values, texts };
   const starts = new Int32Array(rows + 1);
-  const keptColumns = new Int32Array(kept);
-  const keptValues = new Float32Array(kept);
+  const [keptColumns, keptValues] = [new Int32Array(kept), sameKind(values, kept)];
   let at = 0;
   for (let row = 0; row < rows; row++) {
     for (let i = rowStart[row]; i < rowStart[row + 1]; i++) {

@@ -66,9 +66,7 @@ function moveRows(logits: Matrix, offsets: Float64Array): void {
     const most = below(moved);
     if (most < values[from + depth - 1])
       for (let label = 0; label < columns; label++) own[label] = Math.min(own[label], most);
-    moved.forEach((logit, rank) => {
-      own[indices[from + rank]] = logit;
-    });
+    for (const [rank, logit] of moved.entries()) own[indices[from + rank]] = logit;
   }
 }
 

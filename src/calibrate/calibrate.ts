@@ -5,6 +5,7 @@ import { hashInteger } from "../base/hash.ts";
 import type { Guarantees, Thresholds } from "../base/prediction.ts";
 import { yieldToHost } from "../base/progress.ts";
 import type { LabelSets } from "../base/sparse.ts";
+import { insertBest } from "../base/top.ts";
 import type { Core } from "../core/core.ts";
 import type { Matrix } from "../core/matrix.ts";
 import { EvaluationMeter } from "../metrics/evaluation.ts";
@@ -155,23 +156,15 @@ function measure(
   const meter = new EvaluationMeter({ ...schema, trainingPoints: schema.points, truth: counted });
   const { depth } = meter;
   const ranked = new Int32Array(rows * depth).fill(-1);
-  const best = new Float64Array(rows * depth);
-  let loss = 0;
-  let classLoss = 0;
+  const best = new Float64Array(rows * depth).fill(-1);
+  let [loss, classLoss] = [0, 0];
   probabilities.forEach((probability, e) => {
     const weight = pairs.signedWeight[e];
     if (weight > 0) classLoss += negativeLog(probability);
     if (pairs.label[e] < schema.labels)
       loss += weight > 0 ? weight * negativeLog(probability) : -weight * negativeLogOfRest(probability);
     // Pairs come in the order of their labels: of equals the first stays before.
-    const first = pairs.row[e] * depth;
-    let at = first + depth;
-    while (at > first && (ranked[at - 1] === -1 || probability > best[at - 1])) at--;
-    if (at === first + depth) return;
-    ranked.copyWithin(at + 1, at, first + depth - 1);
-    best.copyWithin(at + 1, at, first + depth - 1);
-    ranked[at] = pairs.label[e];
-    best[at] = probability;
+    insertBest([{ label: pairs.label[e], value: probability }], ranked, best, pairs.row[e] * depth, depth);
   });
   meter.updateBest(ranked, best);
   const { ranking, singleLabel } = meter.report();

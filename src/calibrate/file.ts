@@ -103,9 +103,7 @@ function upTo(reader: TensorReader, name: string, most: number, each: "label" | 
 export function thresholdsToFile({ f1, macroF1, expected, precisions, guarantees }: Thresholds): CalibrationFile {
   const labels = f1.labels.length;
   const all = new Float32Array(precisions.length * labels);
-  precisions.forEach(({ cut }, i) => {
-    all.set(cut.labels, i * labels);
-  });
+  for (const [i, { cut }] of precisions.entries()) all.set(cut.labels, i * labels);
   const about = {
     overall: f1.overall,
     expected,

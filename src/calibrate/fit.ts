@@ -299,24 +299,20 @@ class OffsetFit {
   variance: number;
   /** The offset of each pair, as the pairs of other points have it: what a pair helped to make would flatter it. */
   ofPairs: Float64Array;
-  readonly #search: ScorePairs;
   readonly #label: Int32Array;
   readonly #fold: Uint8Array;
-  readonly #labelCounts: ArrayLike<number>;
   /** The offsets that are expected; their variance may be given too. */
   readonly #mean: Float64Array;
   readonly #given: boolean;
 
   constructor(
-    search: ScorePairs,
+    private readonly search: ScorePairs,
     { row, label }: HeldOutPairs,
-    labelCounts: ArrayLike<number>,
+    private readonly labelCounts: ArrayLike<number>,
     earlier?: Pick<Calibrator, "labelOffsets" | "offsetVariance">,
   ) {
-    this.#search = search;
     this.#label = label;
     this.#fold = Uint8Array.from(row, (i) => hashInteger(i, 2) % FOLDS);
-    this.#labelCounts = labelCounts;
     this.#mean = new Float64Array(labelCounts.length);
     if (earlier) this.#mean.set(earlier.labelOffsets.subarray(0, this.#mean.length));
     this.#given = earlier !== undefined;
@@ -330,7 +326,7 @@ class OffsetFit {
     const find = async (takes?: (pair: number) => boolean): Promise<FittedOffsets> => {
       await pause();
       const prior = { mean: this.#mean, variance: this.variance };
-      return this.#search.labelOffsets(logits, prior, this.ofLabels, takes);
+      return this.search.labelOffsets(logits, prior, this.ofLabels, takes);
     };
     for (let round = 0; round < VARIANCE_ROUNDS; round++) {
       const found = await find();
@@ -347,7 +343,7 @@ class OffsetFit {
   #varianceOf({ offsets, variances }: FittedOffsets): number {
     let [sum, count] = [0, 0];
     offsets.forEach((offset, k) => {
-      if (this.#labelCounts[k] === 0) return;
+      if (this.labelCounts[k] === 0) return;
       sum += offset * offset + variances[k];
       count++;
     });
@@ -380,18 +376,24 @@ export function fitRanks(
   return { offsets, logits: movedByRank(ranked, logits, offsets) };
 }
 
-function movedByRank(ranked: number[][], logits: Float64Array, offsets: ArrayLike<number>): Float64Array {
-  const moved = logits.slice();
+const movedByRank = (ranked: number[][], logits: Float64Array, offsets: ArrayLike<number>): Float64Array =>
+  byRow(ranked, logits, (own) => moveByRank(own, offsets));
+
+/** The logits that each row's pairs have after a change of them all. */
+function byRow(
+  ranked: readonly number[][],
+  logits: Float64Array,
+  change: (own: number[], pairs: readonly number[]) => ArrayLike<number>,
+): Float64Array {
+  const out = logits.slice();
   for (const pairs of ranked) {
-    const own = moveByRank(
+    const own = change(
       pairs.map((pair) => logits[pair]),
-      offsets,
+      pairs,
     );
-    pairs.forEach((pair, rank) => {
-      moved[pair] = own[rank];
-    });
+    for (let i = 0; i < pairs.length; i++) out[pairs[i]] = own[i];
   }
-  return moved;
+  return out;
 }
 
 /** The pairs of each row, best first; of equals the first. */
@@ -430,22 +432,17 @@ const WORD_POINTS = 20;
 const LEAST_SHARPNESS = 0.05;
 
 /** Logits of each row's pairs where exactly one label is true; a pair that stands for others counts as often in the sum. */
-function excluding(
+const excluding = (
   { signedWeight }: Pick<HeldOutPairs, "signedWeight">,
   ranked: readonly number[][],
   logits: Float64Array,
   sharpness: number,
-): Float64Array {
-  const out = logits.slice();
-  for (const pairs of ranked) {
-    const own = Float64Array.from(pairs, (pair) => logits[pair]);
+): Float64Array =>
+  byRow(ranked, logits, (given, pairs) => {
+    const own = Float64Array.from(given);
     excludeOthers(own, sharpness, (i) => Math.abs(signedWeight[pairs[i]]));
-    own.forEach((logit, i) => {
-      out[pairs[i]] = logit;
-    });
-  }
-  return out;
-}
+    return own;
+  });
 
 /** The factor of logits with which their softmax has the least log loss of the true labels, by Newton's method. */
 export function fitSharpness(

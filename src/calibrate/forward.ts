@@ -151,9 +151,7 @@ const GAP = 1e-4;
 /** Moves the logits of a point, best first, by the offsets of their ranks; each stays below the one before. */
 export function moveByRank(logits: readonly number[], offsets: ArrayLike<number>): number[] {
   const moved: number[] = [];
-  logits.forEach((logit, rank) => {
-    moved.push(Math.min(below(moved), logit + (offsets[rank] ?? 0)));
-  });
+  for (const [rank, logit] of logits.entries()) moved.push(Math.min(below(moved), logit + (offsets[rank] ?? 0)));
   return moved;
 }
 

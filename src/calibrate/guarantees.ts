@@ -12,7 +12,7 @@
 
 import { deterministicExp, deterministicLog } from "../base/math.ts";
 import { EXPECTED_DEPTH, type Guarantee, type Guarantees } from "../base/prediction.ts";
-import { addAt, ratio } from "../metrics/rows.ts";
+import { ratio } from "../metrics/rows.ts";
 import { logistic } from "./forward.ts";
 import type { HeldOutPairs } from "./pairs.ts";
 
@@ -140,11 +140,11 @@ function keptByThreshold(documents: readonly Document[]): Kept[] {
         if (!right) w += weight;
         expected += weight * (1 - p);
       }
-      addAt(sums.kept, step, k);
-      addAt(sums.wrong, step, w);
-      addAt(sums.expected, step, expected);
+      sums.kept[step] += k;
+      sums.wrong[step] += w;
+      sums.expected[step] += expected;
       [k * k, k * w, w * w].forEach((product, i) => {
-        addAt(squares[i], step, product);
+        squares[i][step] += product;
       });
     }
   }

@@ -46,10 +46,8 @@ export function calibrationRows(points: number, mostPairs: number = MOST_PAIRS):
 }
 
 export class PairCollector {
-  readonly #labels: Lists;
   readonly #count: number; // K
   readonly #guess: (score: number) => number;
-  readonly #wanted: (row: number) => readonly number[];
   readonly #scores: Growable<Float32Array>[];
   readonly #label = growableIntegers();
   readonly #row = growableIntegers();
@@ -62,13 +60,11 @@ export class PairCollector {
   /** Labels of the points that blocks speak of; labels beyond K are not known to the model and are left out. */
   constructor(
     scores: readonly string[],
-    labels: Lists,
+    private readonly labels: Lists,
     labelCount: number,
-    wanted: (row: number) => readonly number[] = () => [],
+    private readonly wanted: (row: number) => readonly number[] = () => [],
   ) {
-    this.#wanted = wanted;
     this.#guess = guessOf(scores);
-    this.#labels = labels;
     this.#count = labelCount;
     this.#scores = scores.map(() => growableFloats());
     this.#strengths = new Float64Array(labels.rowStart.length - 1);
@@ -113,7 +109,7 @@ export class PairCollector {
     leading: RealArray,
     take: (label: number, signedWeight: number) => void,
   ): void {
-    const { rowStart, labelIndex } = this.#labels;
+    const { rowStart, labelIndex } = this.labels;
     const own = labelIndex.subarray(rowStart[row], rowStart[row + 1]);
     const present = new Set(own);
     const once = (label: number) => {
@@ -123,7 +119,7 @@ export class PairCollector {
     };
     for (const labels of best) for (const label of labels) once(label);
     for (const label of own) once(label);
-    for (const label of this.#wanted(row)) once(label);
+    for (const label of this.wanted(row)) once(label);
     this.#comb(row, leading, take);
   }
 
@@ -150,31 +146,31 @@ export class PairCollector {
   }
 
   finish(): HeldOutPairs {
-    const pairs = this.#label.length;
-    const label = this.#label.data;
-    const labelStart = new Int32Array(this.#count + 1);
-    for (let e = 0; e < pairs; e++) {
-      const after = label[e] + 1;
-      labelStart[after] = labelStart[after] + 1;
-    }
-    for (let k = 0; k < this.#count; k++) labelStart[k + 1] = labelStart[k + 1] + labelStart[k];
-    const order = new Int32Array(pairs);
+    const label = this.#label.finish();
+    const labelStart = startsOf(label, this.#count);
+    const order = new Int32Array(label.length);
     const next = labelStart.slice();
-    for (let e = 0; e < pairs; e++) {
-      const k = label[e];
-      order[next[k]] = e;
-      next[k] = next[k] + 1;
-    }
+    label.forEach((k, e) => {
+      order[next[k]++] = e;
+    });
     const reals = ({ data }: Growable<Float32Array>) => Float64Array.from(order, (e) => data[e]);
     return {
       scores: this.#scores.map(reals),
       labelStart,
       signedWeight: reals(this.#signedWeight),
-      row: Int32Array.from(order, (e) => this.#row.data[e]),
-      label: Int32Array.from(order, (e) => label[e]),
+      row: order.map((e) => this.#row.data[e]),
+      label: order.map((e) => label[e]),
       strengths: this.#strengths,
     };
   }
+}
+
+/** Where the pairs of each label begin, laid one label after another [labels + 1]. */
+function startsOf(label: Int32Array, labels: number): Int32Array {
+  const starts = new Int32Array(labels + 1);
+  for (const k of label) starts[k + 1]++;
+  for (let k = 0; k < labels; k++) starts[k + 1] += starts[k];
+  return starts;
 }
 
 /** The pairs of some rows. */
@@ -183,16 +179,14 @@ export function pairsOf(
   own: (row: number) => boolean,
 ): HeldOutPairs {
   const kept = Int32Array.from(row.keys()).filter((e) => own(row[e]));
-  const starts = new Int32Array(labelStart.length);
-  for (const e of kept) starts[label[e] + 1]++;
-  for (let k = 1; k < starts.length; k++) starts[k] += starts[k - 1];
+  const labels = kept.map((e) => label[e]);
   const reals = (all: Float64Array): Float64Array => Float64Array.from(kept, (e) => all[e]);
   return {
     scores: scores.map(reals),
-    labelStart: starts,
+    labelStart: startsOf(labels, labelStart.length - 1),
     signedWeight: reals(signedWeight),
     row: kept.map((e) => row[e]),
-    label: kept.map((e) => label[e]),
+    label: labels,
     strengths,
   };
 }

@@ -6,7 +6,7 @@ import { sameSize } from "../base/check.ts";
 import { deterministicLog } from "../base/math.ts";
 import type { Thresholds } from "../base/prediction.ts";
 import type { PairArrays } from "../core/calibrator.ts";
-import { addAt, precisionRecall, ratio } from "../metrics/rows.ts";
+import { precisionRecall, ratio } from "../metrics/rows.ts";
 import { logistic } from "./forward.ts";
 
 /** Held-out predictions: pairs of a point and a label, and their probabilities. */
@@ -55,9 +55,9 @@ class Counts {
       this.expectedPositives += expected;
       const at = reached(probabilities[e]);
       if (at < 0) continue;
-      addAt(this.kept, at, Math.abs(signed));
-      addAt(this.expected, at, expected);
-      if (signed > 0) addAt(this.right, at, signed);
+      this.kept[at] += Math.abs(signed);
+      this.expected[at] += expected;
+      if (signed > 0) this.right[at] += signed;
     }
     return this;
   }
@@ -65,7 +65,7 @@ class Counts {
   /** A probability that reaches a threshold reaches all below it. */
   cumulate(): this {
     for (const counts of [this.kept, this.right, this.expected])
-      for (let at = STEPS - 1; at >= 0; at--) addAt(counts, at, counts[at + 1]);
+      for (let at = STEPS - 1; at >= 0; at--) counts[at] += counts[at + 1];
     return this;
   }
 }

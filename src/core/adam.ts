@@ -86,11 +86,6 @@ interface BatchLists {
  * they are next looked at. The numbers are those of the dense step, bit by bit (assembly/rowadam.ts).
  */
 export class RowSteps {
-  readonly #x: Csr;
-  readonly #weights: Matrix;
-  readonly #state: AdamState;
-  /** 1 / a [1,1], which stays as it is. */
-  readonly #inverse: Matrix;
   /** -pull, length and epsilon of each step [steps,3] */
   readonly #schedule: Matrix;
   /** Steps that each row has taken. */
@@ -106,7 +101,13 @@ export class RowSteps {
   /** Rows may have missed a step. */
   #behind = false;
 
-  constructor(x: Csr, weights: Matrix, state: AdamState, inverse: Matrix, schedule: RowSchedule) {
+  constructor(
+    private readonly x: Csr,
+    private readonly weights: Matrix,
+    private readonly state: AdamState /** 1 / a [1,1], which stays as it is. */,
+    private readonly inverse: Matrix,
+    schedule: RowSchedule,
+  ) {
     const { core } = x;
     wholeNumber("columns", weights.columns, 0, MOST_COLUMNS);
     const { first, second } = state;
@@ -115,10 +116,6 @@ export class RowSteps {
     for (const [name, value] of Object.entries({ weights, first, second }))
       hasShape(name, value, x.columns, weights.columns);
     areContiguous({ weights, first, second });
-    this.#x = x;
-    this.#weights = weights;
-    this.#state = state;
-    this.#inverse = inverse;
     this.#schedule = matrix(core, schedule.steps, 3, "f64");
     const table = this.#schedule.view();
     for (let step = 0; step < schedule.steps; step++) {
@@ -134,7 +131,7 @@ export class RowSteps {
   /** Takes the batch of a step: its features' weights become what they are before that step. */
   enter(rows: Integers, step: number): void {
     wholeNumber("step", step, 0, this.#schedule.rows - 1);
-    inCore(this.#x.core, { rows });
+    inCore(this.x.core, { rows });
     this.#list(rows);
     this.#points = rows.length;
     const { feature } = this.#lists as BatchLists;
@@ -144,20 +141,20 @@ export class RowSteps {
   /** The step of the batch that was entered, with G [B,P]. */
   step(g: Matrix, step: number): void {
     wholeNumber("step", step, 0, this.#schedule.rows - 1);
-    compatible({ weights: this.#weights, g });
-    hasShape("g", g, this.#points, this.#weights.columns);
+    compatible({ weights: this.weights, g });
+    hasShape("g", g, this.#points, this.weights.columns);
     if (this.#lists === undefined) throw new ArgumentError("step", "found no batch, expected enter() before");
     const { feature, start, point, entry } = this.#lists;
     const common = this.#common(this.#features, feature.address, step + 1);
-    const entries = addresses(start, point, entry, this.#x.value);
-    this.#weights.kernels.adamListed(...common, ...entries, ...g.strided);
+    const entries = addresses(start, point, entry, this.x.value);
+    this.weights.kernels.adamListed(...common, ...entries, ...g.strided);
     this.#behind = true;
   }
 
   /** All weights and moments become what they are after so many steps. */
   settle(steps: number): void {
     wholeNumber("steps", steps, 0, this.#schedule.rows);
-    if (this.#behind) this.#catchUp(this.#weights.rows, 0, steps);
+    if (this.#behind) this.#catchUp(this.weights.rows, 0, steps);
     this.#behind = false;
   }
 
@@ -168,22 +165,22 @@ export class RowSteps {
   }
 
   #catchUp(count: number, rows: number, steps: number): void {
-    this.#weights.kernels.adamCatchUp(...this.#common(count, rows, steps));
+    this.weights.kernels.adamCatchUp(...this.#common(count, rows, steps));
   }
 
   /** First arguments of both kernels. */
   #common(count: number, rows: number, steps: number) {
-    const { first, second } = this.#state;
-    const moving = addresses(this.#weights, first, second, this.#taken);
-    const fixed = addresses(this.#schedule, this.#inverse);
-    const { columns } = this.#weights;
+    const { first, second } = this.state;
+    const moving = addresses(this.weights, first, second, this.#taken);
+    const fixed = addresses(this.#schedule, this.inverse);
+    const { columns } = this.weights;
     return [count, rows, columns, ...moving, steps, ...fixed, ADAM.beta1, ADAM.beta2] as const;
   }
 
   /** Lists the batch by features, in the order in which they first appear; a feature's entries in the order of the points. */
   #list(rows: Integers): void {
     const lists = this.#room(rows);
-    const [begins, columns, points] = [this.#x.start.view(), this.#x.column.view(), rows.view()];
+    const [begins, columns, points] = [this.x.start.view(), this.x.column.view(), rows.view()];
     const [feature, start] = [lists.feature.view(), lists.start.view()];
     const [place, seen] = [this.#place, this.#seen];
     const batch = ++this.#batches;
@@ -219,16 +216,16 @@ export class RowSteps {
 
   /** Lists that hold the entries of these rows. */
   #room(rows: Integers): BatchLists {
-    const begins = this.#x.start.view();
+    const begins = this.x.start.view();
     let entries = 0;
     for (const row of rows.view()) {
-      wholeNumber("rows", row, 0, this.#x.rows - 1);
+      wholeNumber("rows", row, 0, this.x.rows - 1);
       entries += begins[row + 1] - begins[row];
     }
     if (this.#lists && this.#lists.point.length >= entries) return this.#lists;
     this.#freeLists();
     const most = Math.ceil(1.25 * entries);
-    const { core } = this.#x;
+    const { core } = this.x;
     this.#lists = {
       feature: integers(core, most),
       start: integers(core, most + 2),

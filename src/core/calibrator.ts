@@ -57,9 +57,7 @@ export function calibrateScores(given: CalibrationArguments): Matrix {
   const slope = given.slope ?? new Float64Array(place.length).fill(1);
   const { core, precision, rows, columns } = out;
   compatible({ out, ...Object.fromEntries(scores.map((score, i) => [`scores[${i}]`, score])) });
-  scores.forEach((score, i) => {
-    hasShape(`scores[${i}]`, score, rows, columns);
-  });
+  for (const [i, score] of scores.entries()) hasShape(`scores[${i}]`, score, rows, columns);
   checkTerms(terms, scores.length);
   wholeNumber("gates", gates, 1);
   sameSize("weights", "elements", weights.length, rows * gates * (1 + terms.length));
@@ -137,9 +135,7 @@ export class ScorePairs {
     wholeNumber("parameters", this.columns, 1, MOST_COLUMNS);
     this.#count = this.pairs + (this.pairs % 2);
     const held = this.#scope.keep(matrix(core, scores.length, this.#count, "f64"));
-    scores.forEach((values, i) => {
-      this.#put(held.rowRange(i, i + 1), values);
-    });
+    for (const [i, values] of scores.entries()) this.#put(held.rowRange(i, i + 1), values);
     this.#start = this.#scope.keep(integers(core, labelStart));
     this.#signedWeight = this.#padded(signedWeight, this.#scope);
     const labelPlace = this.#padded(places.labelPlace, this.#scope);

@@ -2,7 +2,7 @@
 
 import { sameSize, wholeNumber } from "../base/check.ts";
 import { ArgumentError, NotFiniteError } from "../base/errors.ts";
-import type { SparseRows } from "../base/sparse.ts";
+import { type SparseRows, selectFeatures } from "../base/sparse.ts";
 import type { PrecisionKernels } from "../generated/kernels.ts";
 import type { Core, Precision } from "./core.ts";
 import { fill } from "./dense.ts";
@@ -136,42 +136,7 @@ export function csr(core: Core, arrays: CsrArrays, precision: Precision = "f32")
 
 /** The chosen rows, in the order given; yours to free. */
 export function selectRows(x: Csr, rows: Int32Array): Csr {
-  const [start, column, value] = [x.start.view(), x.column.view(), x.value.view()];
-  const rowStart = new Int32Array(rows.length + 1);
-  rows.forEach((row, i) => {
-    rowStart[i + 1] = rowStart[i] + start[row + 1] - start[row];
-  });
-  const entries = rowStart[rows.length];
-  const columnIndex = new Int32Array(entries);
-  const values = x.precision === "f32" ? new Float32Array(entries) : new Float64Array(entries);
-  rows.forEach((row, i) => {
-    columnIndex.set(column.subarray(start[row], start[row + 1]), rowStart[i]);
-    values.set(value.subarray(start[row], start[row + 1]), rowStart[i]);
-  });
-  return csr(x.core, { rows: rows.length, columns: x.columns, rowStart, columnIndex, values }, x.precision);
-}
-
-/** Entries of sparse rows by columns; within a column the rows rise. */
-export function byColumns(
-  columns: number,
-  rowStart: Int32Array,
-  columnIndex: Int32Array,
-  values: RealArray,
-): { start: Int32Array; row: Int32Array; value: Float64Array } {
-  const start = new Int32Array(columns + 1);
-  for (const column of columnIndex) start[column + 1]++;
-  for (let c = 0; c < columns; c++) start[c + 1] += start[c];
-  const next = start.slice();
-  const row = new Int32Array(columnIndex.length);
-  const value = new Float64Array(columnIndex.length);
-  for (let i = 0; i + 1 < rowStart.length; i++) {
-    for (let e = rowStart[i]; e < rowStart[i + 1]; e++) {
-      const place = next[columnIndex[e]]++;
-      row[place] = i;
-      value[place] = values[e];
-    }
-  }
-  return { start, row, value };
+  return csr(x.core, selectFeatures(x.toArrays(), rows), x.precision);
 }
 
 /** Which rows of a sparse matrix: from (inclusive) to (exclusive); all of them if not given. */

@@ -3,8 +3,9 @@
 
 import { sameSize } from "../base/check.ts";
 import { ArgumentError } from "../base/errors.ts";
+import { transpose } from "../base/sparse.ts";
 import type { Core, Precision } from "./core.ts";
-import { byColumns, type Csr, type RowRange, rowRange, valuesOf } from "./csr.ts";
+import { type Csr, type RowRange, rowRange, valuesOf } from "./csr.ts";
 import { addresses, type Integers, integers, type Matrix, matrix, matrixFrom, Scope } from "./matrix.ts";
 import { compatible, hasShape } from "./shapes.ts";
 
@@ -35,7 +36,7 @@ export class Postings {
     this.rows = rows;
     this.columns = columns;
     try {
-      const { start, row, value } = byColumns(columns, z.start.view(), z.column.view(), z.value.view());
+      const { rowStart: start, columnIndex: row, values: value } = transpose(z.toArrays());
       const numbers = new Int32Array(columns).fill(-1);
       let count = 0;
       for (let c = 0; c < columns; c++) {

@@ -53,29 +53,21 @@ class Storage {
 
 /** A matrix in the memory of a core, or a view into one. */
 export class Matrix {
-  readonly #storage: Storage;
-  readonly #offset: number;
-  readonly #owner: boolean;
-
   /** Use `matrix()` and the methods below. */
   constructor(
-    storage: Storage,
+    private readonly storage: Storage,
     readonly precision: Precision,
     readonly rows: number,
     readonly columns: number,
 
     /** Elements from one row to the next. */
     readonly stride: number,
-    offset: number,
-    owner: boolean,
-  ) {
-    this.#storage = storage;
-    this.#offset = offset;
-    this.#owner = owner;
-  }
+    private readonly offset: number,
+    private readonly owner: boolean,
+  ) {}
 
   get core(): Core {
-    return this.#storage.core;
+    return this.storage.core;
   }
 
   /** The kernels of its precision. */
@@ -85,8 +77,8 @@ export class Matrix {
 
   /** Byte address of the first element. */
   get address(): number {
-    this.#storage.checkLive("matrix");
-    return this.#storage.address + this.#offset;
+    this.storage.checkLive("matrix");
+    return this.storage.address + this.offset;
   }
 
   /** Address and stride, as kernels take a matrix. */
@@ -109,8 +101,8 @@ export class Matrix {
     wholeNumber("column", column, 0, this.columns);
     wholeNumber("rows", rows, 0, this.rows - row);
     wholeNumber("columns", columns, 0, this.columns - column);
-    const offset = this.#offset + (row * this.stride + column) * BYTES[this.precision];
-    return new Matrix(this.#storage, this.precision, rows, columns, this.stride, offset, false);
+    const offset = this.offset + (row * this.stride + column) * BYTES[this.precision];
+    return new Matrix(this.storage, this.precision, rows, columns, this.stride, offset, false);
   }
 
   /** The same elements, row by row, in another shape. */
@@ -118,7 +110,7 @@ export class Matrix {
     this.#checkContiguous();
     const elements = wholeNumber("rows", rows, 0) * wholeNumber("columns", columns, 0);
     sameSize("rows x columns", "elements", elements, this.rows * this.columns);
-    return new Matrix(this.#storage, this.precision, rows, columns, columns, this.#offset, false);
+    return new Matrix(this.storage, this.precision, rows, columns, columns, this.offset, false);
   }
 
   /** The elements in place, for a contiguous matrix. Memory may move when it grows: use it before allocating again. */
@@ -149,20 +141,20 @@ export class Matrix {
 
   /** Gives the memory back. Views end with the matrix they look into. */
   free(): void {
-    if (!this.#owner) throw new ArgumentError("matrix", "found a view, expected the matrix that it looks into");
-    this.#storage.release();
+    if (!this.owner) throw new ArgumentError("matrix", "found a view, expected the matrix that it looks into");
+    this.storage.release();
   }
 
   [Symbol.dispose](): void {
-    if (this.#owner) this.free();
+    if (this.owner) this.free();
   }
 
   /** Writing to this matrix could change the other one. */
   overlaps(other: Matrix): boolean {
-    if (this.#storage !== other.#storage || this.rows * this.columns * other.rows * other.columns === 0) return false;
+    if (this.storage !== other.storage || this.rows * this.columns * other.rows * other.columns === 0) return false;
     const size = BYTES[this.precision];
-    const [first, second] = this.#offset <= other.#offset ? [this, other] : [other, this];
-    const distance = (second.#offset - first.#offset) / size;
+    const [first, second] = this.offset <= other.offset ? [this, other] : [other, this];
+    const distance = (second.offset - first.offset) / size;
     if (distance > (first.rows - 1) * first.stride + first.columns - 1) return false;
     if (first.stride !== second.stride) return true;
     const row = Math.floor(distance / first.stride);

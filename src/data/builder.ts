@@ -503,9 +503,8 @@ export class DatasetBuilder implements ReadReport {
     say(this.#empty, "row has", "rows have", this.#hasText ? "no text" : "no features");
     say(this.#unlabelled, "row without labels was", "rows without labels were", "left out");
     say(this.#foreign, "line is", "lines are", "not UTF-8, read as Windows-1252");
-    this.options.keep?.forEach((name, i) => {
+    for (const [i, name] of (this.options.keep ?? []).entries())
       if (!this.#keptSome.has(i)) this.notes.push(`${this.file}: no row has ${excerpt(name)} to keep`);
-    });
   }
 
   /** The texts that were not taken yet, where an embedder wants them. */

@@ -2,6 +2,7 @@
 // UTF-8, and UTF-16 where a file begins with its mark.
 
 import { DataError } from "../base/errors.ts";
+import { joined as concatenated } from "../base/safetensors.ts";
 
 /** A stream of bytes (a file, `response.body`), or data already in memory. */
 export type ByteSource = ReadableStream<Uint8Array> | Uint8Array | string | Blob;
@@ -157,16 +158,6 @@ async function peek(
     }
   }
   return { first, whole: whole() };
-}
-
-function concatenated(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const whole = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const piece of pieces) {
-    whole.set(piece, at);
-    at += piece.length;
-  }
-  return whole;
 }
 
 /** Opens a source. Gzip and other formats are recognised by their first bytes, not by the file's name. */

@@ -8,13 +8,10 @@ const LONGEST_RECORD = 2 ** 26;
 
 /** Fed line by line; a record is complete when `push` returns it. Line ends inside a field come out as \n. */
 export class CsvRecords {
-  readonly #delimiter: string;
   #fields: string[] = [];
   #open: string | undefined; // what a quoted field holds so far
 
-  constructor(delimiter: string) {
-    this.#delimiter = delimiter;
-  }
+  constructor(private readonly delimiter: string) {}
 
   /** Inside a quoted field that goes on in the next line. */
   get midRecord(): boolean {
@@ -22,7 +19,7 @@ export class CsvRecords {
   }
 
   push(line: string): string[] | undefined {
-    if (this.#open === undefined && !line.includes('"')) return line.split(this.#delimiter);
+    if (this.#open === undefined && !line.includes('"')) return line.split(this.delimiter);
     let at = 0;
     if (this.#open !== undefined) {
       at = this.#quoted(line, 0, `${this.#open}\n`);
@@ -33,7 +30,7 @@ export class CsvRecords {
         at = this.#quoted(line, at + 1, "");
         if (at < 0) return undefined;
       } else {
-        const end = line.indexOf(this.#delimiter, at);
+        const end = line.indexOf(this.delimiter, at);
         this.#fields.push(line.slice(at, end < 0 ? line.length : end));
         at = end < 0 ? line.length + 1 : end + 1;
       }
@@ -71,8 +68,8 @@ export class CsvRecords {
       this.#open = undefined;
       this.#fields.push(text);
       if (quote + 1 === line.length) return line.length + 1;
-      if (!line.startsWith(this.#delimiter, quote + 1)) throw new CsvError("text after a closing quote");
-      return quote + 1 + this.#delimiter.length;
+      if (!line.startsWith(this.delimiter, quote + 1)) throw new CsvError("text after a closing quote");
+      return quote + 1 + this.delimiter.length;
     }
   }
 }

@@ -81,9 +81,7 @@ export async function embedded(
     onBatch(rows.length);
   }
   const vectors = new Float32Array(rows.length * width);
-  rows.forEach((row, i) => {
-    vectors.set(row, i * width);
-  });
+  for (const [i, row] of rows.entries()) vectors.set(row, i * width);
   return { vectors, length: width };
 }
 
@@ -115,12 +113,9 @@ export async function checkMark(embedder: Embedder, { name, outputs }: EmbedderM
 
 /** Vectors that stand with the documents, row by row, until they become columns. */
 export class VectorRows {
-  shapes: readonly VectorShape[] | undefined;
   #values = growableFloats();
 
-  constructor(shapes: readonly VectorShape[] | undefined) {
-    this.shapes = shapes;
-  }
+  constructor(public shapes: readonly VectorShape[] | undefined) {}
 
   /** The vectors of the next row; those of the first row say which the others have. */
   add(found: ReadonlyMap<string, ArrayLike<number>> | undefined, refuse: Parameters<typeof vectorRow>[2]): void {

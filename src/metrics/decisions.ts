@@ -15,7 +15,6 @@
 import { reaches, type Threshold } from "../base/prediction.ts";
 import type { LabelSets } from "../base/sparse.ts";
 import {
-  addAt,
   discounts,
   eachRow,
   type LabelMeans,
@@ -106,17 +105,17 @@ export class DecisionMeter {
 
   #point(kept: readonly number[], own: Int32Array): void {
     this.#points++;
-    for (const label of own) addAt(this.positives, label, 1);
-    for (const label of kept) addAt(this.kept, label, 1);
+    for (const label of own) this.positives[label]++;
+    for (const label of kept) this.kept[label]++;
     const right = kept.filter((label) => own.includes(label));
-    for (const label of right) addAt(this.right, label, 1);
+    for (const label of right) this.right[label]++;
     this.#byDocument.add(ofPoint(right.length, kept.length, own.length));
     if (own.length === 0) return;
     this.#labelled++;
     const places = right.map((label) => kept.indexOf(label));
     DEPTHS.forEach((depth, d) => {
       const gain = places.reduce((sum, j) => (j < depth ? sum + this.#discount[j] : sum), 0);
-      addAt(this.#gains, d, gain / this.#idealGain[Math.min(depth, own.length) - 1]);
+      this.#gains[d] += gain / this.#idealGain[Math.min(depth, own.length) - 1];
     });
   }
 

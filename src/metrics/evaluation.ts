@@ -177,9 +177,7 @@ export class EvaluationMeter {
     const ofRanked = Float64Array.from(ranked, (label, at) => probabilities[Math.floor(at / depth) * labels + label]);
     // Labels beyond are ranked where the probability ranks.
     if (order === probabilities)
-      beyond?.forEach((own, row) => {
-        insertBest(own, ranked, ofRanked, row * depth, depth);
-      });
+      for (const [row, own] of (beyond ?? []).entries()) insertBest(own, ranked, ofRanked, row * depth, depth);
     this.updateBest(ranked, ofRanked, firstRow, beyond);
     if (this.#thresholdAlone !== undefined) {
       const over = labelsOver(this.#thresholdAlone, probabilities, order, rows);

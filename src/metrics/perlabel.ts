@@ -6,7 +6,7 @@
 import type { LabelSets } from "../base/sparse.ts";
 import { topLabels } from "../base/top.ts";
 import type { DecisionMeter } from "./decisions.ts";
-import { addAt, eachRow, LIKELY, ratio, rowsOfBlock, TOP } from "./rows.ts";
+import { eachRow, LIKELY, ratio, rowsOfBlock, TOP } from "./rows.ts";
 
 /** Figures of one label; parts of one, NaN where there is nothing to divide by. */
 export interface LabelFigures {
@@ -71,21 +71,21 @@ export class LabelMeter {
       const top = ranked.subarray(row * width, row * width + Math.min(TOP, width));
       for (let label = 0; label < labels; label++) {
         const probability = probabilities[row * labels + label];
-        addAt(this.#expected, label, probability);
+        this.#expected[label] += probability;
         if (probability >= LIKELY) this.#addLikely(label, probability, own);
       }
       for (const label of own) {
         if (label >= labels) continue; // never seen in training
         this.#collected[label].push(probabilities[row * labels + label]);
-        if (top.includes(label)) addAt(this.#found, label, 1);
+        if (top.includes(label)) this.#found[label]++;
       }
     });
   }
 
   #addLikely(label: number, probability: number, own: Int32Array): void {
-    addAt(this.#likely, label, 1);
-    addAt(this.#likelySum, label, probability);
-    if (own.includes(label)) addAt(this.#likelyTrue, label, 1);
+    this.#likely[label]++;
+    this.#likelySum[label] += probability;
+    if (own.includes(label)) this.#likelyTrue[label]++;
   }
 
   /** Second time, when all rows were collected: the same blocks. */
@@ -96,7 +96,7 @@ export class LabelMeter {
       for (let label = 0; label < labels; label++) {
         const probability = probabilities[row * labels + label];
         if (!(probability >= this.#least[label]) || own.includes(label)) continue;
-        addAt(this.#others[label], lastAtMost(this.#known[label], probability), 1);
+        this.#others[label][lastAtMost(this.#known[label], probability)]++;
       }
     });
   }

@@ -17,7 +17,7 @@
 
 import { ArgumentError } from "../base/errors.ts";
 import type { LabelSets } from "../base/sparse.ts";
-import { addAt, discounts, eachRow, ratio, runningSums } from "./rows.ts";
+import { discounts, eachRow, ratio, runningSums } from "./rows.ts";
 
 /** The metrics as a table shows them: name and meaning. */
 export const rankingFigures: readonly (readonly [name: string, meaning: string])[] = [
@@ -121,19 +121,19 @@ export class RankingMeter {
       }
       const most = Math.min(j + 1, labels.length);
       const ideal = this.#idealGain[most - 1];
-      addAt(sums.hits, j, hits);
-      addAt(sums.recall, j, hits / labels.length);
-      addAt(sums.rPrecision, j, hits / most);
-      addAt(sums.f1, j, (2 * hits) / (labels.length + predicted));
-      addAt(sums.gain, j, gain / ideal);
+      sums.hits[j] += hits;
+      sums.recall[j] += hits / labels.length;
+      sums.rPrecision[j] += hits / most;
+      sums.f1[j] += (2 * hits) / (labels.length + predicted);
+      sums.gain[j] += gain / ideal;
       if (!best) continue;
       const bestWeight = best[j] ?? 0;
       bestHits += bestWeight;
       bestGain += bestWeight * discount;
-      addAt(sums.weightedHits, j, weightedHits);
-      addAt(sums.weightedGain, j, weightedGain / ideal);
-      addAt(sums.bestHits, j, bestHits);
-      addAt(sums.bestGain, j, bestGain / ideal);
+      sums.weightedHits[j] += weightedHits;
+      sums.weightedGain[j] += weightedGain / ideal;
+      sums.bestHits[j] += bestHits;
+      sums.bestGain[j] += bestGain / ideal;
     }
   }
 

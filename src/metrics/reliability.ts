@@ -4,7 +4,7 @@
 //     ECE  15 bins of equal width (Guo et al. 2017); of the k top labels of each point it is ECE@k (Ullah et al. 2024)
 //     ACE  15 bins of equal count (Nixon et al. 2019)
 
-import { addAt, ratio, sumOf } from "./rows.ts";
+import { ratio, sumOf } from "./rows.ts";
 
 /** Neighbours in the order of their probability: one dot of a reliability plot. */
 export interface ReliabilityGroup {
@@ -84,14 +84,14 @@ class Bins {
 
   add(probability: number, positive = false): void {
     const bin = this.#binOf(probability);
-    addAt(this.#counts, bin, 1);
-    addAt(this.#sums, bin, probability);
-    if (positive) addAt(this.#positives, bin, 1);
+    this.#counts[bin]++;
+    this.#sums[bin] += probability;
+    if (positive) this.#positives[bin]++;
   }
 
   /** Makes a prediction that was added one that is true. */
   addPositive(probability: number): void {
-    addAt(this.#positives, this.#binOf(probability), 1);
+    this.#positives[this.#binOf(probability)]++;
   }
 
   *steps(): Generator<Step> {

@@ -66,11 +66,6 @@ export function bandsOf(
   return { bands: BANDS, bandOf };
 }
 
-/** sums[at] += amount */
-export function addAt(sums: Float64Array | Int32Array, at: number, amount: number): void {
-  sums[at] = sums[at] + amount;
-}
-
 /** part / whole, or `otherwise` where there is nothing to divide by. */
 export const ratio = (part: number, whole: number, otherwise = 0): number => (whole > 0 ? part / whole : otherwise);
 
@@ -101,9 +96,9 @@ export class PrecisionRecallMean {
   #weight = 0;
 
   add({ precision, recall, f1 }: PrecisionRecall, weight = 1): void {
-    addAt(this.#sums, 0, weight * precision);
-    addAt(this.#sums, 1, weight * recall);
-    addAt(this.#sums, 2, weight * f1);
+    this.#sums[0] += weight * precision;
+    this.#sums[1] += weight * recall;
+    this.#sums[2] += weight * f1;
     this.#weight += weight;
   }
 

@@ -5,7 +5,6 @@ import { ArgumentError } from "../base/errors.ts";
 import type { Guarantee, Guarantees } from "../base/prediction.ts";
 import type { LabelSets } from "../base/sparse.ts";
 import {
-  addAt,
   eachRow,
   meansOverLabels,
   ofPoint,
@@ -79,24 +78,24 @@ export class ThresholdMeter {
       const right = new Int32Array(thresholds.length);
       this.#points++;
       if (own.length > 0) this.#labelled++;
-      for (const label of own) addAt(this.#positives, label, 1);
+      for (const label of own) this.#positives[label]++;
       for (let label = 0; label < labels; label++) {
         const probability = probabilities[row * labels + label];
         if (!(probability >= thresholds[0])) continue;
         let reached = 0;
         while (probability >= (thresholds[reached + 1] ?? Infinity)) reached++;
-        addAt(kept, reached, 1);
-        addAt(this.#kept, reached * labels + label, 1);
+        kept[reached]++;
+        this.#kept[reached * labels + label]++;
         if (!own.includes(label)) continue;
-        addAt(right, reached, 1);
-        addAt(this.#right, reached * labels + label, 1);
+        right[reached]++;
+        this.#right[reached * labels + label]++;
       }
       let [keptAbove, rightAbove] = [0, 0];
       for (let t = thresholds.length - 1; t >= 0; t--) {
         keptAbove += kept[t];
         rightAbove += right[t];
         this.#byDocument[t].add(ofPoint(rightAbove, keptAbove, own.length));
-        addAt(this.#recalls, t, ratio(rightAbove, own.length));
+        this.#recalls[t] += ratio(rightAbove, own.length);
       }
     });
   }
@@ -108,8 +107,8 @@ export class ThresholdMeter {
     const figures: ThresholdFigures[] = [];
     for (let t = this.#thresholds.length - 1; t >= 0; t--) {
       for (let label = 0; label < this.#labels; label++) {
-        addAt(kept, label, this.#kept[t * this.#labels + label]);
-        addAt(right, label, this.#right[t * this.#labels + label]);
+        kept[label] += this.#kept[t * this.#labels + label];
+        right[label] += this.#right[t * this.#labels + label];
       }
       figures.unshift({
         threshold: this.#thresholds[t],

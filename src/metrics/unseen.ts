@@ -18,15 +18,12 @@ export interface UnseenReport {
 
 /** Adds up labels from the number `labels` on. */
 export class UnseenMeter {
-  readonly #labels: number;
   readonly #reliability = new ReliabilityMeter();
   #positives = 0;
   #found = 0;
   #foundAlone = 0;
 
-  constructor(labels: number) {
-    this.#labels = labels;
-  }
+  constructor(private readonly labels: number) {}
 
   /** The ranking [rows, width] of some rows, and for each its unseen labels, most probable first. */
   update(
@@ -41,7 +38,7 @@ export class UnseenMeter {
       const first = all.slice(0, TOP);
       for (const { label, value } of first) this.#reliability.add(value, own.includes(label));
       for (const label of own) {
-        if (label < this.#labels) continue;
+        if (label < this.labels) continue;
         this.#positives++;
         if (first.some((each) => each.label === label)) this.#foundAlone++;
         for (let j = 0; j < Math.min(TOP, width); j++) if (ranked[i * width + j] === label) this.#found++;

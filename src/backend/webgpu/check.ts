@@ -48,9 +48,8 @@ const dense: Record<string, Check> = {
   fill: ({ backend, make }) => after([make(ROWS, COLUMNS)], (out) => backend.fill(out, 0.25)),
   combine: ({ backend, make }) =>
     after([make(ROWS, COLUMNS), make(1, COLUMNS, positives(COLUMNS, 1)), make(4 * ROWS, COLUMNS)], (x, row, out) => {
-      (["add", "subtract", "multiply", "divide"] as const).forEach((op, i) => {
+      for (const [i, op] of (["add", "subtract", "multiply", "divide"] as const).entries())
         backend.combine(op, x, row, backend.rowRange(out, i * ROWS, (i + 1) * ROWS));
-      });
       backend.combine("multiply", x, make(ROWS, 1), x);
     }),
   blend: ({ backend, make }) =>
@@ -60,9 +59,8 @@ const dense: Record<string, Check> = {
     }),
   map: ({ backend, make }) =>
     after([make(1, COLUMNS, positives(COLUMNS, 2)), make(4, COLUMNS)], (x, out) => {
-      (["exp", "log", "square", "reciprocal"] as const).forEach((op, i) => {
+      for (const [i, op] of (["exp", "log", "square", "reciprocal"] as const).entries())
         backend.map(op, x, backend.rowRange(out, i, i + 1));
-      });
     }),
   gemm: ({ backend, make }) =>
     after([make(ROWS, DEPTH), make(COLUMNS, DEPTH), make(ROWS, COLUMNS), make(DEPTH, DEPTH)], (a, b, out, square) => {

@@ -2,8 +2,7 @@
 // is added up by columns is listed by columns.
 
 import { sameSize, wholeNumber } from "../../base/check.ts";
-import type { SparseRows } from "../../base/sparse.ts";
-import { byColumns } from "../../core/csr.ts";
+import { type SparseRows, transpose } from "../../base/sparse.ts";
 import type { RealArray } from "../../core/matrix.ts";
 import { disjoint, hasShape, isVector } from "../../core/shapes.ts";
 import type { LabelLists } from "../backend.ts";
@@ -24,17 +23,16 @@ export function sparse(gpu: Recorder, x: SparseRows<RealArray>): GpuSparse {
   sameSize("rowStart", "entries at its end", rowStart[rows], columnIndex.length);
   sameSize("values", "elements", values.length, columnIndex.length);
   for (const column of columnIndex) wholeNumber("columnIndex", column, 0, columns - 1);
-  const arrays = { rowStart, columnIndex, values: Float32Array.from(values) };
+  const arrays = { rows, columns, rowStart, columnIndex, values: Float32Array.from(values) };
   return new GpuSparse(rows, columns, upload(gpu, rowStart, columnIndex, arrays.values), arrays);
 }
 
 function columnsOf(gpu: Recorder, x: GpuSparse): NonNullable<GpuSparse["byColumns"]> {
   if (x.byColumns) return x.byColumns;
-  const { rowStart, columnIndex, values } = x.arrays as NonNullable<GpuSparse["arrays"]>;
-  const { start, row, value } = byColumns(x.columns, rowStart, columnIndex, values);
+  const { rowStart, columnIndex, values } = transpose(x.arrays as SparseRows);
   const position = gpu.allocate(x.rows, "places of rows in a batch");
   gpu.clear({ block: position, offset: 0, length: x.rows });
-  x.byColumns = { ...upload(gpu, start, row, Float32Array.from(value)), position };
+  x.byColumns = { ...upload(gpu, rowStart, columnIndex, values), position };
   x.arrays = undefined;
   return x.byColumns;
 }

@@ -2,6 +2,7 @@
 
 import { sameSize, wholeNumber } from "../../base/check.ts";
 import { ArgumentError } from "../../base/errors.ts";
+import type { SparseRows } from "../../base/sparse.ts";
 import type { IndexTensor, PatternTensor, SparseTensor, Tensor } from "../backend.ts";
 import type { Block } from "./memory.ts";
 
@@ -61,17 +62,14 @@ export interface Entries {
 /** Sparse rows; the same by columns is made when it is first needed. */
 export class GpuSparse implements SparseTensor {
   byColumns: (Entries & { position: Block }) | undefined;
-  /** The arrays it was made from, until they are no longer needed. */
-  arrays: { rowStart: Int32Array; columnIndex: Int32Array; values: Float32Array } | undefined;
 
   constructor(
     readonly rows: number,
     readonly columns: number,
     readonly byRows: Entries,
-    arrays: NonNullable<GpuSparse["arrays"]>,
-  ) {
-    this.arrays = arrays;
-  }
+    /** The arrays it was made from, until they are no longer needed. */
+    public arrays: SparseRows | undefined,
+  ) {}
 
   blocks(): Block[] {
     const { byRows, byColumns } = this;

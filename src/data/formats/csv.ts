@@ -33,7 +33,6 @@ interface Columns {
 }
 
 export class CsvParser implements RowParser {
-  readonly #builder: DatasetBuilder;
   readonly #cells: LabelCells;
   readonly #oneHot: OneHot;
   #delimiter: string | undefined;
@@ -41,8 +40,7 @@ export class CsvParser implements RowParser {
   #columns: Columns | undefined;
   #recordLine = 0; // where the record being read begins
 
-  constructor(builder: DatasetBuilder) {
-    this.#builder = builder;
+  constructor(private readonly builder: DatasetBuilder) {
     this.#cells = new LabelCells(builder);
     this.#oneHot = new OneHot(builder);
     this.#delimiter = builder.options.delimiter;
@@ -53,7 +51,7 @@ export class CsvParser implements RowParser {
   }
 
   line(bytes: Uint8Array, start: number, end: number): void {
-    const builder: DatasetBuilder = this.#builder;
+    const builder: DatasetBuilder = this.builder;
     if (!this.midRecord) this.#recordLine = builder.line;
     let fields: string[] | undefined;
     try {
@@ -79,10 +77,10 @@ export class CsvParser implements RowParser {
   finish(): void {
     if (this.midRecord) {
       this.#records?.reset();
-      this.#builder.line = this.#recordLine;
-      this.#builder.fail("broken quotes", "a quoted field that does not end", QUOTED);
+      this.builder.line = this.#recordLine;
+      this.builder.fail("broken quotes", "a quoted field that does not end", QUOTED);
     }
-    if (!this.#columns) this.#builder.refuse("an empty file", "a first line with the names of the columns");
+    if (!this.#columns) this.builder.refuse("an empty file", "a first line with the names of the columns");
   }
 
   /** Excel's line before the names. */
@@ -94,7 +92,7 @@ export class CsvParser implements RowParser {
   }
 
   #header(fields: readonly string[]): Columns {
-    const builder: DatasetBuilder = this.#builder;
+    const builder: DatasetBuilder = this.builder;
     const { options } = builder;
     const names = fields.map((name) => name.trim());
     const positions = new Map<string, number>(); // of the first of equal names in lower case
@@ -143,7 +141,7 @@ export class CsvParser implements RowParser {
   }
 
   #row(fields: readonly string[], columns: Columns): void {
-    const builder: DatasetBuilder = this.#builder;
+    const builder: DatasetBuilder = this.builder;
     const { names, id, texts, labels, oneHot, kept, features, featureColumns, others } = columns;
     if (fields.length !== names.length)
       builder.fail("wrong number of fields", `${fields.length} fields`, `${names.length} fields`);
@@ -175,16 +173,14 @@ export class CsvParser implements RowParser {
 /** Annif's short texts. */
 export class AnnifParser implements RowParser {
   readonly blank = "unlabelled";
-  readonly #builder: DatasetBuilder;
   readonly #cells: LabelCells;
 
-  constructor(builder: DatasetBuilder) {
-    this.#builder = builder;
+  constructor(private readonly builder: DatasetBuilder) {
     this.#cells = new LabelCells(builder);
   }
 
   line(bytes: Uint8Array, start: number, end: number): void {
-    const builder: DatasetBuilder = this.#builder;
+    const builder: DatasetBuilder = this.builder;
     const written = builder.decode(bytes, start, end);
     const tab = written.indexOf("\t");
     builder.text(tab < 0 ? written : written.slice(0, tab));

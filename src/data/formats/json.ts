@@ -32,16 +32,14 @@ function parseRecord(text: string, builder: DatasetBuilder): JsonObject {
 /** One JSON object a line. */
 export class JsonlParser implements RowParser {
   readonly blank = "unlabelled";
-  readonly #builder: DatasetBuilder;
   readonly #records: Records;
 
-  constructor(builder: DatasetBuilder) {
-    this.#builder = builder;
+  constructor(private readonly builder: DatasetBuilder) {
     this.#records = new Records(builder);
   }
 
   line(bytes: Uint8Array, start: number, end: number): void {
-    this.#records.add(parseRecord(this.#builder.decode(bytes, start, end), this.#builder));
+    this.#records.add(parseRecord(this.builder.decode(bytes, start, end), this.builder));
   }
 }
 
@@ -50,7 +48,6 @@ export class JsonlParser implements RowParser {
  * that the file need not fit into one string and a broken record is one broken row.
  */
 export class JsonListParser implements RowParser {
-  readonly #builder: DatasetBuilder;
   readonly #records: Records;
   #place: "before" | "within" | "after" = "before"; // the list
   readonly #record = new Growable((length) => new Uint8Array(length)); // its bytes so far
@@ -60,8 +57,7 @@ export class JsonListParser implements RowParser {
   #escaped = false; // after a backslash within a string
   #comma = false; // one came before the record
 
-  constructor(builder: DatasetBuilder) {
-    this.#builder = builder;
+  constructor(private readonly builder: DatasetBuilder) {
     this.#records = new Records(builder);
   }
 
@@ -71,7 +67,7 @@ export class JsonListParser implements RowParser {
   }
 
   line(bytes: Uint8Array, start: number, end: number): void {
-    const { line } = this.#builder;
+    const { line } = this.builder;
     for (let at = start; at < end; at++) {
       const byte = bytes[at];
       if (this.#place === "within") this.#withinList(byte, line);
@@ -81,13 +77,13 @@ export class JsonListParser implements RowParser {
   }
 
   finish(): void {
-    if (this.#place !== "after") this.#builder.refuse("a list that does not end", 'a "]" at its end', 0);
+    if (this.#place !== "after") this.builder.refuse("a list that does not end", 'a "]" at its end', 0);
   }
 
   #outside(byte: number): void {
     if (this.#place === "before" && byte === OPEN_LIST) this.#place = "within";
-    else if (this.#place === "before") this.#builder.refuse("no list", 'a "[" before the first record');
-    else this.#builder.refuse("something after the list", 'nothing after its "]"');
+    else if (this.#place === "before") this.builder.refuse("no list", 'a "[" before the first record');
+    else this.builder.refuse("something after the list", 'nothing after its "]"');
   }
 
   #withinList(byte: number, line: number): void {
@@ -107,7 +103,7 @@ export class JsonListParser implements RowParser {
 
   /** The record is complete, if there is one. */
   #end(last: boolean, line: number): void {
-    const [builder, { data, length }, comma] = [this.#builder, this.#record, this.#comma];
+    const [builder, { data, length }, comma] = [this.builder, this.#record, this.#comma];
     this.#record.length = 0;
     this.#comma = !last;
     if (last) this.#place = "after";

@@ -28,12 +28,10 @@ const escaped = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|]/g,
 
 /** Labels in one text. The first text that has a separator decides for the file, and it is said. */
 export class LabelCells {
-  readonly #builder: DatasetBuilder;
   #separator: string | undefined; // "": labels are never split
   readonly #escaped: RegExp;
 
-  constructor(builder: DatasetBuilder) {
-    this.#builder = builder;
+  constructor(private readonly builder: DatasetBuilder) {
     const { labelSeparator } = builder.options;
     this.#separator = labelSeparator;
     this.#escaped = new RegExp(`\\\\(${(labelSeparator ? [labelSeparator] : SEPARATORS).map(escaped).join("|")})`, "g");
@@ -41,18 +39,18 @@ export class LabelCells {
 
   /** Adds the labels of a cell to the row being built. */
   add(cell: string): void {
-    for (const label of this.#split(cell.trim())) if (label.trim() !== "") this.#builder.labelByName(label);
+    for (const label of this.#split(cell.trim())) if (label.trim() !== "") this.builder.labelByName(label);
   }
 
   /** URIs with blanks between them, in brackets or not. */
   addUris(cell: string): void {
-    for (const uri of cell.split(/\s+/)) if (uri !== "") this.#builder.labelByName(withoutBrackets(uri));
+    for (const uri of cell.split(/\s+/)) if (uri !== "") this.builder.labelByName(withoutBrackets(uri));
   }
 
   #split(cell: string): string[] {
-    const { file, notes, options } = this.#builder;
+    const { file, notes, options } = this.builder;
     if (URIS.test(cell)) return cell.split(/\s+/).map(withoutBrackets);
-    if (this.#separator === "" || (options.labelNames && this.#builder.knowsLabel(cell))) return [cell];
+    if (this.#separator === "" || (options.labelNames && this.builder.knowsLabel(cell))) return [cell];
     const bare = cell.replaceAll(this.#escaped, "");
     if (this.#separator === undefined) {
       const found = SEPARATORS.find((each) => bare.includes(each));
@@ -68,11 +66,9 @@ export class LabelCells {
 
 /** Columns that are labels, with a 1 in the rows that have them. */
 export class OneHot {
-  readonly #builder: DatasetBuilder;
   readonly #patterns: readonly RegExp[];
 
-  constructor(builder: DatasetBuilder) {
-    this.#builder = builder;
+  constructor(private readonly builder: DatasetBuilder) {
     const { oneHot = [] } = builder.options;
     // `*` stands for anything.
     this.#patterns = oneHot.map((name) => new RegExp(`^${name.split("*").map(escaped).join(".*")}$`, "i"));
@@ -91,10 +87,10 @@ export class OneHot {
   /** Adds the label of a column to the row being built, if its value says so. */
   add(name: string, value: unknown): void {
     const written = String(value ?? "").trim();
-    if (YES.test(written)) this.#builder.labelByName(name);
+    if (YES.test(written)) this.builder.labelByName(name);
     else if (!NO.test(written)) {
       const found = `${excerpt(written)} in column ${excerpt(name)}`;
-      this.#builder.fail("not a label", found, `0 or 1 (${this.#builder.option("oneHot")})`);
+      this.builder.fail("not a label", found, `0 or 1 (${this.builder.option("oneHot")})`);
     }
   }
 }

@@ -70,12 +70,9 @@ function scanRow(scanner: Scanner, builder: DatasetBuilder, firstFeature: number
 
 export class SvmlightParser implements RowParser {
   readonly blank = "row";
-  readonly #builder: DatasetBuilder;
   readonly #scanner = new Scanner();
 
-  constructor(builder: DatasetBuilder) {
-    this.#builder = builder;
-  }
+  constructor(private readonly builder: DatasetBuilder) {}
 
   line(bytes: Uint8Array, start: number, end: number): void {
     const scanner = this.#scanner;
@@ -85,24 +82,21 @@ export class SvmlightParser implements RowParser {
     scanner.skipSpaces();
     if (scanner.position === rowEnd && rowEnd < end) return; // a line of comment
     scanner.open(bytes, start, rowEnd);
-    const { firstFeature, firstLabel } = this.#builder.options;
-    scanRow(scanner, this.#builder, firstFeature, firstLabel);
+    const { firstFeature, firstLabel } = this.builder.options;
+    scanRow(scanner, this.builder, firstFeature, firstLabel);
   }
 }
 
 export class XcParser implements RowParser {
-  readonly #builder: DatasetBuilder;
   readonly #scanner = new Scanner();
   #rows = -1; // N, once the header is read
 
-  constructor(builder: DatasetBuilder) {
-    this.#builder = builder;
-  }
+  constructor(private readonly builder: DatasetBuilder) {}
 
   line(bytes: Uint8Array, start: number, end: number): void {
     this.#scanner.open(bytes, start, end);
     if (this.#rows < 0) this.#header();
-    else scanRow(this.#scanner, this.#builder, 0, 0);
+    else scanRow(this.#scanner, this.builder, 0, 0);
   }
 
   /** A row with neither labels nor features. */
@@ -112,7 +106,7 @@ export class XcParser implements RowParser {
 
   /** Blank lines at the end of the file are rows as far as the header counts them. */
   finish({ first, count }: BlankRun): void {
-    const builder: DatasetBuilder = this.#builder;
+    const builder: DatasetBuilder = this.builder;
     const { total: skipped } = builder.skipped;
     if (this.#rows < 0) builder.refuse("an empty file", HEADER);
     const missing = Math.min(this.#rows - builder.passed - skipped, count);
@@ -138,10 +132,10 @@ export class XcParser implements RowParser {
     const [rows, columns, labels] = numbers;
     if (numbers.length !== 3 || scanner.position < scanner.end) {
       const text = new TextDecoder().decode(scanner.bytes.slice(start, Math.min(scanner.end, start + 200)));
-      this.#builder.refuse(excerpt(text), HEADER);
+      this.builder.refuse(excerpt(text), HEADER);
     }
-    this.#builder.declareSize("features", columns);
-    this.#builder.declareSize("labels", labels);
+    this.builder.declareSize("features", columns);
+    this.builder.declareSize("labels", labels);
     this.#rows = rows;
   }
 }
