@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { readDataset } from "../../src/data/reader.ts";
 import { modelToBytes } from "../../src/model/file.ts";
 import { type LearningState, stateToBytes } from "../../src/parts/regression/state.ts";
+import { LEAST_ROWS } from "../../src/parts/split.ts";
 import { train } from "../../src/train/train.ts";
 import { Dice } from "../../test/serve/dice.ts";
 import { oddLesson } from "../../test/serve/oddlessons.ts";
@@ -94,9 +95,10 @@ export async function teachOddly(seed: number): Promise<{ count: number; taken: 
     ]),
     dice.of(["gpr", "gpr", "linear"]),
   ];
-  const rows = Array.from({ length: 24 }, (_, i) => ({
+  // The linear form holds rows out, equal ones together.
+  const rows = Array.from({ length: form === "linear" ? LEAST_ROWS : 24 }, (_, i) => ({
     id: `d${i}`,
-    text: `the ${WORDS[i % 3]}`,
+    text: `the ${WORDS[i % 3]} ${form === "linear" ? `a${i % 40} b${Math.floor(i / 40)}` : ""}`,
     labels: [labels[i % 3]],
   }));
   return await inFolder(rows, form, async (model, state) => {
