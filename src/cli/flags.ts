@@ -183,7 +183,8 @@ export function parseFlags(args: readonly string[], tables: readonly object[], c
     const next = inline === undefined && takesNext(flag, args[at + 1]) ? args[++at] : undefined;
     const value = valueTyped(flag, raw, !negated, inline ?? next, args[at + 1]);
     const before = values.get(flag.name);
-    if (flag.kind.kind === "names") values.set(flag.name, [...((before as string[]) ?? []), ...String(value).split(",")]);
+    if (flag.kind.kind === "names")
+      values.set(flag.name, [...((before as string[]) ?? []), ...String(value).split(",")]);
     else if (before !== undefined && flag.kind.kind !== "switch")
       throw new UsageError(`${raw}: found it twice, expected it once`);
     else values.set(flag.name, value);
