@@ -3,7 +3,7 @@
 
 import type { Backend, Tensor } from "../backend/backend.ts";
 import { type OpenDevice, openDevice } from "../backend/devices.ts";
-import { FormatError } from "../base/errors.ts";
+import { ArgumentError, FormatError } from "../base/errors.ts";
 import { type Core, createCore, csr, matrix, Pattern, type Precision, scoped } from "../core/index.ts";
 import { readWhole } from "../io/files.ts";
 import { fitExact } from "../parts/gpr/exact.ts";
@@ -229,6 +229,11 @@ async function checkAll(
     if (device.backend.name === "webgpu") results.push(...(await checkOn(core, device, cases)));
     else console.error(`WebGPU is not checked: ${device.about}`);
   }
+  if (results.length === 0)
+    throw new ArgumentError(
+      "device",
+      "found webgpu with cases of closed forms alone, expected wasm, which computes them",
+    );
   return results;
 }
 
