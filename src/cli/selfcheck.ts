@@ -3,7 +3,7 @@
 
 import type { Backend, Tensor } from "../backend/backend.ts";
 import { type OpenDevice, openDevice } from "../backend/devices.ts";
-import { FormatError } from "../base/errors.ts";
+import { ArgumentError, FormatError } from "../base/errors.ts";
 import { type Core, createCore, csr, matrix, Pattern, type Precision, scoped } from "../core/index.ts";
 import { readWhole } from "../io/files.ts";
 import { fitExact } from "../parts/gpr/exact.ts";
@@ -198,13 +198,12 @@ async function checkOn(core: Core, device: OpenDevice, cases: readonly Case[]): 
   try {
     const errors = await worstErrors(bound, (problem) => boundAnswers(backend, problem, quadrature));
     device.check();
-    if (!onCore) return [result(about, bound, errors)];
     const closed: Errors = {};
-    for (const by of WAYS) {
+    for (const by of onCore ? WAYS : []) {
       const answers = (problem: ExactCase): Promise<Answers> => exactAnswers(by, core, precision, problem);
       Object.assign(closed, await worstErrors(exact, answers, `exact (${by}): `));
     }
-    const results = [result(about, bound, errors), result(`closed form, ${about}`, exact, closed)];
+    const results = [result(about, bound, errors), result(`closed form, ${about}`, onCore ? exact : [], closed)];
     return results.filter((each) => each.cases > 0);
   } finally {
     device.dispose();
@@ -222,6 +221,11 @@ async function checkAll(core: Core, cases: readonly Case[], choice: DeviceName):
     if (device.backend.name === "webgpu") results.push(...(await checkOn(core, device, cases)));
     else console.error(`WebGPU is not checked: ${device.about}`);
   }
+  if (results.length === 0)
+    throw new ArgumentError(
+      "device",
+      "found webgpu with cases of closed forms alone, expected wasm, which computes them",
+    );
   return results;
 }
 

@@ -10,7 +10,7 @@ import { prepareCalibrator } from "../calibrate/forward.ts";
 import type { HeldOutBlock } from "../calibrate/pairs.ts";
 import type { Core } from "../core/core.ts";
 import { scale } from "../core/dense.ts";
-import { type Matrix, matrix, scoped } from "../core/matrix.ts";
+import { keeping, type Matrix, matrix, scoped } from "../core/matrix.ts";
 import type { Dataset } from "../data/dataset.ts";
 import type { Model } from "../model/model.ts";
 import { families, familyNames, familyOf, type Part, scoreNames, scoring } from "../parts/index.ts";
@@ -103,9 +103,9 @@ async function looScores(
   work: WorkOptions,
 ): Promise<Matrix> {
   const all = ranges ?? source.ranges;
-  const out = matrix(core, pointsIn(all), source.labels, "f32");
-  let row = 0;
-  try {
+  return await keeping(async (scope) => {
+    const out = scope.keep(matrix(core, pointsIn(all), source.labels, "f32"));
+    let row = 0;
     await source.forBlocks(
       "leave-one-out",
       ({ from, to, scores }) => {
@@ -115,10 +115,7 @@ async function looScores(
       { ...work, ranges: all },
     );
     return out;
-  } catch (error) {
-    out.free();
-    throw error;
-  }
+  });
 }
 
 /** A calibrator for the scores of a model's parts, fitted on points that they have not seen. */

@@ -402,6 +402,11 @@ describe("--device", () => {
       expectSentence(double);
       expect(double.err).toContain("--device: found a GPU with the precision f64, expected wasm");
     });
+    await inFolder(async (path) => {
+      writeFileSync(path("closed.json"), JSON.stringify(exactCases));
+      const refused = await mlgpf(["selfcheck", path("closed.json"), "--device", "webgpu"]);
+      expect(refused.err).toContain("--device: found webgpu with cases of closed forms alone, expected wasm");
+    });
     const checked = await mlgpf(["selfcheck", "--device", "webgpu", "--json"]);
     expect(checked.code, checked.err).toBe(0);
     const results = checked.out

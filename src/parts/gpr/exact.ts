@@ -204,8 +204,8 @@ const dualFromInverse: Dual = async (inverse, labels, mean, out, options) => {
 /** inverse(L') inverse(L) (Y - mu), some labels at a time. */
 const dualFromFactor: Dual = async (l, labels, mean, out, options) => {
   const { core, precision, rows } = l;
-  const room = matrix(core, rows, Math.min(DUAL_LABELS, labels.columns), precision);
-  try {
+  await scoped(async (scope) => {
+    const room = scope.keep(matrix(core, rows, Math.min(DUAL_LABELS, labels.columns), precision));
     for (const { from, to } of blocksOf(allPoints(labels.columns), DUAL_LABELS)) {
       await yieldToHost(options, "dual weights", from / labels.columns);
       const right = room.block(0, 0, rows, to - from);
@@ -215,9 +215,7 @@ const dualFromFactor: Dual = async (l, labels, mean, out, options) => {
       solveTriangular(l, right, { transpose: true });
       scale(1, right, out.block(0, from, rows, to - from));
     }
-  } finally {
-    room.free();
-  }
+  });
 };
 
 /** Adds 1 in column k - from of each point that has label k, for labels from to to. */

@@ -6,7 +6,7 @@ import type { WorkOptions } from "../../base/progress.ts";
 import { equalGroups, firstEqualRows, type SparseRows, selectFeatures, selectLabels } from "../../base/sparse.ts";
 import { STREAMS } from "../../base/streams.ts";
 import type { Core } from "../../core/core.ts";
-import { keeping } from "../../core/matrix.ts";
+import { keeping, scoped } from "../../core/matrix.ts";
 import type { Pattern } from "../../core/pattern.ts";
 import { permutation } from "../../core/random.ts";
 import { type Dataset, selectRows } from "../../data/dataset.ts";
@@ -78,18 +78,15 @@ export async function kernelProblem(context: FitContext): Promise<KernelProblem>
   const options = found ? { ...context.options, ...found.options } : context.options;
   const schema = found?.schema ?? context.schema;
   const { order, documents } = documentsInOrder(core, data, schema, options.seed);
-  const placed = placeDocuments(core, documents, schema.labels, "f32", schema.transform);
-  const problem = { documents, order, schema, options, placed };
-  if (found) return { ...problem, choice: found.choice };
-  try {
+  return await keeping(async (scope) => {
+    const placed = scope.keep(placeDocuments(core, documents, schema.labels, "f32", schema.transform));
+    const problem = { documents, order, schema, options, placed };
+    if (found) return { ...problem, choice: found.choice };
     const words = await chooseExact(core, documents, schema, choicesFor(options.kernel, points), work);
     note(`Length scale ${words.kernel.lengthScale} and noise ${words.noise}, chosen by leave-one-out`);
     const choice = schema.transform.views ? await chooseViews(context, documents, words, looError(context)) : words;
     return { ...problem, choice };
-  } catch (error) {
-    placed.free();
-    throw error;
-  }
+  });
 }
 
 /** Calibrated leave-one-out log loss of some data for one choice. */
@@ -152,13 +149,10 @@ async function chooseExact(
 ): Promise<KernelNoise> {
   const rows = spreadOver(documents.features.rows, COMPARED_ON);
   const some = selectLabelled(documents, rows);
-  const placed = placeDocuments(core, some, schema.labels, "f32", schema.transform);
-  try {
-    const firstEqual = equalRows(some.features, schema.transform);
-    return await bestExact(placed.points, placed.labels, choices, work, firstEqual);
-  } finally {
-    placed.free();
-  }
+  return await scoped(async (scope) => {
+    const { points, labels } = scope.keep(placeDocuments(core, some, schema.labels, "f32", schema.transform));
+    return await bestExact(points, labels, choices, work, equalRows(some.features, schema.transform));
+  });
 }
 
 /** The choice with the best P@1 + P@3 + P@5 of points that are left out. */

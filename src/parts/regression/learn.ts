@@ -261,11 +261,9 @@ export async function learnChange(learned: LearnedRidge, change: Change, options
   learned.growLabels(change.after.labels.labels);
   // First the documents that come in: then what goes out never leaves less than was there.
   for (const [documents, sign] of [[change.in, 1] as const, [change.out, -1] as const]) {
-    const placed = placeDocuments(core, repeated(documents), learned.totals.labels, precision);
-    try {
+    await scoped(async (scope) => {
+      const placed = scope.keep(placeDocuments(core, repeated(documents), learned.totals.labels, precision));
       await learned.learn(placed.points.x, placed.labels, { ...options, sign });
-    } finally {
-      placed.free();
-    }
+    });
   }
 }

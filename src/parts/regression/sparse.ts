@@ -107,18 +107,16 @@ export function leaveOut(scores: Matrix, h: Float64Array, labels: Pattern, from:
 export function leaveOneOutOf(solution: RidgeSolution, features: FeatureWalk, labels: Pattern): LeaveOneOut {
   const { core, precision } = solution.weights;
   const forBlocks: LeaveOneOut["forBlocks"] = async (stage, work, options = {}) => {
-    const room = matrix(core, Math.min(BLOCK_ROWS, features.points), labels.columns, precision);
-    const leftOut = ({ from, to, f }: FeatureBlock<Matrix>): void => {
-      const scores = ridgeScores(solution, f, room.rowRange(0, to - from));
-      const h = leverages(solution, f);
-      leaveOut(scores, h, labels, from);
-      work({ from, to, scores, variances: h.map((leverage) => 1 / (1 - leverage)) });
-    };
-    try {
+    await scoped(async (scope) => {
+      const room = scope.keep(matrix(core, Math.min(BLOCK_ROWS, features.points), labels.columns, precision));
+      const leftOut = ({ from, to, f }: FeatureBlock<Matrix>): void => {
+        const scores = ridgeScores(solution, f, room.rowRange(0, to - from));
+        const h = leverages(solution, f);
+        leaveOut(scores, h, labels, from);
+        work({ from, to, scores, variances: h.map((leverage) => 1 / (1 - leverage)) });
+      };
       await features.forBlocks(stage, leftOut, options);
-    } finally {
-      room.free();
-    }
+    });
   };
   return { ranges: allPoints(features.points), labels: labels.columns, mean: solution.mean, forBlocks };
 }

@@ -152,12 +152,10 @@ export class Statistics extends Totals implements RidgeSums {
       syrk(f, this.gram, { transpose: true, alpha: sign, beta: 1, part: "lower" });
       return;
     }
-    const product = matrix(this.core, this.features, this.features, "f32");
-    try {
+    scoped((scope) => {
+      const product = scope.keep(matrix(this.core, this.features, this.features, "f32"));
       addMatrix(syrk(f, product, { transpose: true, part: "lower" }), this.gram, { sign, part: "lower" });
-    } finally {
-      product.free();
-    }
+    });
   }
 
   override free(): void {
@@ -190,13 +188,11 @@ export class PointSums extends Totals implements RidgeSums {
     for (let first = 0; first < d; first += ROWS_AT_ONCE) {
       await yieldToHost(options, "sums", first / d);
       const count = Math.min(ROWS_AT_ONCE, d - first);
-      const rows = matrix(core, count, d, "f64");
-      try {
+      scoped((scope) => {
+        const rows = scope.keep(matrix(core, count, d, "f64"));
         addSparseGram(this.#x, rows, { firstColumn: first });
         convert(rows, out.rowRange(first, first + count));
-      } finally {
-        rows.free();
-      }
+      });
     }
   }
 
