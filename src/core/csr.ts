@@ -94,12 +94,11 @@ function checkArrays({ rows, columns, rowStart, columnIndex, values }: CsrArrays
     let previous = -1;
     for (let e = begin; e < end; e++) {
       const column = columnIndex[e];
-      if (!Number.isInteger(column) || column < 0 || column >= columns) {
+      if (!Number.isInteger(column) || column < 0 || column >= columns)
         throw new ArgumentError(
           "columnIndex",
           `found ${column} in row ${i}, expected a whole number from 0 to ${columns - 1}`,
         );
-      }
       if (!Number.isFinite(values[e]))
         throw new NotFiniteError("values", `found ${values[e]} in row ${i}, expected a finite number`);
       if (column <= previous) inOrder = false;
