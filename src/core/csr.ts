@@ -163,13 +163,7 @@ export interface SparseOptions extends PartOptions {
 }
 
 /** How many rows a product takes, and addresses: the entries from the first on, and the chosen rows' numbers or 0. */
-interface ProductRows {
-  count: number;
-  entries: [start: number, column: number, value: number];
-  chosen: number;
-}
-
-function productRows(x: Csr, b: Matrix, out: Matrix, { rows: chosen, ...range }: SparseOptions): ProductRows {
+function productRows(x: Csr, b: Matrix, out: Matrix, { rows: chosen, ...range }: SparseOptions) {
   compatible({ x: valuesOf("x", x), b, out });
   disjoint("out", out, { b });
   inCore(x.core, { rows: chosen });
