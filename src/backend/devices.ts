@@ -40,12 +40,11 @@ export async function openDevice(core: Core, choice: DeviceChoice, precision: Pr
   if (choice === "auto") return await gpuOrWasm(core, precision, false);
   if (choice !== "webgpu" && !(typeof choice === "object" && choice !== null && "queue" in choice))
     throw new ArgumentError("device", `found ${choice}, expected auto, wasm, webgpu or a GPUDevice`);
-  if (precision === "f64") {
+  if (precision === "f64")
     throw new ArgumentError(
       "device",
       "found a GPU with the precision f64, expected wasm (a GPU computes in single precision)",
     );
-  }
   if (choice !== "webgpu") return await gpuDevice(core, choice, "the GPU given", false);
   const found = await findAdapter();
   if (found instanceof NoGpu) throw new ArgumentError("device", `found no GPU, expected one for webgpu: ${found.why}`);

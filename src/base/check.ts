@@ -27,9 +27,8 @@ export function wholeNumber(argument: string, value: number, from: number, to: n
 
 /** A finite number. */
 export function finiteNumber(argument: string, value: number): number {
-  if (typeof value !== "number" || !Number.isFinite(value)) {
+  if (typeof value !== "number" || !Number.isFinite(value))
     throw new ArgumentError(argument, `found ${String(value)}, expected a finite number`);
-  }
   return value;
 }
 
@@ -46,9 +45,8 @@ export function sameSize(argument: string, what: string, found: number, expected
 
 /** One of a few words. */
 export function oneOf<T extends string>(argument: string, value: T, allowed: readonly T[]): T {
-  if (!allowed.includes(value)) {
+  if (!allowed.includes(value))
     throw new ArgumentError(argument, `found ${String(value)}, expected ${allowed.join(" or ")}`);
-  }
   return value;
 }
 

@@ -110,13 +110,8 @@ export function vectorRow(
 /** Features of one row in one of two forms. */
 export function plainFeatures(value: unknown, refuse: Refuse): PlainFeatures {
   if (isArray(value)) {
-    if (!Array.isArray(value) || typeof value[0] === "number")
-      return byNumber(
-        Array.from(value, (_, i) => i),
-        value,
-        refuse,
-        true,
-      );
+    const places = Array.from(value, (_, i) => i);
+    if (!Array.isArray(value) || typeof value[0] === "number") return byNumber(places, value, refuse, true);
     const [odd] = value.filter((each) => !isPair(each));
     if (odd !== undefined)
       return refuse(`${describe(odd)} in a list of features`, "numbers alone, or pairs [column, value] alone");

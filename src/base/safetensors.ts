@@ -95,11 +95,10 @@ export function safetensorsChunks(file: TensorFile): Uint8Array[] {
   let offset = 0;
   for (const [name, { dtype, shape, data }] of entries) {
     if (name === METADATA) throw new RangeError(`found a tensor named ${METADATA}, expected another name`);
-    if (data.byteLength !== byteLength(dtype, shape) || data.BYTES_PER_ELEMENT !== width(dtype)) {
+    if (data.byteLength !== byteLength(dtype, shape) || data.BYTES_PER_ELEMENT !== width(dtype))
       throw new RangeError(
         `found ${data.byteLength} bytes for tensor ${excerpt(name)}, expected ${dtype} [${shape.join(", ")}]`,
       );
-    }
     header.push([name, { dtype, shape, data_offsets: [offset, offset + data.byteLength] }]);
     offset += data.byteLength;
   }
@@ -133,9 +132,8 @@ export function joined(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
 
 /** Length of the header in bytes, from the first 8 bytes of a file and the file's length. */
 export function headerLength(prefix: Uint8Array, fileLength: number, file = "the model"): number {
-  if (prefix.length < PREFIX || fileLength < PREFIX) {
+  if (prefix.length < PREFIX || fileLength < PREFIX)
     throw new FormatError(file, `${Math.min(prefix.length, fileLength)} bytes`, "a safetensors file of at least 8");
-  }
   const length = Number(new DataView(prefix.buffer, prefix.byteOffset, PREFIX).getBigUint64(0, true));
   if (length > MOST_HEADER) {
     // No length that is allowed has eight bytes that can be printed.
@@ -172,9 +170,8 @@ export function readSafetensorsHeader(start: Uint8Array, fileLength: number, fil
     }
     end = info.end;
   }
-  if (end !== fileLength) {
+  if (end !== fileLength)
     throw new FormatError(file, `${fileLength - end} bytes after the last tensor`, "the end of the file");
-  }
   return { tensors: new Map(tensors), metadata, dataStart };
 }
 
@@ -206,9 +203,8 @@ function parseHeader(bytes: Uint8Array, file: string): Record<string, unknown> {
   } catch {
     throw new FormatError(file, "a header that is not JSON", "a safetensors file");
   }
-  if (!json.startsWith("{") || typeof fields !== "object" || fields === null) {
+  if (!json.startsWith("{") || typeof fields !== "object" || fields === null)
     throw new FormatError(file, "a header that does not begin with {", "a safetensors file");
-  }
   const twice = repeatedKey(json);
   if (twice !== undefined) throw new FormatError(file, `${excerpt(twice)} twice in the header`, "each name once");
   return fields as Record<string, unknown>;
@@ -216,9 +212,8 @@ function parseHeader(bytes: Uint8Array, file: string): Record<string, unknown> {
 
 function checkMetadata(value: unknown, file: string): Record<string, string> {
   const isMap = typeof value === "object" && value !== null && !Array.isArray(value);
-  if (!isMap || !Object.values(value).every((text) => typeof text === "string")) {
+  if (!isMap || !Object.values(value).every((text) => typeof text === "string"))
     throw new FormatError(file, `${METADATA} that is not a map of texts`, "a text for each key");
-  }
   return value as Record<string, string>;
 }
 
@@ -226,9 +221,8 @@ function checkTensor(name: string, value: unknown, dataStart: number, fileLength
   const refuse = (found: string, expected: string): never => {
     throw new FormatError(file, `${found} for tensor ${excerpt(name)}`, expected);
   };
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+  if (typeof value !== "object" || value === null || Array.isArray(value))
     return refuse("no description", "its dtype, shape and data_offsets");
-  }
   const fields = value as Record<string, unknown>;
   const unknown = Object.keys(fields).find((key) => !["dtype", "shape", "data_offsets"].includes(key));
   if (unknown !== undefined) return refuse(`a field ${excerpt(unknown)}`, "dtype, shape and data_offsets");
@@ -247,8 +241,7 @@ function checkTensor(name: string, value: unknown, dataStart: number, fileLength
   const [start, end] = offsets as [number, number];
   const most = fileLength - dataStart;
   if (end > most) return refuse(`data up to byte ${end}`, `at most ${most} (is the file cut short?)`);
-  if (start > end || end - start !== byteLength(dtype, shape)) {
+  if (start > end || end - start !== byteLength(dtype, shape))
     return refuse(`data_offsets [${start}, ${end}]`, `${byteLength(dtype, shape)} bytes as its shape has`);
-  }
   return { dtype, shape, start: dataStart + start, end: dataStart + end };
 }

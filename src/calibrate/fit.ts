@@ -213,18 +213,12 @@ function shapeOf({ data, pairs, strength, from }: BodyInputs): {
   // A point left out still counts itself here: without, the count would tell where the label is.
   const labelLog = Float64Array.from(label, (k) => logFrequency(labelCounts[k], points));
   const strengths = pairs.strengths.map((mean) => termValue(strength, mean));
+  const ofPositives = labelLog.filter((_, e) => signedWeight[e] > 0);
+  const ofPoints = Float64Array.from(new Set(row), (i) => strengths[i]);
   const curves = from?.curves ?? {
     terms: termsOf(data.scores),
-    labelKnots: knotsAmong(
-      labelLog.filter((_, e) => signedWeight[e] > 0),
-      LABEL_QUANTILES,
-      LABEL_GAP,
-    ),
-    pointKnots: knotsAmong(
-      Float64Array.from(new Set(row), (i) => strengths[i]),
-      POINT_QUANTILES,
-      POINT_GAP,
-    ),
+    labelKnots: knotsAmong(ofPositives, LABEL_QUANTILES, LABEL_GAP),
+    pointKnots: knotsAmong(ofPoints, POINT_QUANTILES, POINT_GAP),
   };
   const { terms, labelKnots, pointKnots } = curves;
   const pointPlaces = strengths.map((value) => placeAmong(pointKnots, value));
@@ -387,10 +381,8 @@ function byRow(
 ): Float64Array {
   const out = logits.slice();
   for (const pairs of ranked) {
-    const own = change(
-      pairs.map((pair) => logits[pair]),
-      pairs,
-    );
+    const given = pairs.map((pair) => logits[pair]);
+    const own = change(given, pairs);
     for (let i = 0; i < pairs.length; i++) out[pairs[i]] = own[i];
   }
   return out;

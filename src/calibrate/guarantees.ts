@@ -23,9 +23,9 @@ export interface UnseenPairs extends Pick<HeldOutPairs, "row" | "signedWeight"> 
   readonly unknown?: ArrayLike<number> | undefined;
 }
 
-export const RECALLS: readonly number[] = [0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.98, 0.99];
-export const PRECISIONS: readonly number[] = [0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.98, 0.99];
-export const CONFIDENCES: readonly number[] = [0.8, 0.9, 0.95, 0.99];
+/** Recalls and precisions that are promised. */
+const TARGETS: readonly number[] = [0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.98, 0.99];
+const CONFIDENCES: readonly number[] = [0.8, 0.9, 0.95, 0.99];
 /** Thresholds of precision are tried evenly by their logits. */
 const [LOWEST, HIGHEST, STEP] = [-5, 8, 1 / 16];
 /** The sequence of tests begins where it is expected to pass with so much to spare. */
@@ -81,7 +81,7 @@ function recallThresholds(documents: readonly Document[], share: number): Guaran
   );
   truths.sort((a, b) => a.p - b.p);
   const n = share * labelled.length; // copies of a document say nothing new
-  return RECALLS.flatMap((target) => {
+  return TARGETS.flatMap((target) => {
     let room = (((1 - target) * (n + 1) - 1) / n) * labelled.length + 1e-9;
     if (!(room >= 0)) return [];
     const at = truths.findIndex(({ loss }) => {
@@ -107,14 +107,14 @@ function precisionThresholds(documents: readonly Document[], share: number): Gua
   const tried = keptByThreshold(documents);
   const refuted = ({ kept, designEffect }: Kept, wrong: number, target: number): number =>
     binomialBelow((share * wrong) / designEffect, (share * kept) / designEffect, 1 - target);
-  const tails = PRECISIONS.map((target) =>
+  const tails = TARGETS.map((target) =>
     tried.map((each) => ({
       expected: refuted({ ...each, designEffect: 1 }, each.expected, target),
       found: refuted(each, each.wrong, target),
     })),
   );
   return CONFIDENCES.flatMap((confidence) =>
-    PRECISIONS.flatMap((target, i) => {
+    TARGETS.flatMap((target, i) => {
       const delta = 1 - confidence;
       let at = tails[i].findIndex(({ expected }) => expected <= delta / SPARE);
       if (at < 0 || tails[i][at].found > delta) return [];
@@ -194,9 +194,6 @@ function logGamma(x: number): number {
   return 0.9189385332046727 + (x - 0.5) * deterministicLog(t) - t + deterministicLog(sum);
 }
 
-/** Share of a document's true labels in the first so many, by its probabilities: a logit that is to be calibrated. */
-const shareLogit = (kept: number, all: number): number => deterministicLog(kept / (all - kept));
-
 /**
  * Expected recall of the labels kept of a document: logistic(intercept + slope logit(kept / (top + rest))), where `kept` adds up the
  * probabilities of those kept, `top` those of its 20 best and `rest` is the mean number of true labels beyond these. Fitted to the first
@@ -204,16 +201,13 @@ const shareLogit = (kept: number, all: number): number => deterministicLog(kept 
  */
 function fitExpectedRecall(documents: readonly Document[]): Guarantees["expectedRecall"] {
   const labelled = documents.filter(({ positives }) => positives > 0);
-  const beyond = labelled.reduce(
-    (sum, { pairs }) => sum + pairs.slice(EXPECTED_DEPTH).filter(({ right }) => right).length,
-    0,
-  );
-  const rest = ratio(beyond, labelled.length) + 1e-3;
+  const beyond = labelled.flatMap(({ pairs }) => pairs.slice(EXPECTED_DEPTH).filter(({ right }) => right));
+  const rest = ratio(beyond.length, labelled.length) + 1e-3;
   const points = labelled.flatMap(({ pairs, positives }) => {
     const sum = (count: number): number => pairs.slice(0, count).reduce((total, { p }) => total + p, 0);
     const all = sum(EXPECTED_DEPTH) + rest;
     return [1, 2, 3, 5, 10].map((count) => ({
-      x: shareLogit(sum(count), all),
+      x: deterministicLog(sum(count) / (all - sum(count))), // of the share, a logit that is to be calibrated
       y: pairs.slice(0, count).filter(({ right }) => right).length / positives,
     }));
   });

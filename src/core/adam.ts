@@ -36,12 +36,7 @@ function power(beta: number, n: number): number {
 export const ADAM = { beta1: 0.9, beta2: 0.999, epsilon: 1e-8 } as const;
 
 /** A step's constants: its length and epsilon with Adam's corrections for moments that began at zero. */
-export function correctedStep(options: AdamOptions): {
-  length: number;
-  beta1: number;
-  beta2: number;
-  epsilon: number;
-} {
+export function correctedStep(options: AdamOptions): Record<"length" | "beta1" | "beta2" | "epsilon", number> {
   const { rate, step, beta1 = ADAM.beta1, beta2 = ADAM.beta2, epsilon = ADAM.epsilon } = options;
   finiteNumber("rate", rate);
   wholeNumber("step", step, 1);

@@ -16,21 +16,28 @@ export interface CovarianceInputs<T = Matrix> {
   hyper: T;
 }
 
-/** Checks the inputs, and gives the first arguments of both kernels. */
-function checked(
-  { terms, products, rowSquares, columnSquares, hyper }: CovarianceInputs,
-  others: Record<string, Matrix>,
-) {
+/** Terms that there are and shapes that fit, on any device. */
+export function covarianceSizes<T extends { rows: number; columns: number }>(
+  inputs: CovarianceInputs<T>,
+): Record<"kind" | "rows" | "columns", number> {
+  const { terms, products, rowSquares, columnSquares, hyper } = inputs;
   const kind = termsCode(terms);
   const { rows, columns } = products;
   if (!(kind >= 1) || (terms.stationary !== undefined && !stationaryNames.includes(terms.stationary))) {
     const expected = `linear, or stationary: one of ${stationaryNames.join(", ")}`;
     throw new ArgumentError("terms", `found ${JSON.stringify(terms)}, expected ${expected}`);
   }
-  compatible({ products, rowSquares, columnSquares, hyper, ...others });
   isVector("rowSquares", rowSquares, rows);
   isVector("columnSquares", columnSquares, columns);
   isVector("hyper", hyper, 3);
+  return { kind, rows, columns };
+}
+
+/** Checks the inputs, and gives the first arguments of both kernels. */
+function checked({ terms, ...inputs }: CovarianceInputs, others: Record<string, Matrix>) {
+  const { products, rowSquares, columnSquares, hyper } = inputs;
+  compatible({ ...inputs, ...others });
+  const { kind, rows, columns } = covarianceSizes({ terms, ...inputs });
   return [kind, rows, columns, ...products.strided, ...addresses(rowSquares, columnSquares, hyper)] as const;
 }
 

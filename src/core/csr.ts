@@ -94,12 +94,11 @@ function checkArrays({ rows, columns, rowStart, columnIndex, values }: CsrArrays
     let previous = -1;
     for (let e = begin; e < end; e++) {
       const column = columnIndex[e];
-      if (!Number.isInteger(column) || column < 0 || column >= columns) {
+      if (!Number.isInteger(column) || column < 0 || column >= columns)
         throw new ArgumentError(
           "columnIndex",
           `found ${column} in row ${i}, expected a whole number from 0 to ${columns - 1}`,
         );
-      }
       if (!Number.isFinite(values[e]))
         throw new NotFiniteError("values", `found ${values[e]} in row ${i}, expected a finite number`);
       if (column <= previous) inOrder = false;
@@ -164,13 +163,7 @@ export interface SparseOptions extends PartOptions {
 }
 
 /** How many rows a product takes, and addresses: the entries from the first on, and the chosen rows' numbers or 0. */
-interface ProductRows {
-  count: number;
-  entries: [start: number, column: number, value: number];
-  chosen: number;
-}
-
-function productRows(x: Csr, b: Matrix, out: Matrix, { rows: chosen, ...range }: SparseOptions): ProductRows {
+function productRows(x: Csr, b: Matrix, out: Matrix, { rows: chosen, ...range }: SparseOptions) {
   compatible({ x: valuesOf("x", x), b, out });
   disjoint("out", out, { b });
   inCore(x.core, { rows: chosen });

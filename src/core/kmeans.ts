@@ -49,9 +49,8 @@ const CHUNK = 1024;
 export async function kmeans(rows: Matrix | Csr, options: KmeansOptions): Promise<Kmeans> {
   compatible({ rows: rows instanceof Csr ? valuesOf("rows", rows) : rows });
   const clusters = wholeNumber("clusters", options.clusters, 1);
-  if (clusters > rows.rows) {
+  if (clusters > rows.rows)
     throw new ArgumentError("clusters", `found ${clusters}, expected no more than the ${rows.rows} rows`);
-  }
   const iterations = wholeNumber("iterations", options.iterations ?? 25, 0);
   const tolerance = finiteNumber("tolerance", options.tolerance ?? 1e-4);
   const centres = matrix(rows.core, clusters, rows.columns, rows.precision);

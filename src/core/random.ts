@@ -60,9 +60,8 @@ export function choice(
 ): Int32Array<ArrayBuffer> {
   wholeNumber("n", n, 0);
   wholeNumber("k", k, 0, n - excluded.length);
-  for (let i = 0; i < excluded.length; i++) {
+  for (let i = 0; i < excluded.length; i++)
     wholeNumber("excluded", excluded[i], i === 0 ? 0 : excluded[i - 1] + 1, n - 1);
-  }
   return scoped((scope) => {
     const out = scope.keep(integers(core, k));
     const without = scope.keep(integers(core, excluded));

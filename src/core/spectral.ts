@@ -301,7 +301,7 @@ export async function truncatedSvd(x: Csr, options: SubspaceOptions): Promise<Sv
   wholeNumber("rank", options.rank, 1, Math.min(x.rows, x.columns));
   const { core, precision, columns: size } = x;
   return await scoped(async (scope) => {
-    const trace = squaredNorm(x, scope);
+    const trace = sumOf(rowSquares(x, scope.keep(matrix(core, 1, x.rows, precision))).view()); // |X|_F^2
     const apply = await gramOperator(x, scope, options);
     const found = await leadingEigenvectors({ core, precision, size, trace, apply }, options);
     const singularValues = found.values.map((value) => Math.sqrt(Math.max(0, value)));
@@ -325,9 +325,4 @@ async function gramOperator(x: Csr, scope: Scope, work: WorkOptions): Promise<(q
     byParts(work, columns, 2 * columns * q.columns, (from, to) =>
       gemm(square.rowRange(from, to), q, y.rowRange(from, to)),
     );
-}
-
-/** |X|_F^2 */
-function squaredNorm(x: Csr, scope: Scope): number {
-  return sumOf(rowSquares(x, scope.keep(matrix(x.core, 1, x.rows, x.precision))).view());
 }

@@ -55,9 +55,8 @@ export async function hardwareThreads(): Promise<number> {
 
 /** Why this runtime cannot run threads, or undefined where it can. */
 export function noThreadsReason(): string | undefined {
-  if (typeof SharedArrayBuffer === "undefined") {
+  if (typeof SharedArrayBuffer === "undefined")
     return "SharedArrayBuffer is missing (in a browser it needs the COOP and COEP headers)";
-  }
   if (!isNode() && typeof Worker === "undefined") return "this runtime has no workers";
   return undefined;
 }

@@ -186,9 +186,8 @@ export function checkDataset(dataset: Dataset): void {
     ["ids of features", columnIds?.length, "columns", features.columns],
     ["names of features", featureNames?.length, "columns", features.columns],
   ];
-  for (const [what, length, of, expected] of sizes) {
+  for (const [what, length, of, expected] of sizes)
     demand(length === undefined || length === expected, `${length} ${what} of ${expected} ${of}`, "one each");
-  }
   const fall = columnIds?.findIndex((id, i) => i > 0 && id <= columnIds[i - 1]) ?? -1;
   demand(fall < 0, `feature id ${columnIds?.[fall]} after ${columnIds?.[fall - 1]}`, "ids that rise");
   demand(

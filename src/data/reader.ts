@@ -55,24 +55,11 @@ function isBlank(block: LineBlock): boolean {
   return at === block.end;
 }
 
-function isBytes(source: DataSource): source is ByteSource {
-  if (typeof source === "string" || source instanceof Uint8Array || source instanceof Blob) return true;
-  return source instanceof ReadableStream;
-}
+const isBytes = (source: DataSource): source is ByteSource =>
+  typeof source === "string" || [Uint8Array, Blob, ReadableStream].some((kind) => source instanceof kind);
 
 const isIterable = (source: unknown): boolean =>
   typeof source === "object" && source !== null && (Symbol.iterator in source || Symbol.asyncIterator in source);
-
-/** Bytes of a source that is all there. */
-function sizeOf(source: ByteSource): number | undefined {
-  if (source instanceof Blob) return source.size;
-  return source instanceof Uint8Array ? source.length : undefined;
-}
-
-/** Bytes that a packed file may unpack to: by its own bytes, unless the caller says so. */
-function unpackedLimit(packed: number, most: number | undefined): number {
-  return most ?? Math.min(Math.max(MOST_RATIO * packed, LEAST_UNPACKED), MOST_UNPACKED);
-}
 
 /** One pass over a source. */
 class Reading {
@@ -99,7 +86,7 @@ class Reading {
     await this.#openVectors();
     if (!isBytes(source)) yield* this.#rows(source, "rows");
     else {
-      this.#total = size ?? sizeOf(source);
+      this.#total = size ?? (source instanceof Uint8Array ? source.length : (source as Partial<Blob>).size);
       const opened = await this.#openBytes(source);
       if (opened.kind === "text") yield* this.#lines(opened.chunks);
       else yield* this.#binary(opened);
@@ -269,8 +256,10 @@ class Reading {
     yield;
   }
 
+  /** Bytes that a packed file may unpack to: by its own bytes, unless the caller says so. */
   #limit(): number {
-    return unpackedLimit(this.#bytes, this.builder.options.maxUnpacked);
+    const { maxUnpacked } = this.builder.options;
+    return maxUnpacked ?? Math.min(Math.max(MOST_RATIO * this.#bytes, LEAST_UNPACKED), MOST_UNPACKED);
   }
 
   /** Binary formats are read as a whole; gzip around them unpacks to no more than its own bytes allow. */

@@ -56,9 +56,7 @@ const NO_SPREAD = 1e-12;
 /** Sums over the rows of what a column's values come to; values that are not there are 0. */
 function columnSums({ columns, columnIndex, values }: SparseRows, of: (value: number) => number): Float64Array {
   const sums = new Float64Array(columns);
-  for (let e = 0; e < values.length; e++) {
-    sums[columnIndex[e]] += of(values[e]);
-  }
+  for (let e = 0; e < values.length; e++) sums[columnIndex[e]] += of(values[e]);
   return sums;
 }
 

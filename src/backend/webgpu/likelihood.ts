@@ -1,8 +1,7 @@
 // Covariances, expected log-likelihoods, probabilities and rankings on the GPU.
 
 import { wholeNumber } from "../../base/check.ts";
-import { type CovarianceTerms, termsCode } from "../../base/kernels.ts";
-import type { CovarianceInputs } from "../../core/covariance.ts";
+import { type CovarianceInputs, covarianceSizes } from "../../core/covariance.ts";
 import type { TopK } from "../../core/dense.ts";
 import {
   checkLikelihood,
@@ -17,16 +16,8 @@ import { hasShape, isVector } from "../../core/shapes.ts";
 import type { Recorder } from "./recorder.ts";
 import { GpuTensor, type Operand } from "./tensors.ts";
 
-function sizesOf(terms: CovarianceTerms, tensors: Omit<CovarianceInputs<GpuTensor>, "terms">) {
-  const { products, rowSquares, columnSquares, hyper } = tensors;
-  isVector("rowSquares", rowSquares, products.rows);
-  isVector("columnSquares", columnSquares, products.columns);
-  isVector("hyper", hyper, 3);
-  return { rows: products.rows, columns: products.columns, kind: termsCode(terms) };
-}
-
 export function covariance(gpu: Recorder, { terms, ...tensors }: CovarianceInputs<GpuTensor>, out: GpuTensor): void {
-  const sizes = sizesOf(terms, tensors);
+  const sizes = covarianceSizes({ terms, ...tensors });
   hasShape("out", out, sizes.rows, sizes.columns);
   gpu.each("covariance", out.length, { ...tensors, out }, sizes);
 }
@@ -38,7 +29,7 @@ export function covarianceGradient(
   stationaryPart: GpuTensor,
   sums: GpuTensor,
 ): void {
-  const sizes = sizesOf(terms, tensors);
+  const sizes = covarianceSizes({ terms, ...tensors });
   hasShape("d", d, sizes.rows, sizes.columns);
   hasShape("stationaryPart", stationaryPart, sizes.rows, sizes.columns);
   hasShape("sums", sums, sizes.rows, 3);

@@ -82,14 +82,13 @@ export async function readNumpy(
       builder.value(value, name, () => String(value)),
     );
   };
-  for (let row = 0; row < features.rows; row++) {
+  for (let row = 0; row < features.rows; row++)
     builder.attempt(row + 1, () => {
       if (ids) builder.id(ids.text(row));
       addLabels(row);
       features.each(row, addFeature);
       builder.endRow();
     });
-  }
 }
 
 /** A vector for each row of texts. */
