@@ -81,6 +81,7 @@ export const everyFigure = {
 /** An evaluation that left nothing out. */
 export type FullEvaluation = Evaluation & Required<Pick<Evaluation, keyof typeof everyFigure>>;
 
+/** No figure was left out. */
 export const isFull = (evaluation: Evaluation): evaluation is FullEvaluation =>
   Object.keys(everyFigure).every((name) => name in evaluation);
 

@@ -18,6 +18,7 @@ function nameOf(host: string): string {
 export const isLoopback = (name: string): boolean =>
   /^(localhost|.*\.localhost|127\.\d+\.\d+\.\d+|::1|::ffff:127\.\d+\.\d+\.\d+)$/.test(name.toLowerCase());
 
+/** Which hosts and origins a server answers. */
 export interface HostOptions {
   /** Names that Host may have, beside those of this machine; without the list any. */
   readonly hosts?: readonly string[];

@@ -19,6 +19,7 @@ export interface Limits {
   seconds: number;
 }
 
+/** Limits of a server that is given none. */
 export const defaultLimits: Readonly<Limits> = {
   bodyBytes: 1 << 20,
   batch: 1000,
