@@ -16,6 +16,7 @@ export class Labelling {
   readonly #words = byId("labelled", HTMLElement);
   readonly #send: (request: PredictorRequest) => void;
   #file: File | undefined;
+  #remarks: readonly string[] = [];
 
   constructor(send: (request: PredictorRequest) => void) {
     this.#send = send;
@@ -26,13 +27,16 @@ export class Labelling {
     show(byId("label-problem", HTMLElement), message);
   }
 
-  start(file: File): void {
+  /** `remarks`: what was left out of notes, which have no columns. */
+  start(file: File, remarks?: readonly string[]): void {
     this.#file = file;
+    this.#remarks = remarks ?? [];
     this.complain("");
     this.#work(true);
     this.#progress.value = 0;
     say(this.#words, `Labelling ${file.name}`);
-    this.#send({ kind: "label", source: file, settings: readLabelSettings() });
+    const { lenient, ...columns } = readLabelSettings();
+    this.#send({ kind: "label", source: file, settings: remarks ? { lenient } : { lenient, ...columns } });
   }
 
   hear(reply: LabelReply): void {
@@ -42,7 +46,7 @@ export class Labelling {
     else if (reply.kind === "labelled") {
       const name = `${stemOf(file.name)}-labels.csv`;
       this.#work(false);
-      const notes = reply.notes.map((note) => ` ${note}.`).join("");
+      const notes = [...this.#remarks, ...reply.notes].map((note) => ` ${note}.`).join("");
       say(this.#words, `${several(reply.rows, "row")} of ${file.name} labelled: ${name}.${notes}`);
       download({ name, content: reply.csv });
     } else {

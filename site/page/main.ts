@@ -7,6 +7,7 @@ import { byId } from "./dom.ts";
 import { listenForFiles } from "./files.ts";
 import { Labelling } from "./labelling.ts";
 import { describeMachine } from "./machine.ts";
+import type { NotesFile } from "./notes.ts";
 import { readSettings } from "./settings.ts";
 import { Training } from "./training.ts";
 
@@ -30,10 +31,13 @@ const asking = new Asking("", {
 });
 const labelling = new Labelling((request) => asking.send(request));
 
-function train(source: "sample" | File): void {
+function train(source: "sample" | File, { remarks }: Partial<NotesFile> = {}): void {
   try {
     if (training.busy) throw new Error("A training is under way: stop it before you start another.");
-    training.start(source, readSettings());
+    const { textName, labelsName, oneHot, ...others } = readSettings();
+    // Notes have no columns.
+    const columns = remarks ? {} : { textName, labelsName, oneHot };
+    training.start(source, { ...others, ...columns }, remarks);
   } catch (error) {
     training.complain((error as Error).message);
   }
@@ -44,6 +48,10 @@ byId("settings", HTMLFormElement).addEventListener("submit", (event) => event.pr
 listenForFiles({
   data: train,
   texts: (file) => asking.model && labelling.start(file),
+  notes(notes, toLabel) {
+    if (!toLabel) train(notes.file, notes);
+    else if (asking.model) labelling.start(notes.file, notes.remarks);
+  },
   model: (file) => asking.load({ name: file.name, content: file }),
   problem: (message, toLabel) => (toLabel ? labelling.complain(message) : training.complain(message)),
 });

@@ -2,6 +2,7 @@
 
 import type { DeviceChoice, LabelSettings, TrainSettings } from "../worker/messages.ts";
 import { byId } from "./dom.ts";
+import type { NoteOptions } from "./notes.ts";
 
 /** A number that was typed, or undefined; refuses what the field does not take. */
 function typedNumber(id: string): number | undefined {
@@ -51,3 +52,10 @@ export function readLabelSettings(): LabelSettings {
     ...given("idName", typedName("id-name")),
   };
 }
+
+/** How notes are read: the columns of labels are keys of their front matter. */
+export const readNoteSettings = (unlabelled: boolean): NoteOptions => ({
+  unlabelled,
+  lenient: byId("lenient", HTMLInputElement).checked,
+  keys: typedNames("labels-name"),
+});

@@ -80,11 +80,12 @@ export class Training {
     show(this.#problem, message);
   }
 
-  start(source: "sample" | File, settings: TrainSettings): void {
+  start(source: "sample" | File, settings: TrainSettings, remarks: readonly string[] = []): void {
     this.#source = source;
     this.#name = source === "sample" ? "sample" : stemOf(source.name);
     this.complain("");
     this.#clear();
+    for (const text of remarks) this.#note(text);
     this.#worker = this.#open();
     void import("./curves.ts").then((plots) => {
       this.#plots = plots;

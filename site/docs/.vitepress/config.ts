@@ -34,6 +34,7 @@ export default defineConfig({
   lang: "en",
   title: "mlgpf",
   description: "Extreme multi-label text classification with calibrated probabilities, anywhere JavaScript runs.",
+  head: [["link", { rel: "icon", href: "data:," }]],
   srcDir: docs,
   srcExclude: ["release.md"],
   outDir: resolve(root, process.env.SITE_OUT ?? "site/dist", "docs"),

@@ -1,13 +1,24 @@
 // The page as a visitor uses it, in headless Chromium: training, pausing, saving, asking, and files that are wrong.
 
-import { readFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { MOST_CODE } from "../../../site/tools/build.ts";
 import { modelFromBytes } from "../../../src/model/file.ts";
 import { loadModel } from "../../../src/predict/load.ts";
-import { ask, chooseFile, inSteps, savedModel, siteOfFile, smallTexts, statusIs, trainedInNode } from "./support.ts";
+import {
+  ask,
+  chooseFile,
+  downloaded,
+  inSteps,
+  savedModel,
+  siteOfFile,
+  smallTexts,
+  statusIs,
+  trainedInNode,
+} from "./support.ts";
 
 const site = siteOfFile();
 
@@ -31,6 +42,70 @@ describe("the built page", () => {
     expect(addresses.length).toBeGreaterThan(2);
     for (const address of addresses) expect(address).toMatch(/^(data:,|#own|docs\/index\.html|[\w.-]+)$/);
     expect(readFileSync(join(site.folder, "licences.txt"), "utf8")).toContain("Princeton University");
+  });
+});
+
+describe("notes in Markdown", () => {
+  /** Notes about boats and bread, and one that has no tags yet. */
+  const vault = (): string => {
+    const folder = join(mkdtempSync(join(tmpdir(), "mlgpf-notes-")), "vault");
+    mkdirSync(join(folder, "old"), { recursive: true });
+    mkdirSync(join(folder, ".trash"));
+    for (let i = 0; i < 40; i++) {
+      const [tag, text] = i % 2 === 0 ? ["boats", `anchor and sail ${i}`] : ["bread", `flour and oven ${i}`];
+      writeFileSync(join(folder, i < 20 ? "old" : "", `${i}.md`), `---\ntags: [${tag}]\n---\nThe ${text}\n`);
+    }
+    writeFileSync(join(folder, "new.md"), "# Kneading\nflour, water, an oven\n");
+    writeFileSync(join(folder, "picture.png"), "no note");
+    writeFileSync(join(folder, ".trash", "gone.md"), "---\ntags: [gone]\n---\n");
+    return folder;
+  };
+
+  test("a folder of them trains; those without tags are left out, and labelled", async () => {
+    const { page, errors, requests } = await site.open();
+    const parser = (): boolean => requests.some((url) => /\/browser-\w+\.js$/.test(url));
+    expect(parser()).toBe(false);
+    const folder = vault();
+    // Columns that were chosen for another file mean nothing to notes.
+    await page.evaluate(() => {
+      (document.getElementById("text-name") as HTMLInputElement).value = "abstract";
+    });
+    await page.setInputFiles("#folder", folder);
+    await statusIs(page, /^Trained/);
+    expect(await page.textContent("#data")).toMatch(/^vault\.jsonl .*: 40 rows to learn from, .* 2 labels/);
+    expect(await page.textContent("#notes")).toContain("1 of 41 notes have no tags and are left out");
+    expect(parser()).toBe(true);
+    expect((await ask(page, "an oven"))[0]?.label).toBe("bread");
+    const note = { name: "new.md", mimeType: "text/markdown", buffer: readFileSync(join(folder, "new.md")) };
+    const { name, bytes } = await downloaded(page, () => page.setInputFiles("#texts", [note, note]));
+    expect(name).toBe("notes-labels.csv");
+    expect(Buffer.from(bytes).toString()).toMatch(/^new\.md,1,"new\n[^"]*",[\d.]+,bread/m);
+    expect(errors).toEqual([]);
+  });
+
+  test("dropped files are read in the same way, and what is wrong is said", async () => {
+    const { page } = await site.open();
+    const drop = (files: Record<string, string>): Promise<void> =>
+      page.evaluate((given) => {
+        const dataTransfer = new DataTransfer();
+        for (const [name, text] of Object.entries(given)) dataTransfer.items.add(new File([text], name));
+        document.getElementById("drop")?.dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true }));
+      }, files);
+    const problem = (pattern: RegExp): Promise<unknown> =>
+      page.waitForFunction(
+        (is) => new RegExp(is).test(document.getElementById("problem")?.textContent ?? ""),
+        pattern.source,
+      );
+    await drop({ "a.md": "one", "b.md": "two" });
+    await problem(/^notes: found 2 notes without labels, expected tags in their front matter$/);
+    await drop({ "a.md": "---\ntags: [a\n---\none" });
+    await problem(/^a\.md.*expected front matter in YAML/);
+    await drop({ "a.csv": "text,labels", "b.csv": "text,labels" });
+    await problem(/^found 2 files, expected one, or notes in Markdown$/);
+    const notes = Array.from({ length: 8 }, (_, i) => [`${i}.md`, `---\ntags: t${i % 2}\n---\nword${i % 2} and more`]);
+    await drop(Object.fromEntries(notes));
+    await problem(/^$/);
+    await statusIs(page, /^Trained/);
   });
 });
 
