@@ -145,7 +145,8 @@ function someOf<T extends number>(x: usize, count: i32): v128 {
 }
 
 // Fitting, in double precision. Pairs come as arrays of an even length, two pairs a vector; a pad has the weight 0. Columns of
-// the design: for each gate of the labels, for each of the points, 1 and the terms, all times both gates.
+// the design: for each gate of the labels, for each of the points, 1 and the terms, all times both gates. A place lies between two
+// knots: most gates of a pair are 0 and are passed over, which changes no sum.
 
 /** Pairs of one task: the sums of a task are written apart and added in the order of the tasks. */
 const PAIRS_A_TASK: i32 = 8192;
@@ -157,10 +158,39 @@ export function pairTasks(pairs: i32): i32 {
 
 // @ts-ignore: decorator
 @unmanaged
-class PairFrame extends Terms {
+class TermFrame extends Terms {
   pairs: i32;
-  /** f64 [scores][pairs] */
   scores: usize;
+  out: usize;
+}
+
+/** out [terms,pairs] = the terms of scores [scores,pairs]. @kernel */
+export function pairTerms(pairs: i32, scores: usize, terms: i32, kinds: usize, places: usize, out: usize): void {
+  const frame = pushFrame(offsetof<TermFrame>());
+  const f = changetype<TermFrame>(frame);
+  f.pairs = pairs; f.scores = scores; f.count = terms; f.kinds = kinds; f.places = places; f.out = out;
+  const task: (frame: usize, task: i32) => void = termsTask;
+  parallel(task.index, frame, pairTasks(pairs));
+  popFrame(frame);
+}
+function termsTask(frame: usize, task: i32): void {
+  const f = changetype<TermFrame>(frame);
+  const end = min(f.pairs, (task + 1) * PAIRS_A_TASK);
+  for (let t = 0; t < f.count; t++) {
+    const from = scoreOf(f, t) * f.pairs, to = t * f.pairs;
+    for (let pair = task * PAIRS_A_TASK; pair < end; pair += 2) {
+      v128.store(at<f64>(f.out, to + pair), valueOfTerm<f64>(f, t, v128.load(at<f64>(f.scores, from + pair))));
+    }
+  }
+}
+
+// @ts-ignore: decorator
+@unmanaged
+class PairFrame {
+  pairs: i32;
+  count: i32;
+  /** f64 [terms][pairs] */
+  terms: usize;
   labelGates: i32;
   pointGates: i32;
   labelPlace: usize;
@@ -171,7 +201,7 @@ class PairFrame extends Terms {
   offset: usize;
   /** Weight of a pair: above 0 where the label is present, below where it is absent. */
   signedWeight: usize;
-  /** i32 [chosen]: columns whose curvature is wanted. */
+  /** i32 [chosen]: columns whose curvature is wanted, rising. */
   columns: usize;
   chosen: i32;
   /** Of so many vectors of pairs one goes into the curvature. */
@@ -181,10 +211,7 @@ class PairFrame extends Terms {
 /** Writes 1 and the terms of two pairs at `x`, then their gates, and returns z. */
 function designOf(f: PairFrame, pair: i32, x: usize): v128 {
   v128.store(x, number<f64>(ONE));
-  for (let t = 0; t < f.count; t++) {
-    const s = v128.load(at<f64>(f.scores, scoreOf(f, t) * f.pairs + pair));
-    v128.store(x + (<usize>(1 + t) << 4), valueOfTerm<f64>(f, t, s));
-  }
+  for (let t = 0; t < f.count; t++) v128.store(x + (<usize>(1 + t) << 4), v128.load(at<f64>(f.terms, t * f.pairs + pair)));
   const labelPlace = v128.load(at<f64>(f.labelPlace, pair)), pointPlace = v128.load(at<f64>(f.pointPlace, pair));
   let gates = gatesAt(f, x);
   let parameter = f.parameters;
@@ -195,12 +222,14 @@ function designOf(f: PairFrame, pair: i32, x: usize): v128 {
       const both = v128.mul<f64>(ofLabel, gate<f64>(pointPlace, b));
       v128.store(gates, both);
       gates += 16;
-      let curve = v128.load_splat<f64>(parameter);
-      for (let t = 1; t <= f.count; t++) {
-        curve = multiplyAdd<f64>(v128.load_splat<f64>(at<f64>(parameter, t)), v128.load(x + (<usize>t << 4)), curve);
+      if (v128.any_true(both)) {
+        let curve = v128.load_splat<f64>(parameter);
+        for (let t = 1; t <= f.count; t++) {
+          curve = multiplyAdd<f64>(v128.load_splat<f64>(at<f64>(parameter, t)), v128.load(x + (<usize>t << 4)), curve);
+        }
+        z = multiplyAdd<f64>(both, curve, z);
       }
       parameter = at<f64>(parameter, 1 + f.count);
-      z = multiplyAdd<f64>(both, curve, z);
     }
   }
   return z;
@@ -212,22 +241,22 @@ function gatesAt(f: PairFrame, x: usize): usize {
 }
 
 function fillPairFrame(
-  f: PairFrame, pairs: i32, scores: usize, terms: i32, kinds: usize, places: usize, labelGates: i32, pointGates: i32,
-  labelPlace: usize, pointPlace: usize, parameters: usize, out: usize,
+  f: PairFrame, pairs: i32, count: i32, terms: usize, labelGates: i32, pointGates: i32, labelPlace: usize, pointPlace: usize,
+  parameters: usize, out: usize,
 ): void {
-  f.pairs = pairs; f.scores = scores; f.count = terms; f.kinds = kinds; f.places = places;
+  f.pairs = pairs; f.count = count; f.terms = terms;
   f.labelGates = labelGates; f.pointGates = pointGates; f.labelPlace = labelPlace; f.pointPlace = pointPlace;
   f.parameters = parameters; f.out = out;
 }
 
 /** out[pair] = z. @kernel */
 export function pairLogits(
-  pairs: i32, scores: usize, terms: i32, kinds: usize, places: usize, labelGates: i32, pointGates: i32,
-  labelPlace: usize, pointPlace: usize, parameters: usize, out: usize,
+  pairs: i32, count: i32, terms: usize, labelGates: i32, pointGates: i32, labelPlace: usize, pointPlace: usize,
+  parameters: usize, out: usize,
 ): void {
   const frame = pushFrame(offsetof<PairFrame>());
   const f = changetype<PairFrame>(frame);
-  fillPairFrame(f, pairs, scores, terms, kinds, places, labelGates, pointGates, labelPlace, pointPlace, parameters, out);
+  fillPairFrame(f, pairs, count, terms, labelGates, pointGates, labelPlace, pointPlace, parameters, out);
   const task: (frame: usize, task: i32) => void = logitsTask;
   parallel(task.index, frame, pairTasks(pairs));
   popFrame(frame);
@@ -276,13 +305,12 @@ export function curvatureOf(e: v128): v128 {
  * the lower triangle of their curvature instead, from one of `stride` pairs. @kernel
  */
 export function pairStatistics(
-  pairs: i32, scores: usize, terms: i32, kinds: usize, places: usize, labelGates: i32, pointGates: i32,
-  labelPlace: usize, pointPlace: usize, parameters: usize, out: usize, offset: usize, signedWeight: usize,
-  columns: usize, chosen: i32, stride: i32,
+  pairs: i32, count: i32, terms: usize, labelGates: i32, pointGates: i32, labelPlace: usize, pointPlace: usize,
+  parameters: usize, out: usize, offset: usize, signedWeight: usize, columns: usize, chosen: i32, stride: i32,
 ): void {
   const frame = pushFrame(offsetof<PairFrame>());
   const f = changetype<PairFrame>(frame);
-  fillPairFrame(f, pairs, scores, terms, kinds, places, labelGates, pointGates, labelPlace, pointPlace, parameters, out);
+  fillPairFrame(f, pairs, count, terms, labelGates, pointGates, labelPlace, pointPlace, parameters, out);
   f.offset = offset; f.signedWeight = signedWeight; f.columns = columns; f.chosen = chosen; f.stride = stride;
   const task: (frame: usize, task: i32) => void = chosen > 0 ? curvatureTask : gradientTask;
   parallel(task.index, frame, pairTasks(pairs));
@@ -303,11 +331,12 @@ function gradientTask(frame: usize, task: i32): void {
     const away = awayOf(t, signed), e = expOf(away);
     v128.store(sums, multiplyAdd<f64>(v128.abs<f64>(signed), lossOf(away, e), v128.load(sums)));
     const pull = v128.neg<f64>(v128.mul<f64>(signed, slopeOf(away, e)));
-    let sum = sums;
     for (let c = 0; c < corners; c++) {
-      const gated = v128.mul<f64>(pull, v128.load(gates + (<usize>c << 4)));
-      for (let j = 0; j < width; j++) {
-        sum += 16;
+      const own = v128.load(gates + (<usize>c << 4));
+      if (!v128.any_true(own)) continue;
+      const gated = v128.mul<f64>(pull, own);
+      let sum = sums + (<usize>(1 + c * width) << 4);
+      for (let j = 0; j < width; j++, sum += 16) {
         v128.store(sum, multiplyAdd<f64>(gated, v128.load(x + (<usize>j << 4)), v128.load(sum)));
       }
     }
@@ -315,33 +344,87 @@ function gradientTask(frame: usize, task: i32): void {
   writeSums(f.out, task, sums, size);
 }
 
+/** Vectors of pairs whose products are summed in registers, and columns that are summed together. */
+const TOGETHER: i32 = 16;
+const COLUMNS: i32 = 4;
+
 function curvatureTask(frame: usize, task: i32): void {
   const f = changetype<PairFrame>(frame);
-  const x = panelA(), sums = panelB();
-  const gates = gatesAt(f, x);
-  const chosenAt = gates + (<usize>(f.labelGates * f.pointGates) << 4);
-  const width = 1 + f.count, chosen = f.chosen;
+  const width = 1 + f.count, corners = f.labelGates * f.pointGates, chosen = f.chosen;
   const size = chosen * (chosen + 1) / 2;
+  const sums = panelB();
   memory.fill(sums, 0, <usize>size << 4);
+  // 1, the terms and the gates of each vector; then the bends, those times a column, and the columns.
+  const designs = panelA(), designBytes = <usize>(width + corners) << 4;
+  const bends = designs + <usize>TOGETHER * designBytes, bent = bends + (TOGETHER << 4);
+  const own = bent + (TOGETHER << 4), listed = own + (<usize>((chosen + COLUMNS) * TOGETHER) << 4);
   const end = min(f.pairs, (task + 1) * PAIRS_A_TASK);
-  for (let pair = task * PAIRS_A_TASK; pair < end; pair += 2 * f.stride) {
-    const t = v128.add<f64>(designOf(f, pair, x), v128.load(at<f64>(f.offset, pair)));
-    const bend = v128.mul<f64>(v128.abs<f64>(v128.load(at<f64>(f.signedWeight, pair))), curvatureOf(expOf(t)));
-    for (let l = 0; l < chosen; l++) {
-      const column = load<i32>(at<i32>(f.columns, l));
-      const gated = v128.load(gates + (<usize>(column / width) << 4));
-      v128.store(chosenAt + (<usize>l << 4), v128.mul<f64>(gated, v128.load(x + (<usize>(column % width) << 4))));
+  for (let pair = task * PAIRS_A_TASK; pair < end; ) {
+    let count = 0;
+    for (; count < TOGETHER && pair < end; count++, pair += 2 * f.stride) {
+      const t = v128.add<f64>(designOf(f, pair, designs + <usize>count * designBytes), v128.load(at<f64>(f.offset, pair)));
+      const weight = v128.abs<f64>(v128.load(at<f64>(f.signedWeight, pair)));
+      v128.store(bends + (<usize>count << 4), v128.mul<f64>(weight, curvatureOf(expOf(t))));
     }
-    let sum = sums;
-    for (let j = 0; j < chosen; j++) {
-      const bent = v128.mul<f64>(bend, v128.load(chosenAt + (<usize>j << 4)));
-      for (let l = 0; l <= j; l++) {
-        v128.store(sum, multiplyAdd<f64>(bent, v128.load(chosenAt + (<usize>l << 4)), v128.load(sum)));
-        sum += 16;
+    const columns = listColumns(f, designs, count, own, listed);
+    for (let j = 0; j < columns; j++) {
+      const mine = own + (<usize>(j * TOGETHER) << 4);
+      for (let v: usize = 0, last = <usize>count << 4; v < last; v += 16) {
+        v128.store(bent + v, v128.mul<f64>(v128.load(bends + v), v128.load(mine + v)));
       }
+      const place = load<i32>(at<i32>(listed, j));
+      const row = sums + (<usize>(place * (place + 1) / 2) << 4);
+      for (let l = 0; l <= j; l += COLUMNS) addColumns(bent, own + (<usize>(l * TOGETHER) << 4), count, row, at<i32>(listed, l), j - l);
     }
   }
   writeSums(f.out, task, sums, size);
+}
+
+/** The chosen columns with a gate of any of these vectors above 0, each with its place among the chosen; how many there are. */
+function listColumns(f: PairFrame, designs: usize, count: i32, own: usize, listed: usize): i32 {
+  const width = 1 + f.count, corners = f.labelGates * f.pointGates;
+  const designBytes = <usize>(width + corners) << 4;
+  let columns = 0, corner = -1, isOpen = false;
+  for (let l = 0; l < f.chosen; l++) {
+    const column = load<i32>(at<i32>(f.columns, l));
+    const first = designs + (<usize>(width + column / width) << 4);
+    if (column / width != corner) {
+      corner = column / width;
+      let any = v128.splat<f64>(0);
+      for (let v = 0; v < count; v++) any = v128.or(any, v128.load(first + <usize>v * designBytes));
+      isOpen = v128.any_true(any);
+    }
+    if (!isOpen) continue;
+    const term = <usize>(column % width) << 4;
+    let to = own + (<usize>(columns * TOGETHER) << 4);
+    for (let v = 0; v < count; v++, to += 16) {
+      const design = <usize>v * designBytes;
+      v128.store(to, v128.mul<f64>(v128.load(first + design), v128.load(designs + design + term)));
+    }
+    store<i32>(at<i32>(listed, columns++), l);
+  }
+  return columns;
+}
+
+/** Adds the products of one column, bent, with COLUMNS others to their sums in a row, pair after pair; those after `last` are not wanted. */
+function addColumns(bent: usize, own: usize, count: i32, row: usize, listed: usize, last: i32): void {
+  const to0 = row + (<usize>load<i32>(listed) << 4), to1 = row + (<usize>load<i32>(listed, 4) << 4);
+  const to2 = row + (<usize>load<i32>(listed, 8) << 4), to3 = row + (<usize>load<i32>(listed, 12) << 4);
+  let sum0 = v128.load(to0), sum1 = sum0, sum2 = sum0, sum3 = sum0;
+  if (last > 0) sum1 = v128.load(to1);
+  if (last > 1) sum2 = v128.load(to2);
+  if (last > 2) sum3 = v128.load(to3);
+  for (let v: usize = 0, end = <usize>count << 4; v < end; v += 16, own += 16) {
+    const x = v128.load(bent + v);
+    sum0 = multiplyAdd<f64>(x, v128.load(own), sum0);
+    sum1 = multiplyAdd<f64>(x, v128.load(own, TOGETHER << 4), sum1);
+    sum2 = multiplyAdd<f64>(x, v128.load(own, TOGETHER << 5), sum2);
+    sum3 = multiplyAdd<f64>(x, v128.load(own, 3 * TOGETHER << 4), sum3);
+  }
+  v128.store(to0, sum0);
+  if (last > 0) v128.store(to1, sum1);
+  if (last > 1) v128.store(to2, sum2);
+  if (last > 2) v128.store(to3, sum3);
 }
 
 /** What a task of that number has summed in lanes, to its place. */

@@ -3,7 +3,7 @@
 // vector takes several rows at once; the zeros it adds change no sum. A task owns rows of the output.
 
 import { at, integerAt, lanes, multiplyAdd } from "./simd";
-import { parallel, popFrame, pushFrame } from "./parallel";
+import { panelA, parallel, popFrame, pushFrame } from "./parallel";
 
 // @ts-ignore: decorator
 @unmanaged
@@ -27,7 +27,10 @@ class ProductsFrame {
   outRow: i32;
 }
 
-const ROWS_A_TASK: i32 = 8;
+/** Rows of a task go through their columns together: a column of z in full is read once for all of them. */
+const ROWS_A_TASK: i32 = 16;
+/** Behind the last entry of a row. */
+const NO_COLUMN: i32 = i32.MAX_VALUE;
 
 /**
  * out_ij = x_i . z_j for the rows x from `first` on. fullNumber: i32 a column, its row in `full`, or -1. With `lower`
@@ -52,18 +55,57 @@ function productsTaskF32(frame: usize, task: i32): void { productsTask<f32>(fram
 function productsTaskF64(frame: usize, task: i32): void { productsTask<f64>(frame, task); }
 function productsTask<T extends number>(frame: usize, task: i32): void {
   const f = changetype<ProductsFrame>(frame);
-  for (let i = task * ROWS_A_TASK, last = min(f.rows, i + ROWS_A_TASK); i < last; i++) {
-    const row = f.first + i;
-    const wanted = f.lower ? min(f.others, row + 1) : f.others;
-    const out = at<T>(f.out, i * f.outRow);
-    memory.fill(out, 0, <usize>wanted << alignof<T>());
-    for (let e = integerAt(f.start, row), end = integerAt(f.start, row + 1); e < end; e++) {
-      const column = integerAt(f.column, e);
-      const number = integerAt(f.fullNumber, column);
-      if (number >= 0) addFull<T>(load<T>(at<T>(f.value, e)), at<T>(f.full, number * f.fullRow), wanted, out);
-      else addPostings<T>(f, load<T>(at<T>(f.value, e)), column, wanted, out);
+  const base = task * ROWS_A_TASK;
+  const rows = min(ROWS_A_TASK, f.rows - base);
+  // The next entry of each row, and its column.
+  const entries = panelA();
+  const heads = entries + 4 * ROWS_A_TASK;
+  for (let k = 0; k < ROWS_A_TASK; k++) store<i32>(heads + (k << 2), NO_COLUMN);
+  for (let k = 0; k < rows; k++) {
+    memory.fill(at<T>(f.out, (base + k) * f.outRow), 0, <usize>wantedOf(f, base + k) << alignof<T>());
+    goTo(f, base + k, k, integerAt(f.start, f.first + base + k), entries, heads);
+  }
+  for (let column = least(heads); column < NO_COLUMN; column = least(heads)) {
+    const number = integerAt(f.fullNumber, column);
+    const z = number < 0 ? 0 : at<T>(f.full, number * f.fullRow);
+    for (let k = 0; k < rows; k++) {
+      if (load<i32>(heads + (k << 2)) != column) continue;
+      const e = load<i32>(entries + (k << 2));
+      const x = load<T>(at<T>(f.value, e));
+      const wanted = wantedOf(f, base + k);
+      const out = at<T>(f.out, (base + k) * f.outRow);
+      if (number >= 0) addFull<T>(x, z, wanted, out);
+      else addPostings<T>(f, x, column, wanted, out);
+      goTo(f, base + k, k, e + 1, entries, heads);
     }
   }
+}
+
+/** How many z a row of the output has. */
+// @ts-ignore: decorator
+@inline
+function wantedOf(f: ProductsFrame, i: i32): i32 {
+  return f.lower ? min(f.others, f.first + i + 1) : f.others;
+}
+
+/** Row i, the k-th of its task, stands at entry e. */
+// @ts-ignore: decorator
+@inline
+function goTo(f: ProductsFrame, i: i32, k: i32, e: i32, entries: usize, heads: usize): void {
+  store<i32>(entries + (k << 2), e);
+  store<i32>(heads + (k << 2), e < integerAt(f.start, f.first + i + 1) ? integerAt(f.column, e) : NO_COLUMN);
+}
+
+/** The least of the next columns. */
+// @ts-ignore: decorator
+@inline
+function least(heads: usize): i32 {
+  let all = v128.load(heads);
+  for (let k = 4; k < ROWS_A_TASK; k += 4) all = i32x4.min_s(all, v128.load(heads + (k << 2)));
+  return min(
+    min(i32x4.extract_lane(all, 0), i32x4.extract_lane(all, 1)),
+    min(i32x4.extract_lane(all, 2), i32x4.extract_lane(all, 3)),
+  );
 }
 
 /** out += x times a column of z in full. */

@@ -44,7 +44,6 @@ export function edgeProblem(texts: number): EdgeProblem {
   const bias = randomMatrix(1, k, 3).map((value) => value - 5);
   const part: SvgpPart = {
     family: "svgp",
-    likelihood: "bernoulli",
     kernel: "linear",
     posterior: "shared",
     mean: "features",

@@ -15,7 +15,9 @@ import { gpuBench } from "./gpu.ts";
 import type { BenchOptions } from "./harness.ts";
 import { honestBench } from "./honest.ts";
 import { killsBench } from "./kills.ts";
+import { learnBench } from "./learn.ts";
 import { learningLoadBench } from "./learningload.ts";
+import { phasesBench } from "./phases.ts";
 import { promisesBench } from "./promises.ts";
 import { serveBench } from "./serve.ts";
 import { shardsBench } from "./shards.ts";
@@ -36,6 +38,7 @@ const suites: Record<string, (options: BenchOptions) => Promise<void>> = {
   eurlex57k: eurlex57kBench,
   forms: formsBench,
   honest: honestBench,
+  phases: phasesBench,
   promises: promisesBench,
   serve: serveBench,
   shards: shardsBench,
@@ -44,6 +47,7 @@ const suites: Record<string, (options: BenchOptions) => Promise<void>> = {
   kills: killsBench,
   year: yearBench,
   ask: askBench,
+  learn: learnBench,
   "learning-load": learningLoadBench,
 };
 

@@ -35,8 +35,6 @@ const ASKED = [
   { name: "precision 0.8, confidence 0.95", precision: 0.8, confidence: 0.95 },
   { name: "precision 0.9, confidence 0.95", precision: 0.9, confidence: 0.95 },
   { name: "precision 0.8, confidence 0.8", precision: 0.8, confidence: 0.8 },
-  { name: "precision 0.8, plain threshold", precision: 0.8 },
-  { name: "precision 0.9, plain threshold", precision: 0.9 },
   { name: "top 5", topK: 5 },
 ] as const;
 

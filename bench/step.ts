@@ -116,7 +116,6 @@ export async function stepBench(options: BenchOptions): Promise<void> {
         inducingPoints: SIZE,
         rank: RANK,
         batch: SIZE,
-        likelihood: "bernoulli",
         kernel: "linear",
         inducing: "subspace",
         posterior,

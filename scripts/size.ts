@@ -49,13 +49,13 @@ const weigh = (files: OutputFile[]): Weight => ({
   gzip: files.reduce((sum, { contents }) => sum + gzipped(contents), 0),
 });
 
-async function measure([what, contents]: [string, string]): Promise<Row> {
-  const { outputFiles, metafile } = await build({
+const bundle = (contents: string, splitting: boolean) =>
+  build({
     stdin: { contents, resolveDir: ".", loader: "ts" },
     outdir: "out",
     entryNames: "entry",
     bundle: true,
-    splitting: true,
+    splitting,
     minify: true,
     write: false,
     metafile: true,
@@ -65,17 +65,48 @@ async function measure([what, contents]: [string, string]): Promise<Row> {
     external: ["node:*"],
     logLevel: "error",
   });
+
+/** The place of an output, as the metafile has it. */
+const nameOf = ({ path }: OutputFile): string => path.slice(path.lastIndexOf("out/"));
+
+async function measure([what, contents]: [string, string]): Promise<Row> {
+  const { outputFiles, metafile } = await bundle(contents, true);
   const start = atStart(metafile, "out/entry.js");
   const isWasm = (name: string): boolean =>
     metafile.outputs[name]?.entryPoint?.startsWith("src/generated/core") ?? false;
-  const named = outputFiles.map((file) => ({ file, name: file.path.slice(file.path.lastIndexOf("out/")) }));
-  const files = (wanted: (name: string) => boolean): OutputFile[] =>
-    named.filter(({ name }) => wanted(name)).map(({ file }) => file);
+  const files = (wanted: (name: string) => boolean): OutputFile[] => outputFiles.filter((file) => wanted(nameOf(file)));
   return {
     what,
     start: weigh(files((name) => start.has(name))),
     later: weigh(files((name) => !start.has(name) && !isWasm(name))),
   };
+}
+
+/** What models ask `mlgpf/edge` for: the modules that load() imports. */
+const edgeModels: [string, string[]][] = [
+  ["nothing yet", []],
+  ["`gpr` or `sgpr`, calibrated", ["parts/regression/row", "edge/scores"]],
+  ["`linear`, calibrated", ["parts/linear/row", "edge/scores"]],
+  ["`svgp`, calibrated", ["edge/svgp", "edge/scores"]],
+  ["`gpr` with names of labels", ["parts/regression/row", "edge/scores", "edge/named"]],
+  [
+    "the same with label coupling and `edge.wasm`",
+    ["parts/regression/row", "edge/scores", "edge/named", "parts/coupling/row", "edge/wasm"],
+  ],
+];
+
+async function measureEdge(): Promise<string[][]> {
+  const contents = `export * from ${source("edge")};`;
+  const { outputFiles, metafile } = await bundle(contents, true);
+  const rows = edgeModels.map(([what, asked]): [string, Weight] => {
+    const loaded = atStart(metafile, "out/entry.js");
+    for (const [name, { entryPoint }] of Object.entries(metafile.outputs))
+      if (asked.some((module) => entryPoint === `src/${module}.ts`)) atStart(metafile, name, loaded);
+    return [what, weigh(outputFiles.filter((file) => loaded.has(nameOf(file))))];
+  });
+  const { outputFiles: whole } = await bundle(contents, false);
+  rows.push(["all, each file by itself", weigh(outputFiles)], ["all in one file, as a Worker has it", weigh(whole)]);
+  return rows.map(([what, { minified, gzip }]) => [what, kilobytes(minified), kilobytes(gzip)]);
 }
 
 const kilobytes = (bytes: number): string => (bytes / 1000).toFixed(1);
@@ -111,6 +142,12 @@ What comes with the first import, and what is loaded only when it is asked for (
 without the WASM modules.
 
 ${entries}
+
+## What a compact model loads
+
+\`load()\` of \`mlgpf/edge\` imports what a model has need of: bundlers that split code keep it in files of their own.
+
+${table(["a model with", "code", "gzip"], await measureEdge())}
 
 ## WASM
 

@@ -22,7 +22,7 @@ export { modelFromBytes, modelToBytes } from "./model/file.ts";
 export type { Model } from "./model/model.ts";
 export type { Communicator } from "./mpi/communicator.ts";
 export type { Part } from "./parts/index.ts";
-export type { EarlyStopping, TrainOptions } from "./parts/options.ts";
+export type { TrainOptions } from "./parts/options.ts";
 export type { ModelSchema } from "./parts/part.ts";
 export type { RankName, ScoreOptions, Scores } from "./parts/predictor.ts";
 export type {

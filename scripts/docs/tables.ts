@@ -4,6 +4,7 @@ import { flagName } from "../../src/cli/flags.ts";
 import { type AnyOption, defaultInWords, entriesOf } from "../../src/options/table.ts";
 import { trainOptions } from "../../src/parts/options.ts";
 import { runOptions } from "../../src/parts/run.ts";
+import { advice } from "./advice.ts";
 
 export const OPTIONS = "docs/options.md";
 
@@ -15,9 +16,10 @@ const tables: Record<string, object> = {
 const cell = (text: string): string => text.replaceAll("|", "\\|");
 
 function row([name, option]: [string, AnyOption]): string {
-  const { symbol, meaning, advice } = option;
+  const { symbol, meaning } = option;
+  const more = (advice as Record<string, string | undefined>)[name];
   const flag = `\`--${option.kind === "switch" ? "[no-]" : ""}${flagName(name, option)}\``;
-  const what = `${meaning}${symbol === undefined ? "" : ` (${symbol})`}${advice === undefined ? "" : `. ${advice}`}`;
+  const what = `${meaning}${symbol === undefined ? "" : ` (${symbol})`}${more === undefined ? "" : `. ${more}`}`;
   return `| ${flag} | ${cell(defaultInWords(option))} | ${cell(what)} |`;
 }
 

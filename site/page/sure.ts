@@ -1,7 +1,7 @@
 // "How sure?": a threshold, with the precision and recall that it had on held-out texts and what the model promises there. Pure: no element
 // of the page.
 
-import type { Guarantees } from "../../src/base/prediction.ts";
+import { CONFIDENCE, type Guarantees } from "../../src/base/prediction.ts";
 import type { HeldOut } from "../worker/messages.ts";
 import { count } from "./words.ts";
 
@@ -13,8 +13,6 @@ export interface Stop {
   /** Share of the true labels that are kept, on average. */
   readonly recall?: number | undefined;
 }
-
-const CONFIDENCE = 0.95;
 
 const precisionsOf = ({ precision }: Guarantees): Guarantees["precision"] =>
   precision.filter(({ confidence }) => confidence === CONFIDENCE);

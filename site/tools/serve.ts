@@ -1,8 +1,10 @@
-// A small static server for the page. With the COOP and COEP headers the page may use threads.
+// A small static server for the page, with gzip as static hosts have it. With the COOP and COEP headers the page may use threads.
 
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { extname, join } from "node:path";
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
 
 const TYPES: Record<string, string> = {
   ".html": "text/html; charset=utf-8",
@@ -15,6 +17,9 @@ const TYPES: Record<string, string> = {
   ".svg": "image/svg+xml",
   ".woff2": "font/woff2",
 };
+
+/** Files that are packed already. */
+const PACKED = [".gz", ".woff2"];
 
 const ISOLATION = {
   "Cross-Origin-Opener-Policy": "same-origin",
@@ -45,14 +50,16 @@ export async function serveSite(folder: string, { port, isolated }: ServeOptions
       response.writeHead(404, { "Content-Type": "text/plain" }).end("not found\n");
       return;
     }
+    const packs = !PACKED.includes(extname(name)) && /\bgzip\b/.test(request.headers["accept-encoding"] ?? "");
     response.writeHead(200, {
+      ...(packs && { "Content-Encoding": "gzip", Vary: "Accept-Encoding" }),
       "Content-Type": TYPES[extname(name)] ?? "application/octet-stream",
       "Cache-Control": "no-cache",
       // Models are opened by links from pages elsewhere.
       "Access-Control-Allow-Origin": "*",
       ...(isolated ? ISOLATION : {}),
     });
-    response.end(bytes);
+    response.end(packs ? await promisify(gzip)(bytes) : bytes);
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);

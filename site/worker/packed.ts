@@ -4,7 +4,7 @@
 
 import { readSafetensors, type Tensor, writeSafetensors } from "../../src/base/safetensors.ts";
 import { contentChecksum, withChecksum } from "../../src/base/tensors.ts";
-import { type LearningState, stateFromTensors, stateToBytes } from "../../src/parts/regression/state.ts";
+import { type LearningState, stateFromBytes, stateToBytes } from "../../src/parts/regression/state.ts";
 
 const CORRELATIONS = "packed.correlations";
 const DIAGONAL = "packed.diagonal";
@@ -23,12 +23,13 @@ export function packState(state: LearningState): Uint8Array<ArrayBuffer> {
   const { pending, ...solution } = state.solution;
   const inverse = Float64Array.from(solution.inverse);
   // C may be behind by some directions: C = inverse - sum of sign f f'.
-  pending?.signs.forEach((sign, i) => {
-    const factor = pending.factors.subarray(i * plan.features, (i + 1) * plan.features);
-    forEachEntry(plan.features, (at, row, column) => {
-      inverse[at] -= sign * factor[row] * factor[column];
-    });
-  });
+  for (const { factors, sign } of pending)
+    for (let from = 0; from < factors.length; from += plan.features) {
+      const factor = factors.subarray(from, from + plan.features);
+      forEachEntry(plan.features, (at, row, column) => {
+        inverse[at] -= sign * factor[row] * factor[column];
+      });
+    }
   const diagonal = new Float32Array(plan.features);
   forEachEntry(plan.features, (at, row, column) => {
     if (row === column) diagonal[row] = inverse[at];
@@ -40,7 +41,8 @@ export function packState(state: LearningState): Uint8Array<ArrayBuffer> {
     correlations[at] = Math.round(STEPS * Math.max(-1, Math.min(1, value)));
   });
   // The rest of the state as its own file has it, with a covariance of nothing.
-  const bare = readSafetensors(stateToBytes({ ...state, solution: { ...solution, inverse: new Float32Array(1) } }));
+  const none = { ...solution, inverse: new Float32Array(1), pending: [] };
+  const bare = readSafetensors(stateToBytes({ ...state, solution: none }));
   const tensors = new Map<string, Tensor>(bare.tensors);
   tensors.delete("solution.inverse");
   tensors.set(CORRELATIONS, { dtype: "I8", shape: [correlations.length], data: correlations });
@@ -63,5 +65,5 @@ export function unpackState(bytes: Uint8Array, file: string): LearningState {
   });
   const whole = new Map([...tensors].filter(([name]) => !name.startsWith("packed.")));
   whole.set("solution.inverse", { dtype: "F32", shape: [inverse.length], data: inverse });
-  return stateFromTensors(withChecksum({ tensors: whole, metadata }), file);
+  return stateFromBytes(writeSafetensors(withChecksum({ tensors: whole, metadata })), file);
 }

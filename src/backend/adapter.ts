@@ -49,7 +49,6 @@ const SOFTWARE = /swiftshader|llvmpipe|lavapipe|softpipe|basic render/i;
 
 export interface FoundAdapter {
   adapter: GPUAdapter;
-  /** As people know it. */
   name: string;
   /** Computes on the CPU, many times slower than WASM does. */
   software: boolean;

@@ -13,9 +13,8 @@ import * as patterns from "../core/pattern.ts";
 import * as quadrature from "../core/quadrature.ts";
 import type { Backend, FactorisationReport } from "./backend.ts";
 
-export interface WasmBackend extends Backend {
+export interface WasmBackend extends Backend<Matrix, Csr, Integers, patterns.Pattern> {
   readonly core: Core;
-  tensor(rows: number, columns: number, values?: ArrayLike<number>): Matrix;
 }
 
 export function wasmBackend(core: Core, precision: Precision): WasmBackend {
@@ -41,18 +40,17 @@ export function wasmBackend(core: Core, precision: Precision): WasmBackend {
     sparse: (x) => csr(core, x, precision),
     indices: (values) => integers(core, values),
     pattern: (columns, lists) => new patterns.Pattern(core, columns, lists),
-    write: (to: Matrix, values) => void to.set(values),
-    writeIndices: (indices: Integers, values) => void indices.set(values),
-    read: async (from: Matrix) => from.toArray(),
-    free(...tensors: (Matrix | Csr | Integers | patterns.Pattern)[]) {
+    write: (to, values) => void to.set(values),
+    writeIndices: (indices, values) => void indices.set(values),
+    read: async (from) => from.toArray(),
+    free(...tensors) {
       for (const each of tensors) each.free();
     },
-    rowRange: (of: Matrix, from, to) => of.rowRange(from, to),
-    reshape: (of: Matrix, rows, columns) => of.reshape(rows, columns),
-    sparseTimes: (x: Csr, rows: Integers, b: Matrix, out: Matrix) => void sparseTimes(x, b, out, { rows }),
-    sparseTransposeTimes: (x: Csr, rows: Integers, b: Matrix, out: Matrix) =>
-      void sparseTransposeTimes(x, b, out, { rows, accumulate: true }),
-    factorise(stack: Matrix, count) {
+    rowRange: (of, from, to) => of.rowRange(from, to),
+    reshape: (of, rows, columns) => of.reshape(rows, columns),
+    sparseTimes: (x, rows, b, out) => void sparseTimes(x, b, out, { rows }),
+    sparseTransposeTimes: (x, rows, b, out) => void sparseTransposeTimes(x, b, out, { rows, accumulate: true }),
+    factorise(stack, count) {
       report = factorise(stack, count, report);
     },
     async factorisationReport() {
@@ -61,8 +59,8 @@ export function wasmBackend(core: Core, precision: Precision): WasmBackend {
       return made;
     },
     probability: quadrature.predictiveProbability,
-    topScores: async (scores: Matrix, k) => dense.topK(scores, k),
-    rowSteps: (...given: ConstructorParameters<typeof RowSteps>) => new RowSteps(...given),
+    topScores: async (scores, k) => dense.topK(scores, k),
+    rowSteps: (...given) => new RowSteps(...given),
     dispose() {},
   };
 }

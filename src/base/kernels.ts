@@ -3,6 +3,7 @@
 // numbers by which assembly/stationary.ts and shaders/covarianceOf.wgsl know them, from 1.
 
 import { deterministicExp } from "./math.ts";
+import type { Fields, TensorReader } from "./tensors.ts";
 
 export const stationaryNames = ["se", "matern32", "matern52"] as const;
 export type StationaryName = (typeof stationaryNames)[number];
@@ -113,4 +114,17 @@ export function scalarKernel(kernel: KernelName, [a, v, l]: readonly [number, nu
     },
     own: (xSquare) => slope * xSquare + v,
   };
+}
+
+/** Hyper-parameters of a file lie below it, and above its inverse: no covariance overflows. */
+const LARGEST_HYPER = 1e36;
+
+/** The kernel that the fields of a file name, with its hyper-parameters. */
+export function kernelFrom(
+  reader: TensorReader,
+  about: Fields,
+): ScalarKernel & { readonly name: KernelName; readonly linear: boolean } {
+  const name = reader.word(about, "kernel", kernelNames);
+  const hyper = reader.numbers(about, "hyper", 3, 1 / LARGEST_HYPER, LARGEST_HYPER);
+  return { ...scalarKernel(name, hyper as [number, number, number]), name, linear: isLinear(name) };
 }

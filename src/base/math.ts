@@ -67,6 +67,9 @@ export function deterministicExp(x: number): number {
   return series * powerOfTwo(half) * powerOfTwo(k - half);
 }
 
+/** log(p / (1 - p)) */
+export const logitOf = (p: number): number => deterministicLog(p) - deterministicLog(1 - p);
+
 /** x^power for x > 0. */
 export function deterministicPower(x: number, power: number): number {
   return deterministicExp(power * deterministicLog(x));

@@ -14,7 +14,7 @@ export interface BoundedProblem {
   evaluate(x: Float64Array): { value: number; gradient: Float64Array };
   /** Among the chosen variables alone. */
   curvature(x: Float64Array, chosen: readonly number[]): Float64Array;
-  /** Between two steps: gives others a turn, and throws if the work was cancelled. */
+  /** Between two pieces of work: gives others a turn, and throws if the work was cancelled. */
   pause?(): Promise<void>;
 }
 
@@ -41,6 +41,7 @@ export async function minimise(problem: BoundedProblem, start: Float64Array, tol
   for (let steps = 0; steps < MOST_STEPS; steps++) {
     await problem.pause?.();
     const step = newtonStep(problem, x, here.gradient);
+    await problem.pause?.();
     let fall = 0;
     for (let j = 0; j < x.length; j++) fall -= here.gradient[j] * step[j];
     if (!(fall > tolerance * Math.max(1, Math.abs(here.value))))

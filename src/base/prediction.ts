@@ -160,8 +160,6 @@ export interface Thresholds {
   readonly macroF1: Float32Array; // [K]
   /** Figures of the overall threshold of F1 on the points it was chosen from. */
   readonly expected: Readonly<Record<"precision" | "recall" | "f1", number>>;
-  /** For precisions that rise; 1 where no threshold gives one. */
-  readonly precisions: readonly { readonly precision: number; readonly cut: Cut }[];
   readonly guarantees: Guarantees;
 }
 
@@ -176,9 +174,9 @@ export interface ThresholdChoice {
    * its training; "label": the same with a threshold for each label.
    */
   readonly threshold?: number | (typeof thresholdWords)[number];
-  /** That threshold of the model which gives this precision (such as 0.9), instead of the best F1. */
+  /** Keep labels of which this share is right (such as 0.9), guaranteed with a confidence. */
   readonly precision?: number;
-  /** With `precision`: guarantee it, except in this share of trainings (0.95: one of twenty misses). */
+  /** With `precision`: the share of trainings in which it holds (default 0.95: one of twenty misses). */
   readonly confidence?: number;
   /** Keep labels that contain, on average, this share of the true ones (such as 0.9). */
   readonly recall?: number;
@@ -191,59 +189,45 @@ export type Threshold = number | Float32Array;
 
 /** The threshold that is meant, for a model with these of its own or with none. */
 export function chosenThreshold(choice: ThresholdChoice, own: Thresholds | undefined): Threshold | undefined {
-  if (own === undefined) return plainThreshold(choice);
   const { threshold, precision, recall, confidence } = choice;
-  const plain =
-    typeof threshold === "string" && confidence === undefined && recall === undefined ? undefined : threshold;
-  const given = Object.entries({ for: choice.for, precision, recall, threshold: plain }).filter(
+  const given = Object.entries({ for: choice.for, precision, recall, threshold }).filter(
     ([, value]) => value !== undefined,
   );
-  if (given.length > 1) {
-    const [[name, value], other] = given;
-    throw new ArgumentError(name, `found ${value} beside ${other.join(" ")}, expected one of the two`);
-  }
+  const [[name, value] = ["threshold", undefined], other] = given;
+  if (other) throw new ArgumentError(name, `found ${value} beside ${other.join(" ")}, expected one of the two`);
   if (confidence !== undefined && precision === undefined)
     throw new ArgumentError("confidence", `found ${confidence} without precision, expected both`);
-  if (choice.for !== undefined) return own.macroF1;
-  if (recall !== undefined) return guaranteed(own.guarantees, "recall", recall).threshold;
-  if (precision !== undefined && confidence !== undefined)
-    return guaranteed(own.guarantees, "precision", precision, confidence).threshold;
-  if (typeof threshold === "number" || (threshold ?? precision) === undefined) return threshold as number | undefined;
-  const cut = precision === undefined ? own.f1 : cutFor(own, precision);
-  return threshold === "label" ? cut.labels : cut.overall;
-}
-
-/** The least guarantee that is as high. */
-export function guaranteed(
-  guarantees: Guarantees,
-  name: "recall" | "precision",
-  target: number,
-  confidence: number = 0,
-): Guarantee {
-  const enough = guarantees[name].filter((each) => (each.confidence ?? 0) >= confidence);
-  const found = enough.find((each) => each.target >= target && target > 0);
-  if (found) return found;
-  const most = enough.reduce((best, each) => Math.max(best, each.target), 0);
-  const asked = confidence ? `${target} with confidence ${confidence}` : target;
-  const can = most ? `at most ${most}` : "more rows";
-  throw new ArgumentError(name, `found ${asked}, which ${guarantees.rows} rows cannot guarantee, expected ${can}`);
-}
-
-/** The threshold that is meant, for a model that has none of its own. */
-export function plainThreshold({ threshold, precision, recall, for: aim }: ThresholdChoice): number | undefined {
+  if (value === undefined || threshold === value) {
+    if (typeof value !== "string") return value;
+    if (own) return value === "label" ? own.f1.labels : own.f1.overall;
+  }
+  if (own) return choice.for ? own.macroF1 : promised(choice, own.guarantees)?.threshold;
+  const expected = name === "threshold" ? "a number" : "a threshold";
   const why = "this model has no thresholds of its own, as calibrated models have";
-  for (const [name, target] of Object.entries({ precision, recall, for: aim }))
-    if (target !== undefined) throw new ArgumentError(name, `found ${target}, expected a threshold: ${why}`);
-  if (typeof threshold !== "string") return threshold;
-  throw new ArgumentError("threshold", `found ${threshold}, expected a number: ${why}`);
+  throw new ArgumentError(name, `found ${value}, expected ${expected}: ${why}`);
 }
 
-/** The thresholds for a precision: of those chosen, for the least that is as high. */
-export function cutFor({ precisions }: Thresholds, precision: number): Cut {
-  const found = precisions.find((aim) => aim.precision >= precision);
-  if (found && precision > 0) return found.cut;
-  const most = precisions.at(-1)?.precision ?? 0;
-  throw new ArgumentError("precision", `found ${precision}, expected a number above 0 and up to ${most}`);
+/** Share of trainings in which a precision holds, where none is given. */
+export const CONFIDENCE = 0.95;
+
+/** The least guarantee that is as high as the one that is asked for; undefined where none is. */
+export function promised(
+  { precision, recall, confidence = CONFIDENCE }: ThresholdChoice,
+  guarantees: Guarantees,
+): Guarantee | undefined {
+  const target = recall ?? precision;
+  if (target === undefined) return undefined;
+  const name = recall === undefined ? "precision" : "recall";
+  const sure = guarantees[name].filter((each) => (each.confidence ?? 1) >= confidence);
+  const found = sure.find((each) => each.target >= target && target > 0);
+  if (found) return found;
+  const [most] = [...(sure.length > 0 ? sure : guarantees[name])].sort(
+    (a, b) => b.target - a.target || (b.confidence ?? 1) - (a.confidence ?? 1),
+  );
+  const lower = sure.length > 0 ? "" : ` with confidence ${most?.confidence}`;
+  const asked = recall === undefined ? `${target} with confidence ${confidence}` : target;
+  const can = most ? `at most ${most.target}${lower}` : `a threshold: they guarantee no ${name}`;
+  throw new ArgumentError(name, `found ${asked}, which ${guarantees.rows} rows cannot guarantee, expected ${can}`);
 }
 
 /** A label is probable enough. */

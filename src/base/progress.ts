@@ -15,7 +15,7 @@ export async function yieldToHost(options: WorkOptions, stage: string, fraction:
   await turn(options);
 }
 
-/** Work between two pauses, in products and sums: less than a tenth of a second, which a pause of a millisecond cannot slow. */
+/** Work between two pauses, in products and sums: less than a tenth of a second. */
 const AT_ONCE = 2e8;
 
 /** Does `work` for the items from 0 to `count`, so many at a time that a cancellation is heard soon. */
@@ -32,8 +32,34 @@ export async function byParts(
   }
 }
 
+/** Milliseconds of work after which others are given a turn. */
+const LONG_ENOUGH = 20;
+
+/** Pauses of work whose pieces are small and of many sizes: `if (turns.due) await turns.take()` between two of them. */
+export class Turns {
+  readonly #options: Pick<WorkOptions, "signal">;
+  #since = performance.now();
+
+  constructor(options: Pick<WorkOptions, "signal"> = {}) {
+    this.#options = options;
+  }
+
+  get due(): boolean {
+    return performance.now() - this.#since > LONG_ENOUGH;
+  }
+
+  async take(): Promise<void> {
+    await turn(this.#options);
+    this.#since = performance.now();
+  }
+}
+
+/** Calls `work` when others had a turn. A timer takes a millisecond or four, so it is for hosts that have nothing faster. */
+export const later: (work: () => void) => void =
+  (globalThis as { setImmediate?: (work: () => void) => void }).setImmediate ?? ((work) => setTimeout(work, 0));
+
 /** Gives others a turn, and throws if the work was cancelled. */
-async function turn({ signal }: WorkOptions): Promise<void> {
-  await new Promise<void>((resolve) => setTimeout(resolve, 0));
+async function turn({ signal }: Pick<WorkOptions, "signal">): Promise<void> {
+  await new Promise<void>(later);
   signal?.throwIfAborted();
 }

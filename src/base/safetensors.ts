@@ -42,8 +42,9 @@ export interface TensorInfo {
 export interface TensorHeader {
   readonly tensors: ReadonlyMap<string, TensorInfo>;
   readonly metadata: Readonly<Record<string, string>>;
-  /** Where the tensors begin. */
+  /** Where the tensors begin and end. */
   readonly dataStart: number;
+  readonly end: number;
 }
 
 interface ArrayConstructor {
@@ -150,9 +151,14 @@ export function headerLength(prefix: Uint8Array, fileLength: number, file = "the
 
 /**
  * Checks a file's header, given the bytes of its start (8 bytes and the header, or more) and its length.
- * Nothing is allocated for the tensors.
+ * Nothing is allocated for the tensors. Only where a `series` of files is expected may something be behind them.
  */
-export function readSafetensorsHeader(start: Uint8Array, fileLength: number, file = "the model"): TensorHeader {
+export function readSafetensorsHeader(
+  start: Uint8Array,
+  fileLength: number,
+  file = "the model",
+  series = false,
+): TensorHeader {
   const dataStart = PREFIX + headerLength(start, fileLength, file);
   const fields = parseHeader(start.subarray(PREFIX, dataStart), file);
   let metadata: Record<string, string> = {};
@@ -170,9 +176,9 @@ export function readSafetensorsHeader(start: Uint8Array, fileLength: number, fil
     }
     end = info.end;
   }
-  if (end !== fileLength)
+  if (end !== fileLength && !series)
     throw new FormatError(file, `${fileLength - end} bytes after the last tensor`, "the end of the file");
-  return { tensors: new Map(tensors), metadata, dataStart };
+  return { tensors: new Map(tensors), metadata, dataStart, end };
 }
 
 /**
@@ -183,7 +189,8 @@ export function viewTensors(bytes: Uint8Array, header: TensorHeader): TensorFile
   for (const [name, { dtype, shape, start, end }] of header.tensors) {
     const offset = bytes.byteOffset + start;
     const aligned = offset % width(dtype) === 0;
-    const buffer = aligned ? bytes.buffer : bytes.slice(start, end).buffer;
+    // A copy, also of a Buffer, whose slices are views.
+    const buffer = aligned ? bytes.buffer : new Uint8Array(bytes.subarray(start, end)).buffer;
     const data = new ARRAYS[dtype](buffer, aligned ? offset : 0, (end - start) / width(dtype));
     tensors.set(name, { dtype, shape, data } as Tensor);
   }
@@ -192,6 +199,17 @@ export function viewTensors(bytes: Uint8Array, header: TensorHeader): TensorFile
 
 export function readSafetensors(bytes: Uint8Array, file = "the model"): TensorFile {
   return viewTensors(bytes, readSafetensorsHeader(bytes, bytes.length, file));
+}
+
+/** Files that stand one behind another in the same bytes. */
+export function readSafetensorsSeries(bytes: Uint8Array, file = "the model"): [TensorFile, ...TensorFile[]] {
+  const files: TensorFile[] = [];
+  for (let rest = bytes; files.length === 0 || rest.length > 0; ) {
+    const header = readSafetensorsHeader(rest, rest.length, file, true);
+    files.push(viewTensors(rest, header));
+    rest = rest.subarray(header.end);
+  }
+  return files as [TensorFile, ...TensorFile[]];
 }
 
 function parseHeader(bytes: Uint8Array, file: string): Record<string, unknown> {

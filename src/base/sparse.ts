@@ -76,7 +76,7 @@ export function selectLabels({ labels, rowStart, labelIndex }: LabelSets, rows: 
   return { rows: rows.length, labels, rowStart: starts, labelIndex: chosen };
 }
 
-/** Of these labels only those from (inclusive) to (exclusive), numbered from 0. */
+/** Only the labels from (inclusive) to (exclusive), numbered from 0. */
 export function labelsWithin(
   { rowStart, labelIndex }: Pick<LabelSets, "rowStart" | "labelIndex">,
   from: number,

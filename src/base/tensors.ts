@@ -73,13 +73,6 @@ export class TensorReader {
     if (other !== undefined) this.refuse(`a tensor ${shownJson(other)}`, "only what the model is made of");
   }
 
-  /** Refuses a file that is not as it was written; one that states no checksum is taken as it is, unless it must. */
-  checkIntact(must = false): void {
-    const { checksum } = this.metadata;
-    if (checksum === undefined ? must : checksum !== contentChecksum(this.whole))
-      this.refuse("bytes that do not have the checksum it states", "a file as it was written");
-  }
-
   /** Refuses a file of another format or version. */
   checkFormat(format: string, version: string, made: string): void {
     const { metadata } = this;
@@ -220,6 +213,13 @@ export class TensorReader {
         this.refuse(`numbers in ${this.prefix}${name} that do not rise`, "each once, in order");
     return numbers;
   }
+}
+
+/** Refuses a file that is not as it was written; one that states no checksum is taken as it is, unless it must. */
+export function checkIntact(reader: TensorReader, must = false): void {
+  const { checksum } = reader.metadata;
+  if (checksum === undefined ? must : checksum !== contentChecksum(reader.whole))
+    reader.refuse("bytes that do not have the checksum it states", "a file as it was written");
 }
 
 /** Vectors of documents, which follow one another up to the last column; undefined where there are none. */

@@ -7,7 +7,7 @@
 
 import { deterministicLog } from "./math.ts";
 import type { Stems } from "./stem.ts";
-import { CHARACTERS_MARK, characterNgrams, LEAD_MARK, tokenise, wordNgrams } from "./text.ts";
+import { CHARACTERS_MARK, characterNgrams, LEAD_MARK, tokenise } from "./text.ts";
 
 /** How terms are made and weighed. */
 export interface TermRules {
@@ -68,25 +68,6 @@ export function writtenWords(text: string, stems: Stems | undefined): ReadonlyMa
   return words;
 }
 
-/**
- * Calls `emit` for every term of a text, with its field. `counts`: by these it is told how much of a text is known, the words
- * or, without words, the runs of characters.
- */
-export function forEachTerm(
-  text: string,
-  rules: TermRules,
-  emit: (term: string, field: number, counts: boolean) => void,
-  stems?: Stems,
-): void {
-  const tokens = wordsOf(text, stems);
-  wordNgrams(tokens, rules.wordNgrams, (term, counts) => emit(term, WORDS, counts));
-  const [characters, alone] = [characterField(rules), rules.wordNgrams === 0];
-  if (rules.charNgrams) characterNgrams(tokens, ...rules.charNgrams, (term) => emit(term, characters, alone));
-  if (!rules.leadWords) return;
-  const end = leadLength(tokens.length);
-  for (let i = 0; i < end; i++) emit(`${LEAD_MARK}${tokens[i]}`, LEAD, false);
-}
-
 /** Numbers of the terms that a word brings wherever it stands; that of the lead word is looked for when one is met. */
 interface WordTerms {
   readonly word: number;
@@ -94,16 +75,17 @@ interface WordTerms {
   lead?: number;
 }
 
-/** Words whose terms are remembered, if they are not longer than this; then all are forgotten. */
-const MOST_REMEMBERED = 1 << 16;
+/** So many terms of words are remembered, if the words are not longer than this; then all are forgotten. */
+const MOST_REMEMBERED = 1 << 20;
 const LONGEST_REMEMBERED = 64;
 
-/** The terms of texts, as `forEachTerm` has them, by numbers: those of a word are looked for once. */
+/** The terms of texts by numbers: those of a word are looked for once. */
 export class TermScanner {
   readonly #rules: TermRules;
   readonly #numberOf: (term: string) => number;
   readonly #stems: Stems | undefined;
   readonly #words = new Map<string, WordTerms>();
+  #remembered = 0;
 
   constructor(rules: TermRules, numberOf: (term: string) => number, stems?: Stems) {
     this.#rules = rules;
@@ -111,7 +93,10 @@ export class TermScanner {
     this.#stems = stems;
   }
 
-  /** Visits the terms of a text; a term that counts is a word, or a run of characters where there are no words. */
+  /**
+   * Visits the terms of a text, each with its field. `counts`: by these it is told how much of a text is known, the words or, without
+   * words, the runs of characters.
+   */
   scan(text: string, visit: (number: number, field: number, counts: boolean, word: string) => void): void {
     const { wordNgrams: most, leadWords } = this.#rules;
     const tokens = wordsOf(text, this.#stems);
@@ -137,8 +122,13 @@ export class TermScanner {
     const runs: number[] = [];
     if (charNgrams) characterNgrams([token], ...charNgrams, (run) => runs.push(this.#numberOf(run)));
     const terms = { word: wordNgrams > 0 ? this.#numberOf(token) : -1, runs };
-    if (this.#words.size === MOST_REMEMBERED) this.#words.clear();
-    if (token.length <= LONGEST_REMEMBERED) this.#words.set(token, terms);
+    if (token.length > LONGEST_REMEMBERED) return terms;
+    this.#remembered += 1 + runs.length;
+    if (this.#remembered > MOST_REMEMBERED) {
+      this.#words.clear();
+      this.#remembered = 0;
+    }
+    this.#words.set(token, terms);
     return terms;
   }
 }
@@ -234,7 +224,7 @@ export class TextRows {
     this.#weighing = weighing;
   }
 
-  /** A term of the text; its column is -1 where it is out of vocabulary. `counts` as in `forEachTerm`. */
+  /** A term of the text; its column is -1 where it is out of vocabulary. `counts` as in `TermScanner`. */
   add(column: number, field: number, counts: boolean): void {
     if (counts) this.#words++;
     if (column < 0) {

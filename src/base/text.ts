@@ -94,21 +94,6 @@ export function tokenise(marked: string): string[] {
   return tokens;
 }
 
-/** Calls `emit` for every run of 1 to `most` words, joined by a blank, and says which are one word. */
-export function wordNgrams(
-  tokens: readonly string[],
-  most: number,
-  emit: (term: string, single: boolean) => void,
-): void {
-  for (let i = 0; i < tokens.length; i++) {
-    let term = "";
-    for (let n = 0; n < most && i + n < tokens.length; n++) {
-      term = n === 0 ? tokens[i] : `${term} ${tokens[i + n]}`;
-      emit(term, n === 0);
-    }
-  }
-}
-
 /** Before a run of characters, and before a lead word: in no word, so that no two such terms meet. */
 export const CHARACTERS_MARK = "#";
 export const LEAD_MARK = "^";

@@ -78,6 +78,18 @@ export interface RankedValue {
   readonly value: number;
 }
 
+/** Labels, rising, with what ranks them. */
+export interface Judged {
+  readonly labels: ArrayLike<number>;
+  readonly values: ArrayLike<number>;
+}
+
+/** The best `most` of these, best first; equals by label. */
+export function bestOf({ labels, values }: Judged, most: number): RankedValue[] {
+  const places = topLabels(values, 1, values.length, Math.min(most, values.length));
+  return Array.from(places, (place) => ({ label: labels[place], value: values[place] }));
+}
+
 /** Puts labels, best first, among the `count` best ones of a row, which stand from `from` on; as many as before stay. */
 export function insertBest(
   more: readonly RankedValue[],

@@ -8,7 +8,7 @@ import type { LabelSets } from "../base/sparse.ts";
 import { insertBest } from "../base/top.ts";
 import type { Core } from "../core/core.ts";
 import type { Matrix } from "../core/matrix.ts";
-import { EvaluationMeter } from "../metrics/evaluation.ts";
+import { EvaluationMeter, summaryFigures } from "../metrics/evaluation.ts";
 import { negativeLog, negativeLogOfRest } from "../metrics/rows.ts";
 import {
   type CalibrationData,
@@ -64,18 +64,35 @@ export async function calibrate(
   const pause = (): Promise<void> => yieldToHost(options, "calibration", 1);
   await pause();
   const moved = await unseen.move?.({ ...pairs, logits: found.logits });
+  await pause();
   const fit = moved ? { ...found, ...movedPairs(pairs, moved({ ...pairs, logits: found.logits })) } : found;
   const all = { ...fit.pairs, probabilities: fit.probabilities };
   const unknown = all.label.map((label) => Number(schema.labelCounts[label] <= (unseen.heldOut ? 0 : 1)));
-  const measured = chooseGuarantees({ ...all, unknown }, "leave-one-out", unseen.distinct);
+  await pause();
+  const measured = await chooseGuarantees({ ...all, unknown }, "leave-one-out", unseen.distinct, pause);
   await pause();
   const guarantees =
     unseen.heldOut && measured.rows >= FEWEST
-      ? await proven(core, schema, unseen, found, measured, options, moved)
+      ? await proven(core, schema, unseen, found, measured, options, pause, moved)
       : measured;
+  await pause();
   const thresholds = { ...chooseThresholds(all), guarantees };
   await pause();
-  return { calibrator, thresholds, figures: measure(schema, fit, unseen.labels) };
+  const figures = measure(schema, fit, unseen.labels);
+  await pause();
+  return { calibrator, thresholds, figures };
+}
+
+/** The log loss of these points with the calibrator that fits them, where no more is asked for. */
+export async function calibratedLoss(
+  core: Core,
+  schema: LabelSchema,
+  unseen: UnseenScores,
+  options: FitOptions,
+): Promise<number> {
+  const { exclusive } = schema;
+  const fit = await fitCalibrator(core, { ...unseen, frequencies: schema, exclusive }, options);
+  return logLossOf(schema, fit, unseen.labels.rows);
 }
 
 /** Guarantees of each half of the points, by a calibrator that was fitted to the other half; the safer ones. */
@@ -86,6 +103,7 @@ async function proven(
   { pairs }: CalibratorFit,
   { rows, expectedRecall }: Guarantees,
   options: FitOptions,
+  pause: () => Promise<void>,
   moved?: MovedLogits,
 ): Promise<Guarantees> {
   const halves = [0, 1].map((side) => pairsOf(pairs, (row) => hashInteger(row, 3) % 2 === side));
@@ -104,7 +122,9 @@ async function proven(
       ? movedPairs(other, moved({ ...other, logits }))
       : { pairs: other, probabilities: logits.map(logistic) };
     const unknown = all.pairs.label.map((label) => Number(schema.labelCounts[label] === 0));
-    found.push(chooseGuarantees({ ...all.pairs, probabilities: all.probabilities, unknown }, "held-out"));
+    await pause();
+    const own = { ...all.pairs, probabilities: all.probabilities, unknown };
+    found.push(await chooseGuarantees(own, "held-out", undefined, pause));
   }
   return { ...saferGuarantees(found[0], found[1]), expectedRecall };
 }
@@ -145,7 +165,24 @@ export function* blocksOf(scores: readonly Matrix[]): Generator<HeldOutBlock> {
   }
 }
 
-/** Rankings from the chosen pairs, among which are the best of each point; the log loss from all, by their weights. */
+/** Log loss a point: of all labels, by the weights of the pairs, or of the classes where probabilities sum to one. */
+function logLossOf(
+  schema: LabelSchema,
+  { pairs, probabilities }: Pick<CalibratorFit, "pairs" | "probabilities">,
+  rows: number,
+): number {
+  const { signedWeight, label } = pairs;
+  let loss = 0;
+  probabilities.forEach((probability, e) => {
+    const weight = signedWeight[e];
+    if (schema.exclusive) loss += weight > 0 ? negativeLog(probability) : 0;
+    else if (label[e] < schema.labels)
+      loss += weight > 0 ? weight * negativeLog(probability) : -weight * negativeLogOfRest(probability);
+  });
+  return loss / Math.max(1, rows);
+}
+
+/** Rankings from the chosen pairs, among which are the best of each point. */
 function measure(
   schema: LabelSchema,
   { pairs, probabilities }: CalibratorFit,
@@ -157,20 +194,13 @@ function measure(
   const { depth } = meter;
   const ranked = new Int32Array(rows * depth).fill(-1);
   const best = new Float64Array(rows * depth).fill(-1);
-  let [loss, classLoss] = [0, 0];
-  probabilities.forEach((probability, e) => {
-    const weight = pairs.signedWeight[e];
-    if (weight > 0) classLoss += negativeLog(probability);
-    if (pairs.label[e] < schema.labels)
-      loss += weight > 0 ? weight * negativeLog(probability) : -weight * negativeLogOfRest(probability);
-    // Pairs come in the order of their labels: of equals the first stays before.
-    insertBest([{ label: pairs.label[e], value: probability }], ranked, best, pairs.row[e] * depth, depth);
+  // Pairs come in the order of their labels: of equals the first stays before.
+  probabilities.forEach((value, e) => {
+    insertBest([{ label: pairs.label[e], value }], ranked, best, pairs.row[e] * depth, depth);
   });
   meter.updateBest(ranked, best);
-  const { ranking, singleLabel } = meter.report();
   return {
-    ...ranking.metrics,
-    ...(singleLabel && { accuracy: 100 * singleLabel.accuracy }),
-    logLoss: (schema.exclusive ? classLoss : loss) / Math.max(1, rows),
+    ...summaryFigures(meter.report()),
+    logLoss: logLossOf(schema, { pairs, probabilities }, rows),
   };
 }

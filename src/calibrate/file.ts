@@ -2,7 +2,7 @@
 // been altered: an accepted calibrator gives a number for every finite score.
 
 import { type Calibrator, type ScoreTerm, TERM_SHAPES } from "../base/calibrator.ts";
-import type { Cut, Guarantee, Guarantees, Thresholds } from "../base/prediction.ts";
+import type { Guarantee, Guarantees, Thresholds } from "../base/prediction.ts";
 import type { Tensor } from "../base/safetensors.ts";
 import { type Fields, realTensor, type TensorReader } from "../base/tensors.ts";
 import { RANKS } from "./forward.ts";
@@ -14,7 +14,7 @@ export interface CalibrationFile {
 
 const MOST_TERMS = 64;
 const MOST_KNOTS = 16;
-const MOST_PRECISIONS = 64;
+const MOST_GUARANTEES = 64;
 /** Numbers beyond it make no sense. */
 const MOST = 1e6;
 const LEAST_WIDTH = 1e-9;
@@ -36,13 +36,8 @@ export function calibratorToFile(calibrator: Calibrator): CalibrationFile {
   return { tensors, metadata: { calibrator: JSON.stringify(about) } };
 }
 
-/** The calibrator of a file, for a model of so many labels whose parts give these scores; undefined where there is none. */
-export function calibratorFromFile(
-  file: TensorReader,
-  labels: number,
-  scores: readonly string[],
-): Calibrator | undefined {
-  if (file.metadata.calibrator === undefined) return undefined;
+/** The calibrator of a file that has one, for a model of so many labels whose parts give these scores. */
+export function calibratorFromFile(file: TensorReader, labels: number, scores: readonly string[]): Calibrator {
   const about = file.object("calibrator");
   if (JSON.stringify(about.scores) !== JSON.stringify(scores))
     file.refuse("a calibrator of other scores", `one of ${scores.join(", ")}`);
@@ -100,23 +95,13 @@ function upTo(reader: TensorReader, name: string, most: number, each: "label" | 
   return reader.within(name, reader.doubles(name, [count]), -MOST, MOST);
 }
 
-export function thresholdsToFile({ f1, macroF1, expected, precisions, guarantees }: Thresholds): CalibrationFile {
-  const labels = f1.labels.length;
-  const all = new Float32Array(precisions.length * labels);
-  for (const [i, { cut }] of precisions.entries()) all.set(cut.labels, i * labels);
-  const about = {
-    overall: f1.overall,
-    expected,
-    precisions: precisions.map(({ precision, cut }) => ({ precision, overall: cut.overall })),
-    guarantees,
-  };
+export function thresholdsToFile({ f1, macroF1, expected, guarantees }: Thresholds): CalibrationFile {
   return {
     tensors: new Map([
       ["thresholds.f1", realTensor(f1.labels)],
       ["thresholds.macroF1", realTensor(macroF1)],
-      ["thresholds.precisions", realTensor(all, [precisions.length, labels])],
     ]),
-    metadata: { thresholds: JSON.stringify(about) },
+    metadata: { thresholds: JSON.stringify({ overall: f1.overall, expected, guarantees }) },
   };
 }
 
@@ -124,35 +109,23 @@ export function thresholdsToFile({ f1, macroF1, expected, precisions, guarantees
 export function thresholdsFromFile(file: TensorReader, labels: number): Thresholds {
   const about = file.object("thresholds");
   const reader = file.section("thresholds");
-  const aims = reader.objects(about, "precisions", MOST_PRECISIONS);
-  const fractions = (name: string, shape: number[]): Float32Array =>
-    reader.within(name, reader.singles(name, shape), 0, 1);
-  const all = fractions("precisions", [aims.length, labels]);
-  let before = 0;
-  const precisions = aims.map((aim, i): { precision: number; cut: Cut } => {
-    const precision = reader.number(aim, "precision", 0, 1);
-    if (precision <= before) reader.refuse("precisions that do not rise", "each above the one before");
-    before = precision;
-    const ofLabels = all.slice(i * labels, (i + 1) * labels);
-    return { precision, cut: { overall: reader.number(aim, "overall", 0, 1), labels: ofLabels } };
-  });
+  const fractions = (name: string): Float32Array => reader.within(name, reader.singles(name, [labels]), 0, 1);
   const expected = Object(about.expected) as Fields;
   return {
-    f1: { overall: reader.number(about, "overall", 0, 1), labels: fractions("f1", [labels]) },
-    macroF1: fractions("macroF1", [labels]),
+    f1: { overall: reader.number(about, "overall", 0, 1), labels: fractions("f1") },
+    macroF1: fractions("macroF1"),
     expected: {
       precision: reader.number(expected, "precision", 0, 1),
       recall: reader.number(expected, "recall", 0, 1),
       f1: reader.number(expected, "f1", 0, 1),
     },
-    precisions,
     guarantees: guaranteesFrom(reader, Object(about.guarantees) as Fields),
   };
 }
 
 function guaranteesFrom(reader: TensorReader, about: Fields): Guarantees {
   const all = (name: "recall" | "precision"): Guarantee[] =>
-    reader.objects(about, name, MOST_PRECISIONS).map((each) => ({
+    reader.objects(about, name, MOST_GUARANTEES).map((each) => ({
       target: reader.number(each, "target", 0, 1),
       ...(each.confidence !== undefined && { confidence: reader.number(each, "confidence", 0, 1) }),
       threshold: reader.number(each, "threshold", 0, 1),

@@ -180,6 +180,7 @@ async function fitBody(core: Core, inputs: BodyInputs, options: WorkOptions): Pr
     const { labelCounts } = data.frequencies;
     const offsets = new OffsetFit(search.pairs, pairs, labelCounts, from);
     let weights = from?.curves.weights ?? atEveryKnot(naturalCurve(data.scores), shape);
+    await between();
     search.expect(weights, offsets.ofPairs);
     await between();
     let logits: Float64Array = new Float64Array(0);

@@ -62,9 +62,6 @@ export function logistic(x: number): number {
   return (x < 0 ? e : 1) / (1 + e);
 }
 
-/** log(p / (1 - p)) */
-export const logitOf = (p: number): number => deterministicLog(p) - deterministicLog(1 - p);
-
 /** Looks at a point as a whole: `scores` has those of all labels, of each kind. */
 export function calibratePoint(
   { calibrator, places }: PreparedCalibrator,

@@ -31,17 +31,22 @@ const [LOWEST, HIGHEST, STEP] = [-5, 8, 1 / 16];
 /** The sequence of tests begins where it is expected to pass with so much to spare. */
 const SPARE = 10;
 
-/** Guarantees from unseen documents, of which `distinct` are different. */
-export function chooseGuarantees(pairs: UnseenPairs, evidence: Guarantees["evidence"], distinct?: number): Guarantees {
+/** Guarantees from unseen documents, of which `distinct` are different; `pause` gives others a turn. */
+export async function chooseGuarantees(
+  pairs: UnseenPairs,
+  evidence: Guarantees["evidence"],
+  distinct?: number,
+  pause: () => Promise<void> = async () => {},
+): Promise<Guarantees> {
   const documents = documentsOf(pairs);
   const rows = Math.min(documents.length, distinct ?? documents.length);
-  return {
-    evidence,
-    rows,
-    recall: recallThresholds(documents, rows / Math.max(1, documents.length)),
-    precision: precisionThresholds(documents, rows / Math.max(1, documents.length) / (evidence === "held-out" ? 1 : 2)),
-    expectedRecall: fitExpectedRecall(documents),
-  };
+  const share = rows / Math.max(1, documents.length);
+  await pause();
+  const recall = recallThresholds(documents, share);
+  await pause();
+  const precision = precisionThresholds(documents, share / (evidence === "held-out" ? 1 : 2));
+  await pause();
+  return { evidence, rows, recall, precision, expectedRecall: fitExpectedRecall(documents) };
 }
 
 /** The safer of two sets of guarantees, each measured on documents that the other's calibrator was fitted to. */

@@ -1,5 +1,5 @@
 // Where to cut, chosen from the probabilities of points the model has not seen: one threshold for all labels and one for each,
-// for the best F1 or for a wanted precision. What a label's own predictions say is joined by a share of what those of all
+// for the best F1. What a label's own predictions say is joined by a share of what those of all
 // labels say, so that a label with few positives is cut where the others are.
 
 import { sameSize } from "../base/check.ts";
@@ -14,11 +14,10 @@ export interface Predictions extends Pick<PairArrays, "labelStart" | "signedWeig
   probabilities: ArrayLike<number>;
 }
 
-const PRECISIONS: readonly number[] = [0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99];
 /** Thresholds that are tried: this many, evenly by their logits, from about 0.0025 to 0.9975. */
 const STEPS = 128;
 const [LOWEST, HIGHEST] = [-6, 6];
-/** How many positives of a label, or predictions of it, all others together count for. */
+/** How many positives of a label all others together count for. */
 const OTHERS_COUNT = 10;
 
 /** The thresholds that are tried, rising. */
@@ -77,12 +76,6 @@ function bestOf(score: (at: number) => number): number {
   return TRIED[best];
 }
 
-/** The lowest threshold tried whose precision is as wanted, or 1. */
-function lowestWith(precision: number, of: (at: number) => number): number {
-  for (let at = 0; at <= STEPS; at++) if (of(at) >= precision) return TRIED[at];
-  return 1;
-}
-
 const f1 = (right: number, kept: number, positives: number): number => ratio(2 * right, kept + positives);
 
 export function chooseThresholds({
@@ -95,10 +88,8 @@ export function chooseThresholds({
   const pairs = signedWeight.length;
   sameSize("probabilities", "elements", probabilities.length, pairs);
   const all = new Counts().add(probabilities, signedWeight, 0, pairs).cumulate();
-  const precisionOfAll = (i: number): number => (all.kept[i] > 0 ? all.right[i] / all.kept[i] : 0);
   const overall = bestOf((i) => f1(all.right[i], all.kept[i], all.positives));
   const [best, macroF1] = [new Float32Array(labels), new Float32Array(labels)];
-  const aims = PRECISIONS.map((precision) => ({ precision, labels: new Float32Array(labels) }));
   const share = ratio(OTHERS_COUNT, all.positives);
   for (let k = 0; k < labels; k++) {
     const own = new Counts().add(probabilities, signedWeight, labelStart[k], labelStart[k + 1]).cumulate();
@@ -107,18 +98,11 @@ export function chooseThresholds({
     best[k] = bestOf((i) => f1(withOthers("right", i), withOthers("kept", i), positives));
     // Expected from the probabilities alone: true labels of a rare label are so few that the best threshold for them is chance.
     macroF1[k] = bestOf((i) => f1(own.expected[i], own.kept[i], own.expectedPositives));
-    const precision = (i: number): number =>
-      (own.right[i] + OTHERS_COUNT * precisionOfAll(i)) / (own.kept[i] + OTHERS_COUNT);
-    for (const aim of aims) aim.labels[k] = lowestWith(aim.precision, precision);
   }
   const chosen = TRIED.indexOf(overall);
   return {
     f1: { overall, labels: best },
     macroF1,
     expected: precisionRecall(all.right[chosen], all.kept[chosen], all.positives),
-    precisions: aims.map((aim) => ({
-      precision: aim.precision,
-      cut: { overall: lowestWith(aim.precision, precisionOfAll), labels: aim.labels },
-    })),
   };
 }

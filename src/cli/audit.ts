@@ -6,14 +6,13 @@ import { auditCsv, auditHtml } from "../report/audit.ts";
 import { grouped } from "../report/numbers.ts";
 import { audit, type Suspect } from "../train/audit.ts";
 import { type Command, command } from "./command.ts";
-import { dataTables, labelsFrom, nameOf, readData } from "./data.ts";
+import { dataTables, nameOf, readData } from "./data.ts";
 import { rawCsv } from "./eval.ts";
 import { count, on, output, quiet, threads, UsageError } from "./flags.ts";
 import { openModel, writeText } from "./models.ts";
 import { watched } from "./progress.ts";
 import { print, type Terminal } from "./terminal.ts";
 
-/** Refuses a name that is neither of a table nor of a page. */
 export function checkAuditName(option: string, path: string | undefined): void {
   if (path !== undefined && !/\.(csv|html?)$/i.test(path))
     throw new UsageError(`--${option}: found ${path}, expected a name that ends with .csv or .html`);
@@ -48,7 +47,6 @@ export const auditCommand: Command = command({
     unseen: on("the model was not trained on these rows; without it they are left out by fitting it again"),
     rawCsv,
     threads,
-    labelsFrom,
     quiet,
   },
   tables: dataTables,
@@ -56,9 +54,12 @@ export const auditCommand: Command = command({
     const { out, top, unseen, threads, rawCsv: raw } = given;
     checkAuditName("out", out);
     const model = await openModel(path, file);
-    const { dataset } = await readData(file, { of, screen }, { model, labels: given.labelsFrom });
-    const suspects = await watched(screen, "Auditing", "Nothing was written.", (work) =>
-      audit(model, dataset, { top, unseen, threads, ...work }),
+    const { dataset } = await readData(file, { of, screen }, { model });
+    const suspects = await watched(
+      screen,
+      "Auditing",
+      () => "Nothing was written.",
+      (work) => audit(model, dataset, { top, unseen, threads, ...work }),
     );
     if (out === undefined) return await print([auditCsv(suspects, raw).trimEnd()]);
     await writeAudit(out, suspects, { title: nameOf(file), schema: model.schema, data: dataset, raw }, screen);

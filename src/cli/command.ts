@@ -80,7 +80,6 @@ function help(entry: Command, all: boolean): string {
   ].join("\n\n");
 }
 
-/** Runs a command with these arguments; gives its exit code. */
 export async function run(entry: Command, typed: readonly string[]): Promise<number> {
   const { name, positionals, options } = entry;
   const wanted = typed.find((arg) => ["--help", "-h", "--help-all"].includes(arg));

@@ -5,11 +5,10 @@ import type { Command } from "./command.ts";
 import { compactCommand, inspectCommand } from "./compact.ts";
 import { calibrateCommand, evalCommand, namesCommand } from "./eval.ts";
 import { learnCommand, queryCommand } from "./learn.ts";
-import { mergeCommand, planCommand } from "./parts.ts";
 import { predictCommand } from "./predict.ts";
 import { selfcheckCommand } from "./selfcheck.ts";
 import { serveCommand } from "./serve.ts";
-import { trainCommand } from "./train.ts";
+import { mergeCommand, planCommand, trainCommand } from "./train.ts";
 
 export const commands: readonly Command[] = [
   trainCommand,

@@ -15,8 +15,9 @@ import { evaluatePredictor } from "../predict/evaluate.ts";
 import { precisionOf } from "../predict/open.ts";
 import { tableLines } from "../report/figures.ts";
 import { sizeText } from "../report/numbers.ts";
+import { optionsFor } from "../train/choose.ts";
 import { type Command, command } from "./command.ts";
-import { dataTables, labelsFrom, readData } from "./data.ts";
+import { dataTables, readData } from "./data.ts";
 import { choice, count, on, quiet, real, text, UsageError, wrapped } from "./flags.ts";
 import { isCompact, openAnyModel, withPredictor } from "./models.ts";
 import { figuresLine } from "./progress.ts";
@@ -78,7 +79,6 @@ export const compactCommand: Command = command({
     ...compactOptions,
     data: text("FILE", "measure what it costs on data with known labels"),
     report: on("with --data: measure the other choices too"),
-    labelsFrom,
     json: on("print one JSON object"),
     quiet,
   },
@@ -101,7 +101,7 @@ export const compactCommand: Command = command({
     const [size, modelBytes] = [bytes.length, whole.length];
     const figures: CompactFigures[] = [];
     if (data !== undefined) {
-      const { dataset } = await readData(data, { of, screen }, { model, labels: given.labelsFrom });
+      const { dataset } = await readData(data, { of, screen }, { model });
       screen.show("Measuring the model");
       const original = await withPredictor(model, undefined, (predictor) =>
         evaluatePredictor(predictor, dataset, { calibration: true }),
@@ -166,7 +166,7 @@ function aboutModel({ schema, parts, calibrator, summary }: Model): Record<strin
     precision: precisionOf({ parts }),
     fromText: schema.vectoriser !== undefined,
     labelNames: schema.labelNames?.slice(0, NAMES),
-    summary,
+    summary: { ...summary, options: optionsFor(summary.options, parts) },
   };
 }
 

@@ -7,32 +7,25 @@ import { labelsByName } from "../data/dataset.ts";
 import { type ReadOptions, type ReadResult, readOptions } from "../data/options.ts";
 import { tfidfOptions } from "../data/tfidfoptions.ts";
 import { readDataset } from "../io/dataset.ts";
-import { openInput, readWhole } from "../io/files.ts";
+import { readWhole } from "../io/files.ts";
 import type { Model } from "../model/model.ts";
 import type { Choice, Real, Text } from "../options/kinds.ts";
 import { type Reading, readingFor, refusing } from "../predict/reading.ts";
 import { grouped } from "../report/numbers.ts";
 import type { Shard } from "../train/plan.ts";
 import type { Call } from "./command.ts";
-import { type CommandOption, choice, type Given, real, text, UsageError } from "./flags.ts";
+import { type CommandOption, choice, type Given, kebab, real, text, UsageError } from "./flags.ts";
 import { isCompact } from "./models.ts";
 import { showReading } from "./progress.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Under "Data" in the help of a command that reads some. */
 export const dataTables: { readonly Data: object } = { Data: readOptions };
-/** The same where a vocabulary is learned too. */
 export const textTables: { readonly Data: object; readonly Text: object } = { ...dataTables, Text: tfidfOptions };
-
-export const labelsFrom: CommandOption<Text> = text(
-  "FILE",
-  "file with the labels, where FILE is .npy or .npz without them",
-);
 
 /** How data are read, as it was typed; messages name options as they are typed. */
 export const readChoices = ({ of }: Pick<Call<unknown>, "of">): ReadOptions => ({
   ...of(readOptions),
-  nameOption: (option) => `--${option.replaceAll(/[A-Z]/g, (capital) => `-${capital.toLowerCase()}`)}`,
+  nameOption: (option) => `--${kebab(option)}`,
 });
 
 export const nameOf = (path: string): string => (path === "-" ? "standard input" : path);
@@ -43,10 +36,8 @@ export interface ReadFor {
   readonly parts?: Model["parts"];
 }
 
-interface ReadWanted extends Omit<ReadOptions, "labels"> {
+interface ReadWanted extends ReadOptions {
   model?: ReadFor;
-  /** The file with the labels, where they are in another. */
-  labels?: string;
   /** Nothing is said of what is no error. */
   silent?: boolean;
 }
@@ -55,16 +46,15 @@ interface ReadWanted extends Omit<ReadOptions, "labels"> {
 export async function readData(
   path: string,
   call: Pick<Call<unknown>, "of" | "screen">,
-  { model, labels, silent, ...wanted }: ReadWanted = {},
+  { model, silent, ...wanted }: ReadWanted = {},
 ): Promise<ReadResult> {
   const { screen } = call;
   const result = await readDataset(path, {
     ...readChoices(call),
-    ...(labels !== undefined && { labelsFrom: (await openInput(labels)).stream }),
     ...(model ? fromModel(model) : { tfidf: call.of(tfidfOptions) }),
     onProgress: showReading(screen, nameOf(path)),
     ...wanted,
-  } as ReadOptions);
+  });
   if (!silent) sayNotes(nameOf(path), result, screen);
   if (model === undefined || !isCompact(model)) return result;
   return { ...result, dataset: labelsByName(result.dataset, model.schema.labelNames) };
@@ -72,7 +62,6 @@ export async function readData(
 
 type Said = Pick<ReadResult, "notes" | "skipped">;
 
-/** Says what a person should know about a file that was read, whole or by batches. */
 export function sayNotes(name: string, { notes, skipped }: Said, screen: Terminal): void {
   for (const note of notes) screen.say(note);
   if (skipped.total === 0) return;
@@ -106,13 +95,16 @@ export const cutOptions: {
     flag: { value: "P|best|label" },
     meaning: "only labels at least this probable; best and label (each its own) are for the best F1",
   },
-  precision: real("P", "use the model's thresholds for this precision, not for the best F1", { above: 0, to: 1 }),
-  confidence: real("P", "with --precision: guarantee it, except in 1 - P of all trainings", { above: 0, to: 1 }),
+  precision: real("P", "keep labels of which this share is right, guaranteed", { above: 0, to: 1 }),
+  confidence: real("P", "with --precision: the share of trainings in which it holds", {
+    above: 0,
+    to: 1,
+    default: "0.95",
+  }),
   recall: real("P", "keep labels that contain, on average, this share of the true ones", { above: 0, to: 1 }),
   for: choice(aims, "thresholds of each label for this figure: macro-f1 is the mean F1 over labels, rare ones too"),
 };
 
-/** The typed options that say which labels are probable enough. */
 export const cutOf = (given: ThresholdChoice): ThresholdChoice =>
   Object.fromEntries(Object.keys(cutOptions).map((name) => [name, given[name as keyof ThresholdChoice]]));
 

@@ -16,7 +16,7 @@ import type { ReportData, ReportSource } from "../report/collect.ts";
 import { evaluationAsJson, evaluationLines, expectationLines, promiseLines } from "../report/figures.ts";
 import { type RecalibrateOptions, recalibrate } from "../train/recalibrate.ts";
 import { type Call, type Command, command } from "./command.ts";
-import { cutOf, cutOptions, dataTables, nameOf as inputName, labelsFrom, readData } from "./data.ts";
+import { cutOf, cutOptions, dataTables, nameOf as inputName, readData } from "./data.ts";
 import { type CommandOption, choice, count, device, on, output, quiet, real, threads, UsageError } from "./flags.ts";
 import {
   inItsPlace,
@@ -126,7 +126,6 @@ export const evalCommand: Command = command({
     report: output("FILE", "write a report to look at (HTML, one file)"),
     device: device("wasm"),
     threads,
-    labelsFrom,
     quiet,
   },
   tables: dataTables,
@@ -135,10 +134,10 @@ export const evalCommand: Command = command({
     const model = await openAnyModel(path, file);
     if (report !== undefined && isCompact(model))
       throw new UsageError(`--report: found the compact model ${path}, expected the one it was made from`);
-    const { dataset } = await readData(file, { of, screen }, { model, labels: given.labelsFrom });
+    const { dataset } = await readData(file, { of, screen }, { model });
     const asked = {
       ...(calibration && { calibration, labelCalibration: true, coverage: true }),
-      ...((thresholds ?? given.recall ?? given.confidence) !== undefined && { guarantees: true }),
+      ...((thresholds ?? given.recall ?? given.precision) !== undefined && { guarantees: true }),
       ...(thresholds && { thresholds }),
       ...(perLabel !== undefined && { perLabel: true }),
     };
@@ -187,12 +186,12 @@ export const evalCommand: Command = command({
 async function calibrateInto(
   [path, file, out]: readonly [path: string, file: string, out: string],
   { of, screen }: Pick<Call<object>, "of" | "screen">,
-  { labels, ...options }: RecalibrateOptions & { labels?: string | undefined },
+  options: RecalibrateOptions,
 ): Promise<void> {
   // From the reading on: nobody may write a newer one meanwhile.
   await withLock([out], async (check) => {
     const model = await openModel(path, file);
-    const { dataset } = await readData(file, { of, screen }, { model, labels });
+    const { dataset } = await readData(file, { of, screen }, { model });
     const say = async (title: string, measured: typeof model): Promise<void> => {
       const { expectation, calibration } = await withPredictor(measured, options.threads, (predictor) =>
         evaluatePredictor(predictor, dataset, {
@@ -221,7 +220,6 @@ async function calibrateInto(
 const calibrateOptions = {
   out: output("MODEL", "output file", { default: "MODEL itself" }),
   threads,
-  labelsFrom,
   quiet,
 };
 
@@ -235,8 +233,8 @@ export const calibrateCommand: Command = command({
   ],
   options: calibrateOptions,
   tables: dataTables,
-  run: ({ args: [path, file], given: { out = path, threads, labelsFrom: labels }, of, screen }) =>
-    calibrateInto([path, file, out], { of, screen }, { threads, labels }),
+  run: ({ args: [path, file], given: { out = path, threads }, of, screen }) =>
+    calibrateInto([path, file, out], { of, screen }, { threads }),
 });
 
 export const namesCommand: Command = command({
@@ -246,7 +244,7 @@ export const namesCommand: Command = command({
   examples: ["mlgpf names tagger.safetensors vocabulary.tsv new.jsonl --out named.safetensors"],
   options: calibrateOptions,
   tables: dataTables,
-  async run({ args: [path, names, file], given: { out = path, threads, labelsFrom: labels }, of, screen }) {
-    await calibrateInto([path, file, out], { of, screen }, { threads, labels, names: await readNames(names) });
+  async run({ args: [path, names, file], given: { out = path, threads }, of, screen }) {
+    await calibrateInto([path, file, out], { of, screen }, { threads, names: await readNames(names) });
   },
 });

@@ -19,7 +19,6 @@ import {
 import { didYouMean } from "../options/nearest.ts";
 import { type AnyOption, defaultInWords, entriesOf, type FlagHint } from "../options/table.ts";
 
-/** An option that only a command has. */
 export type CommandOption<K extends Kind = Kind> = K & {
   readonly meaning: string;
   /** In words, for the help. */
@@ -99,15 +98,15 @@ export class UsageError extends Error {
 }
 
 /** klWarmup -> kl-warmup */
-const kebab = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+export const kebab = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
 export const flagName = (name: string, { flag }: AnyOption): string =>
   (flag === false ? undefined : flag?.name) ?? kebab(name);
 
-/** A flag, and where its value goes in code. */
+/** A flag, and the option in code that it gives. */
 interface Flag {
   name: string;
-  path: readonly [option: string, part?: string];
+  option: string;
   kind: Kind;
   meaning: string;
   default: string | undefined;
@@ -118,7 +117,7 @@ interface Flag {
 }
 
 /** The limits that can be checked before there are data. */
-function kindAlone(option: Exclude<AnyOption, { kind: "group" }>): Kind {
+function kindAlone(option: AnyOption): Kind {
   if (option.kind === "whole") {
     const { to, ...rest } = option;
     return typeof to === "number" ? { ...rest, to } : rest;
@@ -128,34 +127,22 @@ function kindAlone(option: Exclude<AnyOption, { kind: "group" }>): Kind {
   return rest;
 }
 
-/** The flags of a table; a group has one for each of its parts, the first of which may stand alone. */
-export function flagsOf(table: object): Flag[] {
-  return entriesOf(table).flatMap(([name, option]): Flag[] => {
-    if (option.flag === false) return [];
-    const flag = flagName(name, option);
-    if (option.kind !== "group") return [flagOf(flag, [name], option, option.meaning)];
-    return entriesOf(option.parts).map(([part, own], i) => {
-      const path = [name, part] as const;
-      return i === 0
-        ? flagOf(flag, path, own, `${option.meaning}: ${own.meaning}`, String(own.default))
-        : flagOf(`${flag}-${kebab(part)}`, path, own, `with --${flag}: ${own.meaning}`);
-    });
-  });
-}
+/** The flags of a table. */
+export const flagsOf = (table: object): Flag[] =>
+  entriesOf(table).flatMap(([name, option]) => (option.flag === false ? [] : [flagOf(name, option)]));
 
-function flagOf(name: string, path: Flag["path"], any: AnyOption, meaning: string, alone?: string): Flag {
-  const option = any as Exclude<AnyOption, { kind: "group" }>;
+function flagOf(name: string, option: AnyOption): Flag {
   const hint = option.flag || {};
   const kind = kindAlone(option);
   return {
-    name,
-    path,
+    name: flagName(name, option),
+    option: name,
     kind,
-    meaning,
+    meaning: option.meaning,
     default: option.default === undefined ? undefined : defaultInWords(option),
     value: hint.value ?? option.symbol ?? placeholder(kind),
     unit: hint.unit ?? 1,
-    bare: alone ?? (option as unknown as CommandOption).bare,
+    bare: (option as unknown as CommandOption).bare,
     negatable: kind.kind === "switch" && option.default !== undefined,
   };
 }
@@ -194,12 +181,9 @@ export function parseFlags(args: readonly string[], tables: readonly object[], c
 
 function givenOf(flags: readonly Flag[], values: ReadonlyMap<string, unknown>): Record<string, unknown> {
   const found: Record<string, unknown> = {};
-  for (const { name, path, unit } of flags) {
+  for (const { name, option, unit } of flags) {
     const typed = values.get(name);
-    if (typed === undefined) continue;
-    const value = unit === 1 ? typed : (typed as number) * unit;
-    const [option, part] = path;
-    found[option] = part === undefined ? value : { ...(found[option] as object | undefined), [part]: value };
+    if (typed !== undefined) found[option] = unit === 1 ? typed : (typed as number) * unit;
   }
   return found;
 }
@@ -279,10 +263,7 @@ export function wrapped(words: string, most: number): string[] {
 export function asTyped(error: unknown, tables: readonly object[]): unknown {
   if (!(error instanceof Error)) return error;
   const flags = new Map<string, string>();
-  for (const table of tables) {
-    for (const [name, option] of entriesOf(table)) flags.set(name, `--${flagName(name, option)}`);
-    for (const { name, path } of flagsOf(table)) flags.set(path.join("."), `--${name}`);
-  }
+  for (const [name, option] of tables.flatMap(entriesOf)) flags.set(name, `--${flagName(name, option)}`);
   const named = (message: string): string =>
     message.replace(/`([\w.]+)`/g, (quoted, name) => flags.get(name) ?? quoted);
   const flag = error instanceof ArgumentError ? flags.get(error.argument) : undefined;

@@ -1,22 +1,24 @@
 // mlgpf learn MODEL FILE --state STATE and mlgpf query MODEL FILE: online learning, and which documents to label for it.
 
+import { safetensorsChunks } from "../base/safetensors.ts";
 import type { Dataset } from "../data/dataset.ts";
 import { aboutNewWords, NewWords } from "../data/newwords.ts";
 import { TfidfVectoriser } from "../data/tfidf.ts";
-import { checkKeepable, checkWritable, readSafetensorsFile, targetOf } from "../io/files.ts";
+import { checkKeepable, checkWritable, readWhole, targetOf } from "../io/files.ts";
 import { withLock } from "../io/lock.ts";
 import { finishTogether, recordOf, writeTogether } from "../io/together.ts";
 import { learnOnce } from "../learn/learn.ts";
 import type { LearnRequest } from "../learn/learner.ts";
 import { type QueriedDocument, query } from "../learn/query.ts";
-import { modelToBytes } from "../model/file.ts";
+import { modelToTensors } from "../model/file.ts";
 import type { Model } from "../model/model.ts";
 import { LearningError, MOST_WEIGHT } from "../parts/regression/documents.ts";
-import { stateChunks, stateFromTensors } from "../parts/regression/state.ts";
+import { stateContent, stateFromBytes } from "../parts/regression/state.ts";
 import { csvCell, labelsCell } from "../predict/lines.ts";
+import { readingFor } from "../predict/reading.ts";
 import { grouped, sizeText } from "../report/numbers.ts";
 import { type Call, type Command, command } from "./command.ts";
-import { dataTables, fromModel, labelsFrom, readChoices, readData } from "./data.ts";
+import { dataTables, readChoices, readData } from "./data.ts";
 import { rawCsv } from "./eval.ts";
 import { count, on, output, quiet, text, threads, UsageError } from "./flags.ts";
 import { bytesOf, openModel, writeText } from "./models.ts";
@@ -24,11 +26,11 @@ import { watched } from "./progress.ts";
 import { print } from "./terminal.ts";
 
 /** The documents of the file, as the model reads them; words that it does not know are counted. */
-async function readDocuments(file: string, call: Reading, model: Model, labels?: string): Promise<Dataset> {
+async function readDocuments(file: string, call: Reading, model: Model): Promise<Dataset> {
   const words = new NewWords();
-  const { vectoriser } = fromModel(model);
+  const { vectoriser } = readingFor(model.schema);
   if (vectoriser) vectoriser.newWords = words;
-  const { dataset } = await readData(file, call, { model, labels, ...(vectoriser && { vectoriser }) });
+  const { dataset } = await readData(file, call, { model, ...(vectoriser && { vectoriser }) });
   const about = aboutNewWords(words.counts());
   if (about !== undefined) call.screen.say(about);
   return dataset;
@@ -37,10 +39,13 @@ async function readDocuments(file: string, call: Reading, model: Model, labels?:
 type Reading = Pick<Call<unknown>, "of" | "screen">;
 
 /** Ids alone: what else stands in the rows is not looked at. */
-async function readIds(file: string, call: Reading): Promise<readonly string[]> {
+async function readIds(file: string, call: Reading, known: string | undefined): Promise<readonly string[]> {
   const nothing = new TfidfVectoriser({ options: {}, documents: 0, terms: [], documentFrequency: [] });
+  const asked = readChoices(call).id;
   const { dataset } = await readData(file, call, {
-    text: readChoices(call).id ?? "id",
+    ...(asked === undefined && known !== undefined
+      ? { keys: { text: [known, "id"], id: known } }
+      : { text: asked ?? "id" }),
     nameOption: () => "--id",
     requireLabels: false,
     vectoriser: nothing,
@@ -78,7 +83,6 @@ export const learnCommand: Command = command({
     weight: count("each document counts as N; forgetting it takes as much away", { to: MOST_WEIGHT, default: "1" }),
     json: on("print what was done as JSON"),
     threads,
-    labelsFrom,
     quiet,
   },
   tables: dataTables,
@@ -97,21 +101,24 @@ export const learnCommand: Command = command({
     await withLock([statePath, target], async (check) => {
       await finishTogether(recordOf(statePath), [path, target]);
       const model = await openModel(path, file);
-      const state = stateFromTensors(await readSafetensorsFile(statePath), statePath);
+      const state = stateFromBytes(await readWhole(statePath), statePath);
       const call = { of, screen };
       const request: LearnRequest = forget
-        ? { forget: await readIds(file, call) }
-        : { documents: await readDocuments(file, call, model, given.labelsFrom), weight };
-      const learned = await watched(screen, "Learning", "Nothing was changed.", (work) =>
-        learnOnce(model, state, request, { threads, ...work }),
+        ? { forget: await readIds(file, call, model.schema.keys?.id) }
+        : { documents: await readDocuments(file, call, model), weight };
+      const learned = await watched(
+        screen,
+        "Learning",
+        () => "Nothing was changed.",
+        (work) => learnOnce(model, state, request, { threads, ...work }),
       ).catch((error) => {
         if (!(error instanceof LearningError)) throw error;
         throw new Error(`${statePath}, ${file}: ${error.message}`);
       });
-      const chunks = stateChunks(learned.state);
+      const { content, behind } = stateContent(learned.state);
       const files = [
-        { path: target, content: modelToBytes(learned.model) },
-        { path: statePath, content: chunks },
+        { path: target, content: safetensorsChunks(modelToTensors(learned.model)) },
+        { path: statePath, content, behind },
       ];
       await writeTogether(recordOf(statePath), files, check);
       const { learned: number, corrected, forgotten, newLabels } = learned;
@@ -119,7 +126,7 @@ export const learnCommand: Command = command({
       const done = { learned: number, corrected, forgotten, newLabels, documents };
       if (given.json) console.log(JSON.stringify(done));
       screen.say(inWords(done));
-      screen.say(`${out} and ${statePath} (${sizeText(bytesOf(chunks))}) written`);
+      screen.say(`${out} and ${statePath} (${sizeText((behind ?? 0) + bytesOf(content))}) written`);
     });
   },
 });

@@ -16,7 +16,6 @@ import { ModelHost } from "../predict/host.ts";
 import { type DeviceName, UsageError } from "./flags.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** A model as a command takes it, full or compact. */
 export type AnyModel = Model | OpenCompact;
 
 export const isCompact = (model: object): model is OpenCompact => "predictor" in model;

@@ -3,7 +3,9 @@
 import { existsSync } from "node:fs";
 import { constants, gunzipSync } from "node:zlib";
 import { chosenThreshold } from "../base/prediction.ts";
+import { peek, pulled, streamChunks } from "../data/bytes.ts";
 import { selectRows } from "../data/dataset.ts";
+import { DELIMITER_LINE, namesColumns } from "../data/formats/detect.ts";
 import type { Batch, Batches, ReadOptions, SkippedRow } from "../data/options.ts";
 import { type ReadSource, readBatches } from "../io/dataset.ts";
 import { openInput, writeAtomically } from "../io/files.ts";
@@ -34,14 +36,10 @@ import { print } from "./terminal.ts";
 
 type Input = { source: ReadSource; name: string; size?: number; csv: CsvStyle };
 
-type Bytes = ReadableStream<Uint8Array>;
-
 const HEAD_BYTES = 4096;
 const BOM = [0xef, 0xbb, 0xbf];
-const COLUMN_NAMES = /(?:^|[,;\t])\s*"?(?:text|labels?|subject_uris)"?\s*(?:$|[,;\t])/i;
-const SEPARATOR = /^"?sep=(.)"?\s*$/i;
-/** First lines of JSON, XC, CSV and Annif's files. */
-const FORMATTED = [/^\s*[{[]/, /^\s*\d+[ \t]+\d+[ \t]+\d+\s*$/, COLUMN_NAMES, SEPARATOR, /\t\s*<?https?:/];
+/** First lines of JSON, XC, Excel's CSV and Annif's files. */
+const FORMATTED = [/^\s*[{[]/, /^\s*\d+[ \t]+\d+[ \t]+\d+\s*$/, DELIMITER_LINE, /\t\s*<?https?:/];
 
 /**
  * A text that was typed, a plain text file or what else there is. Plain text is one text, from its first to its last line; what is
@@ -56,10 +54,16 @@ async function inputOf(typed: string, { format, text }: ReadOptions, model: AnyM
     throw error;
   });
   if (opened === undefined) return { source: typed, name: typed, csv: {} };
-  const { bytes, stream } = await peeked(opened.stream);
+  const { first, whole } = await peek(streamChunks(opened.stream), HEAD_BYTES);
+  const stream = pulled(
+    async () => (await whole.next()).value,
+    () => whole.return(undefined),
+  );
+  const bytes = first.subarray(0, HEAD_BYTES);
   const packed = bytes[0] === 0x1f && bytes[1] === 0x8b;
   const start = packed ? gunzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH }) : bytes;
   const [line = ""] = new TextDecoder().decode(start).trimStart().split(/\r?\n/);
+  const hasHead = namesColumns(line, model.schema.keys);
   const named = /\.(?!txt\b|gz$)\w+(\.gz)?$/i.test(typed);
   const isPlain =
     fromText &&
@@ -67,36 +71,21 @@ async function inputOf(typed: string, { format, text }: ReadOptions, model: AnyM
     (format ?? "auto") === "auto" &&
     text === undefined &&
     start.every((byte) => byte !== 0) &&
+    !hasHead &&
     !FORMATTED.some((pattern) => pattern.test(line));
   const { name, size } = opened;
-  if (!isPlain) return { source: stream, name, size, csv: isCsv(typed, line, format) ? csvStyle(start, line) : {} };
+  const isCsv = format === "csv" || /\.csv(\.gz)?$/i.test(typed) || hasHead || DELIMITER_LINE.test(line);
+  if (!isPlain) return { source: stream, name, size, csv: isCsv ? csvStyle(start, line) : {} };
   const unpacked = packed ? stream.pipeThrough(new DecompressionStream("gzip") as never) : stream;
-  const whole = await new Response(unpacked as ReadableStream<Uint8Array<ArrayBuffer>>).text();
-  return { source: [{ text: whole }], name, csv: {} };
+  const all = await new Response(unpacked as ReadableStream<Uint8Array<ArrayBuffer>>).text();
+  return { source: [{ text: all }], name, csv: {} };
 }
-
-const isCsv = (typed: string, line: string, format: ReadOptions["format"]): boolean =>
-  format === "csv" || /\.csv(\.gz)?$/i.test(typed) || COLUMN_NAMES.test(line) || SEPARATOR.test(line);
 
 /** CSV goes out as it came in: its byte-order mark, and the delimiter that its first line has most of. */
 function csvStyle(start: Uint8Array, line: string): CsvStyle {
   const times = (delimiter: string): number => line.split(delimiter).length;
-  const semicolon = SEPARATOR.exec(line)?.[1] === ";" || times(";") > times(",");
+  const semicolon = DELIMITER_LINE.exec(line)?.[1] === ";" || times(";") > times(",");
   return { delimiter: semicolon ? ";" : ",", bom: BOM.every((byte, i) => start[i] === byte) };
-}
-
-/** The first bytes of a stream, and the whole stream once more. */
-async function peeked(input: Bytes): Promise<{ bytes: Uint8Array; stream: Bytes }> {
-  const [head, stream] = input.tee();
-  const reader = head.getReader();
-  const first: number[] = [];
-  for (let done = false; first.length < HEAD_BYTES && !done; ) {
-    const next = await reader.read();
-    done = next.done;
-    first.push(...(next.value?.subarray(0, HEAD_BYTES) ?? []));
-  }
-  reader.cancel().catch(() => {}); // it ends when the other one does
-  return { bytes: Uint8Array.from(first), stream };
 }
 
 /** The rows of a shard, every N-th, beginning with the I-th; those that were left out are counted among all. */
@@ -153,8 +142,8 @@ function jsonLine(answer: Answer, keep: readonly string[]): string {
   });
 }
 
-/** Least precision of the tags that are written into notes, and share of trainings in which it holds, where nothing else is said. */
-const SURE = { precision: 0.9, confidence: 0.9 };
+/** Least precision of the tags that are written into notes, where nothing else is said. */
+const SURE = { precision: 0.9 };
 
 /** Its labels are expected to be too often wrong or too incomplete; or there are none. */
 const needsPerson = ({ error, expectedPrecision = 0, expectedRecall = 0 }: Answer, below: number): boolean =>
@@ -215,7 +204,7 @@ export const predictCommand: Command = command({
     const lists = await readLists(given);
     const model = await openAnyModel(path, typed);
     const choices = readChoices({ of });
-    const keys = choices.labels === undefined ? undefined : [choices.labels].flat();
+    const keys = choices.labels === undefined ? model.schema.keys?.notes : [choices.labels].flat();
     let tagged = 0;
     const tag = async ({ id, labels = [] }: Answer): Promise<void> => {
       if (id === undefined || !isMarkdown(id))
@@ -224,7 +213,7 @@ export const predictCommand: Command = command({
       if (await tagNote(typed, id, tags, keys)) tagged++;
     };
     if (given.write && (given.threshold ?? given.recall) !== undefined)
-      throw new UsageError("--write: found another threshold, expected --precision, which is guaranteed, or none");
+      throw new UsageError("--write: found another threshold, expected --precision or none");
     const cut = given.write ? { ...SURE, ...given } : given;
     const choice = {
       topK: top,

@@ -3,18 +3,22 @@
 import type { ReadProgress } from "../data/options.ts";
 import type { Model } from "../model/model.ts";
 import type { TrainProgress } from "../parts/progress.ts";
-import { duration, grouped, sizeText } from "../report/numbers.ts";
+import { counted, duration, grouped, sizeText } from "../report/numbers.ts";
 import { stoppable } from "./command.ts";
 import type { Terminal } from "./terminal.ts";
 
 type Figures = Readonly<Record<string, number>>;
 
-/** "P@1 80.4 P@3 61.0 P@5 40.7", or the accuracy where every row has one label; and the log loss where it was measured. */
+/**
+ * "P@1 80.4 P@3 61.0 P@5 40.7", the accuracy where every row has one label, or precision, recall and F1 of a single label; and the
+ * log loss where it was measured.
+ */
 export function figuresLine(figures: Figures): string {
   const { logLoss, accuracy } = figures;
+  const names = figures.precision === undefined ? ["P@1", "P@3", "P@5"] : ["precision", "recall", "F1"];
   const precision =
     accuracy === undefined
-      ? ["P@1", "P@3", "P@5"].map((name) => `${name} ${figures[name]?.toFixed(1)}`)
+      ? names.map((name) => `${name} ${figures[name]?.toFixed(1)}`)
       : [`accuracy ${accuracy.toFixed(1)} %,`];
   return [...precision, ...(logLoss === undefined ? [] : [`log loss ${logLoss.toPrecision(4)}`])].join(" ");
 }
@@ -70,7 +74,7 @@ const STAGES: Readonly<Record<string, readonly [step: number, share: number]>> =
 };
 
 /** Stages of a closed form, which keeps no checkpoints. */
-export const isClosedStage = (stage: string): boolean => (STAGES[stage]?.[0] ?? PREPARING) > PREPARING;
+const isClosedStage = (stage: string): boolean => (STAGES[stage]?.[0] ?? PREPARING) > PREPARING;
 
 /** Two kernels are tried before one is fitted. */
 const TRIED = 2;
@@ -155,17 +159,31 @@ export function showProgress(screen: Terminal, title = "Training"): (progress: T
   };
 }
 
-/** Work with its progress on the screen; a signal stops it, and `standing` says how things stand then. */
-export const watched = <T>(
+/**
+ * Work with its progress on the screen. A signal stops it, and `standing` says how things stand then; it is told whether the last
+ * stage was one of a closed form. `record` is told of everything too.
+ */
+export function watched<T>(
   screen: Terminal,
   title: string,
-  standing: string,
+  standing: (closed: boolean) => string,
   work: (options: { signal: AbortSignal; onProgress: (progress: object) => void }) => Promise<T>,
-): Promise<T> => {
-  const onProgress = showProgress(screen, title) as (progress: object) => void;
-  const stands = (): string => standing;
-  return stoppable(screen, stands, (signal) => work({ signal, onProgress }));
-};
+  record: (progress: TrainProgress) => void = () => {},
+): Promise<T> {
+  const show = showProgress(screen, title);
+  let closed = false;
+  const onProgress = (about: object): void => {
+    const progress = about as TrainProgress;
+    closed = isClosedStage(progress.stage);
+    record(progress);
+    show(progress);
+  };
+  return stoppable(
+    screen,
+    () => standing(closed),
+    (signal) => work({ signal, onProgress }),
+  );
+}
 
 export const summaryJson = ({ schema: { points }, summary }: Model): string => JSON.stringify({ points, ...summary });
 
@@ -175,7 +193,7 @@ export function closingLine(
   seconds: number,
   held?: { rows: number; file?: string },
 ): string {
-  const done = `Trained in ${duration(seconds)} on ${grouped(points)} rows with ${grouped(labels)} labels.`;
+  const done = `Trained in ${duration(seconds)} on ${counted(points, "row")} with ${counted(labels, "label")}.`;
   if (validation && held)
     return `${done} On the ${grouped(held.rows)} ${held.file === undefined ? "held-out rows" : `rows of ${held.file}`}: ${figuresLine(validation)}`;
   if (leftOut) return `${done} On rows it was not fitted on: ${figuresLine(leftOut)}`;

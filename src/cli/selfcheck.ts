@@ -98,7 +98,7 @@ export async function boundAnswers(
     const { kz: Kz, kx: Kx, kxx } = covariances;
     const tensors = { Kz, Kx, kxx, latentMean, latentVariance, utilityMean: mean, utilityVariance: variance };
     for (const [name, from] of Object.entries(tensors)) answers[name] = await read(from);
-    layer.likelihood.probability(backend, mean, variance, mean);
+    backend.probability(mean, variance, mean);
     answers.probability = await read(mean);
     for (const name of parameterNames) answers[`d${name}`] = await read(bound.gradient[name]);
     return answers;

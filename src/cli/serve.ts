@@ -8,6 +8,7 @@ import { readWhole } from "../io/files.ts";
 import type { Real, Whole } from "../options/kinds.ts";
 import { didYouMean } from "../options/nearest.ts";
 import { MOST_WEIGHT } from "../parts/regression/documents.ts";
+import { counted } from "../report/numbers.ts";
 import { HeldBytes } from "../serve/body.ts";
 import { bulkThread } from "../serve/bulk.ts";
 import { garbageCollector } from "../serve/garbage.ts";
@@ -66,6 +67,10 @@ const options = {
     "[ID=]STATE",
     "accept training documents at /v1/projects/{id}/learn; the state of each model in order, or of the one named ID",
   ),
+  embed: names(
+    "[ID=]MODULE",
+    "ES module whose embed(texts) makes the vectors of texts that come without; of each model in order, or of the one named ID",
+  ),
   weight: count("each training document counts as N", { to: MOST_WEIGHT, default: "1" }),
   maxLabels: count("maximum labels of a model that learns", { to: 1e8, default: "as many as 2 GB hold" }),
   token: text("TOKEN", "bearer token required to send training documents", {
@@ -99,19 +104,24 @@ function idsOf(paths: readonly string[], given: ServeOptions): string[] {
 
 type ServedProject = FileProject | LearningProject;
 
-/** The state of each model that learns: in order where there is one for each, else by the names of the models. */
-function statesOf(ids: readonly string[], given: readonly string[]): (string | undefined)[] {
+/** A file of some of the models: in order where there is one for each, else by the names of the models. */
+function byModel(
+  flag: "learn" | "embed",
+  ids: readonly string[],
+  given: readonly string[] = [],
+): (string | undefined)[] {
   const named = given.map((typed) => ({ typed, at: ids.findIndex((id) => typed.startsWith(`${id}=`)) }));
   if (named.every(({ at }) => at < 0) && given.length === ids.length) return [...given];
-  const states = new Array<string | undefined>(ids.length).fill(undefined);
+  const file = flag === "learn" ? "state" : "module";
+  const files = new Array<string | undefined>(ids.length).fill(undefined);
   for (const { typed, at } of named) {
-    if (at < 0 || states[at] !== undefined)
+    if (at < 0 || files[at] !== undefined)
       throw new UsageError(
-        `--learn: found ${typed} for ${ids.length} models, expected a state for each, or ID=STATE once with one of ${ids.join(", ")}`,
+        `--${flag}: found ${typed} for ${ids.length} models, expected a ${file} for each, or ID=${file.toUpperCase()} once with one of ${ids.join(", ")}`,
       );
-    states[at] = typed.slice(ids[at].length + 1);
+    files[at] = typed.slice(ids[at].length + 1);
   }
-  return states;
+  return files;
 }
 
 async function openProjects(
@@ -122,7 +132,8 @@ async function openProjects(
 ): Promise<ServedProject[]> {
   const ids = idsOf(paths, given);
   const languages = perModel("language", given.language, paths.length);
-  const states = statesOf(ids, given.learn ?? []);
+  const states = byModel("learn", ids, given.learn);
+  const embedders = byModel("embed", ids, given.embed);
   const tables: Subjects[] = [];
   for (const file of given.labelsFile ?? [])
     tables.push(readSubjects(new TextDecoder().decode(await readWhole(file)), file));
@@ -132,7 +143,7 @@ async function openProjects(
   for (const [i, path] of paths.entries()) {
     screen.show(`Opening ${path}`);
     const [state, table] = [states[i], subjects[i]];
-    const about = { id: ids[i], language: languages[i] ?? "en", subjects: table };
+    const about = { id: ids[i], language: languages[i] ?? "en", subjects: table, embed: embedders[i] };
     projects.push(
       state === undefined
         ? await openProject(path, about)
@@ -236,7 +247,7 @@ export const serveCommand: Command = command({
       throw new Error(`cannot listen on ${host}:${port}: ${REASONS[code] ?? message}`);
     });
     for (const { path, model } of projects)
-      screen.say(`Serving ${path} (${model.labels} labels) at ${server.url}; Ctrl-C stops`);
+      screen.say(`Serving ${path} (${counted(model.labels, "label")}) at ${server.url}; Ctrl-C stops`);
     const learners = projects.filter((project) => project instanceof LearningProject);
     const files = projects.filter((project) => "reload" in project);
     const forget = reloadOnHangup(files, screen);

@@ -1,8 +1,8 @@
-// mlgpf train FILE --out MODEL
+// mlgpf train FILE --out MODEL; and training in parts: mlgpf plan, mlgpf train --plan --shard, mlgpf merge
 
 import { safetensorsChunks } from "../base/safetensors.ts";
 import type { Dataset } from "../data/dataset.ts";
-import { checkKeepable, checkReadable, targetOf, writeAtomically } from "../io/files.ts";
+import { checkKeepable, checkReadable, readWhole, targetOf, writeAtomically } from "../io/files.ts";
 import { withLock } from "../io/lock.ts";
 import { readNames } from "../io/names.ts";
 import { finishTogether, recordOf } from "../io/together.ts";
@@ -12,24 +12,24 @@ import type { Communicator } from "../mpi/communicator.ts";
 import type { FromFile } from "../options/kinds.ts";
 import { completeOptions, type TrainOptions, trainOptions } from "../parts/options.ts";
 import type { TrainProgress } from "../parts/progress.ts";
-import { type LearningState, stateChunks } from "../parts/regression/state.ts";
+import { type LearningState, stateChunks, stateFromBytes } from "../parts/regression/state.ts";
 import { type RunOptions, runOptions } from "../parts/run.ts";
 import { readingLike } from "../predict/reading.ts";
 import { recordHistory } from "../report/history.ts";
-import { grouped, sizeText } from "../report/numbers.ts";
+import { grouped, sizesLine, sizeText } from "../report/numbers.ts";
 import { Auditor, audit, type Suspect } from "../train/audit.ts";
 import { folds, holdOut, type Read } from "../train/holdout.ts";
+import { makePlan, mergeParts, type PartOptions, planFromText, rangeOf, schemaOf, trainPart } from "../train/plan.ts";
 import { train } from "../train/train.ts";
 import { checkAuditName, writeAudit } from "./audit.ts";
-import { type Call, type Command, command, stoppable } from "./command.ts";
-import { labelsFrom, readData, textTables } from "./data.ts";
+import { type Call, type Command, command } from "./command.ts";
+import { readData, shardOf, textTables } from "./data.ts";
 import { machine, writeReport } from "./eval.ts";
-import { count, type Given, on, output, quiet, text, UsageError } from "./flags.ts";
-import { bytesOf, inItsPlace, isModel, withPredictor, writeSomewhere } from "./models.ts";
-import { trainPlanned } from "./parts.ts";
-import { closingLine, figuresLine, isClosedStage, showProgress, summaryJson, watched } from "./progress.ts";
+import { count, type Given, kebab, on, output, quiet, text, threads, UsageError } from "./flags.ts";
+import { bytesOf, inItsPlace, isModel, withPredictor, writeSomewhere, writeText } from "./models.ts";
+import { closingLine, figuresLine, summaryJson, watched } from "./progress.ts";
 import { type Terminal, terminal } from "./terminal.ts";
-import { CheckpointFile, openStepLog, readRows, withRanks } from "./trainfiles.ts";
+import { CheckpointFile, openStepLog, withRanks } from "./trainfiles.ts";
 
 const options = {
   out: output("MODEL", "output file (required unless --cross-validate)"),
@@ -43,8 +43,6 @@ const options = {
   log: output("FILE", "write the bound of every step (CSV)"),
   checkpoint: output("FILE", "checkpoint file of a training in steps", { default: "MODEL.checkpoint" }),
   resume: on("continue from the checkpoint"),
-  labelsFrom,
-  validLabelsFrom: text("FILE", "the same for the --valid file"),
   json: on("print the training summary as JSON"),
   quiet,
 } as const;
@@ -55,17 +53,15 @@ type AllOptions = TrainOptions & RunOptions;
 /** Refused before any data are read wherever it can be: no limit that the data set is known yet. */
 const ANY_SIZES = { points: Infinity, features: Infinity, labels: Infinity };
 
+/** Options with the names that a file has. */
+async function withNames<O extends Pick<TrainOptions, "names">>(typed: O): Promise<O> {
+  const { file } = Object(typed.names) as Partial<FromFile>;
+  return file === undefined ? typed : { ...typed, names: await readNames(file) };
+}
+
 async function optionsOf({ given, of }: TrainCall, ranks: Communicator | undefined): Promise<AllOptions> {
   const typed = { ...of(trainOptions), ...of(runOptions) };
-  const { file } = (typed.basis ?? {}) as Partial<FromFile>;
-  const { file: names } = Object(typed.names) as Partial<FromFile>;
-  const chosen: AllOptions = {
-    ...typed,
-    ...(file !== undefined && { basis: await readRows(file) }),
-    ...(names !== undefined && { names: await readNames(names) }),
-  };
-  if (chosen.earlyStopping && given.valid === undefined && given.crossValidate === undefined)
-    throw new UsageError("--early-stop: found no validation data, expected --valid FILE or --valid 10%");
+  const chosen: AllOptions = await withNames(typed);
   if (given.state !== undefined) chosen.model ??= "auto";
   completeOptions(chosen, ANY_SIZES);
   if (ranks) chosen.model ??= "svgp";
@@ -82,7 +78,7 @@ async function run(call: TrainCall): Promise<void> {
   const ranks = joined;
   for (const flag of ["plan", "crossValidate", "state"] as const)
     if (ranks && given[flag] !== undefined)
-      throw new UsageError(`--${flag.replace("V", "-v")}: found other ranks, expected one process`);
+      throw new UsageError(`--${kebab(flag)}: found other ranks, expected one process`);
   if (given.out === undefined && given.crossValidate === undefined)
     throw new UsageError("mlgpf train needs --out MODEL");
   // An earlier checkpoint is moved, or replaced.
@@ -102,8 +98,7 @@ async function run(call: TrainCall): Promise<void> {
   let times = 0;
   const read: Read = async (more) => {
     const silent = times++ > 0;
-    const wantedRows = { labels: given.labelsFrom, silent, ...more };
-    const found = await readData(file, reading, wantedRows).catch(async (error) => {
+    const found = await readData(file, reading, { silent, ...more }).catch(async (error) => {
       throw (await isModel(file)) ? new UsageError(`${file}: found a model, expected data to train on`) : error;
     });
     return found.dataset;
@@ -126,14 +121,12 @@ async function run(call: TrainCall): Promise<void> {
     const kept = await read({});
     if (wanted === undefined) return { kept };
     const model = { schema: readingLike(kept) };
-    return { kept, held: (await readData(wanted.file, reading, { model, labels: given.validLabelsFrom })).dataset };
+    return { kept, held: (await readData(wanted.file, reading, { model })).dataset };
   }
 }
 
 /** --valid: the path of a file, or the part of the data that is held out. */
-export type Validation = { readonly file: string } | { readonly part: number };
-
-export function validationOf(valid: string): Validation {
+export function validationOf(valid: string): { file: string } | { part: number } {
   const percent = /^([\d.]+)\s*%$/.exec(valid)?.[1];
   if (percent === undefined) return { file: valid };
   const part = Number(percent) / 100;
@@ -183,28 +176,20 @@ async function crossValidate(
     console.log(row(name, mean.toPrecision(4), deviation.toPrecision(2)));
 }
 
-/** Trains with progress on the screen; a signal stops it and says what is so. */
 async function trainWatched(
   dataset: Dataset,
   chosen: AllOptions,
   screen: Terminal,
   standing: (closed: boolean) => string,
-  record: (progress: TrainProgress) => void = () => {},
+  record?: (progress: TrainProgress) => void,
 ): Promise<Model> {
-  const show = showProgress(screen);
   const { features, labels } = dataset;
-  const sizes = [features.rows, features.columns, labels.labels].map(grouped);
-  let closed = false;
-  const work = (signal: AbortSignal): Promise<Model> => {
-    screen.say(`${sizes[0]} rows, ${sizes[1]} features, ${sizes[2]} labels`);
-    const onProgress = (progress: TrainProgress): void => {
-      closed = isClosedStage(progress.stage);
-      record(progress);
-      show(progress);
-    };
-    return train(dataset, { ...chosen, signal, onProgress });
+  const work = (options: object): Promise<Model> => {
+    // Not before: who has read it may press Ctrl-C.
+    screen.say(sizesLine(features.rows, features.columns, labels.labels));
+    return train(dataset, { ...chosen, ...options });
   };
-  return await stoppable(screen, () => standing(closed), work);
+  return await watched(screen, "Training", standing, work, record);
 }
 
 interface Job {
@@ -273,7 +258,7 @@ async function trainInto(out: string, dataset: Dataset, job: Job): Promise<void>
     const work = (more: object): Promise<Suspect[]> => audit(model, dataset, { threads, ...more });
     const suspects = auditor.complete
       ? auditor.suspects()
-      : await watched(screen, "Auditing", "The model is written.", work);
+      : await watched(screen, "Auditing", () => "The model is written.", work);
     await writeAudit(given.audit, suspects, { title: file, schema: model.schema, data: dataset }, screen);
   }
   if (given.report === undefined) return;
@@ -312,4 +297,79 @@ export const trainCommand: Command = command({
       return work();
     }),
   run,
+});
+
+/** The options that a plan takes; the others are of trainings step by step. */
+const planned = { idf: trainOptions.idf, names: trainOptions.names };
+
+const nothing = (): string => "Nothing was written.";
+
+/** mlgpf train FILE --plan PLAN --shard I/N --out PART */
+async function trainPlanned(
+  { of, screen }: Pick<Call<unknown>, "of" | "screen">,
+  file: string,
+  given: { plan: string; out: string; shard?: string },
+): Promise<void> {
+  const { plan, out } = given;
+  const shard = shardOf(given.shard);
+  const made = planFromText(new TextDecoder().decode(await readWhole(plan)), plan);
+  const model = { schema: schemaOf(made) };
+  const featuresOf = rangeOf(shard, made.schema.points);
+  const { dataset } = await readData(file, { of, screen }, { model, featuresOf });
+  const threads = of(runOptions).threads as PartOptions["threads"];
+  const part = await watched(screen, "Training", nothing, (work) =>
+    trainPart(dataset, made, shard, { threads, ...work }),
+  );
+  const chunks = stateChunks(part);
+  await writeAtomically(out, chunks);
+  screen.say(
+    `${out} written (${sizeText(bytesOf(chunks))}): part ${shard.index} of ${shard.count}, ${grouped(part.totals?.points ?? 0)} rows`,
+  );
+}
+
+export const planCommand: Command = command({
+  name: "plan",
+  positionals: "FILE",
+  summary: "plan a training on several machines: the vocabulary, word weights and features of all its parts",
+  examples: [
+    "mlgpf plan train.txt --out plan.json",
+    "mlgpf train train.txt --plan plan.json --shard 1/8 --out part.1",
+    "mlgpf merge part.* --out model.safetensors",
+  ],
+  options: { out: output("PLAN", "output file", { required: true }), quiet },
+  tables: { Model: planned, ...textTables },
+  async run({ args: [file], given: { out = "" }, of, screen }) {
+    const { dataset } = await readData(file, { of, screen });
+    const made = await makePlan(dataset, await withNames(of(planned)));
+    await writeText(out, JSON.stringify(made));
+    screen.say(`${out} written: ${sizesLine(made.schema.points, made.schema.features, made.schema.labels)}`);
+  },
+});
+
+export const mergeCommand: Command = command({
+  name: "merge",
+  positionals: "PART ...",
+  summary: "merge all parts that mlgpf train --plan made into a model: the same bytes for any number of parts",
+  examples: ["mlgpf merge part.1 part.2 part.3 --out model.safetensors"],
+  options: {
+    out: output("MODEL", "output file", { required: true }),
+    json: on("print the training summary as JSON"),
+    threads,
+    quiet,
+  },
+  async run({ args, given: { out = "", json, threads }, screen }) {
+    const begun = performance.now();
+    const parts: LearningState[] = [];
+    for (const path of args) {
+      screen.show(`Reading ${path}`, parts.length / args.length);
+      parts.push(stateFromBytes(await readWhole(path), path));
+    }
+    const model = await watched(screen, "Merging", nothing, (work) =>
+      mergeParts(parts, { threads, ...work, onNote: (text) => screen.say(text) }),
+    );
+    await writeAtomically(out, safetensorsChunks(modelToTensors(model)));
+    screen.say(closingLine(model, (performance.now() - begun) / 1000));
+    if (json) console.log(summaryJson(model));
+    screen.say(`${out} written, merged from ${parts.length} parts`);
+  },
 });

@@ -1,10 +1,9 @@
-// Files of a training beside its data and model (checkpoint, log of steps, a basis), and the other processes of its launcher.
+// Files of a training beside its data and model (checkpoint, log of steps), and the other processes of its launcher.
 
 import { closeSync, existsSync, openSync, readFileSync, writeSync } from "node:fs";
 import { rename, rm } from "node:fs/promises";
 import process from "node:process";
 import { FormatError } from "../base/errors.ts";
-import { parseNpy } from "../data/formats/numpy.ts";
 import { fileError, readWhole } from "../io/files.ts";
 import { alone, type Communicator } from "../mpi/communicator.ts";
 import { joinRanks, launched } from "../mpi/mpi.ts";
@@ -116,41 +115,6 @@ export function openStepLog(path: string, resumed: boolean, screen: Terminal): S
     },
     close: () => closeSync(file),
   };
-}
-
-export interface Rows {
-  rows: number;
-  values: Float32Array;
-}
-
-/** --basis FILE: rows of numbers, as numpy saves them (.npy) or as text, a row a line. */
-export async function readRows(path: string): Promise<Rows> {
-  const bytes = await readWhole(path);
-  return path.toLowerCase().endsWith(".npy") ? fromNumpy(bytes, path) : fromText(bytes, path);
-}
-
-function fromNumpy(bytes: Uint8Array, path: string): Rows {
-  const array = parseNpy(bytes, path);
-  const [rows = 0, columns = 0] = array.shape;
-  if (array.shape.length !== 2 || array.kind !== "number")
-    throw new FormatError(path, `${array.shape.length} dimensions of ${array.kind}`, "a matrix of numbers");
-  const position = (at: number): number => (array.fortran ? (at % columns) * rows + Math.floor(at / columns) : at);
-  return { rows, values: Float32Array.from({ length: array.length }, (_, at) => array.number(position(at))) };
-}
-
-function fromText(bytes: Uint8Array, path: string): Rows {
-  const lines = new TextDecoder().decode(bytes).split(/\r?\n/).filter(Boolean);
-  const rows = lines.map((line) => line.trim().split(/[\s,;]+/));
-  const length = rows[0]?.length ?? 0;
-  const values = rows.flatMap((cells, i) => {
-    if (cells.length !== length)
-      throw new FormatError(path, `${cells.length} numbers in row ${i + 1}`, `${length} as in the first`);
-    return cells.map((cell, at) => {
-      if (cell !== "" && Number.isFinite(Number(cell))) return Number(cell);
-      throw new FormatError(path, `no number in row ${i + 1}, place ${at + 1}`, "numbers alone");
-    });
-  });
-  return { rows: rows.length, values: Float32Array.from(values) };
 }
 
 /** An error that all ranks meet is said by the first, which then ends the others: each waits so long for those before it. */

@@ -10,7 +10,6 @@ import { sliceRows } from "../base/sparse.ts";
 import { createCore } from "../core/core.ts";
 import { matrix } from "../core/matrix.ts";
 import { type CompactModel, readCompact } from "../edge/read.ts";
-import { rowScores } from "../edge/scores.ts";
 import type { Model } from "../model/model.ts";
 import { familyOf, type Part } from "../parts/index.ts";
 import type { LeftOutPoints } from "../parts/part.ts";
@@ -48,7 +47,7 @@ export async function smallestSize(
     const middle = (low + high) >> 1;
     const size = LEAST_SIZE * STEP ** middle;
     onTry(size);
-    const compact = readCompact(await make(trial, size), "the compact model", await edgeModule());
+    const compact = await readCompact(await make(trial, size), "the compact model", await edgeModule());
     wanted ??= probabilitiesIn(compact, taken, full);
     const tried = { size, ...lossOf(wanted, probabilitiesIn(compact, taken)) };
     if (tried.logLoss <= MOST_LOG_LOSS && tried.precision <= MOST_PRECISION) [high, found] = [middle, tried];
@@ -75,7 +74,7 @@ const LEAST = 1e-4;
 
 /** Probabilities of the points by a compact model [n][K], with these first scores or its own. */
 function probabilitiesIn(
-  { parts: [first, ...others], calibrator, labels }: CompactModel,
+  { parts: [first, ...others], probabilities, labels }: CompactModel,
   { rows, rest }: LeftOutPoints<Part>,
   given?: ArrayLike<number>,
 ): Float64Array[] {
@@ -87,7 +86,7 @@ function probabilitiesIn(
     const scores: LabelScores[] = [{ values: Float64Array.from({ length: labels }, (_, label) => leftOut(label)) }];
     for (const part of others) scores.push(...part.scores([], [scores]));
     const found = new Float64Array(labels).fill(LEAST);
-    for (const { label, probability } of rowScores(scores, calibrator).best(labels, LEAST)) found[label] = probability;
+    for (const { label, probability } of probabilities.of(scores).best(labels, LEAST)) found[label] = probability;
     return found;
   });
 }

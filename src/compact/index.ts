@@ -1,6 +1,6 @@
 // Makes a compact model of a trained one: what predicting needs in one small file, for mlgpf/edge.
 
-import type { Cut, Thresholds } from "../base/prediction.ts";
+import type { Thresholds } from "../base/prediction.ts";
 import { writeSafetensors } from "../base/safetensors.ts";
 import { calibratorToFile, thresholdsToFile } from "../calibrate/file.ts";
 import { COMPACT_FORMAT, COMPACT_VERSION, type CompactAbout } from "../edge/format.ts";
@@ -77,10 +77,11 @@ async function writeCompact(model: Model, given: CompactOptions): Promise<Uint8A
     format: COMPACT_FORMAT,
     version: COMPACT_VERSION,
     about: JSON.stringify(about),
+    ...(schema.keys && { keys: JSON.stringify(schema.keys) }),
     ...calibration,
   };
   const bytes = writeSafetensors({ tensors: writer.tensors, metadata });
-  readCompact(bytes, "the compact model"); // nothing is given out that load() would refuse
+  await readCompact(bytes, "the compact model"); // nothing is given out that load() would refuse
   return bytes;
 }
 
@@ -109,15 +110,9 @@ function writeCalibration(writer: CompactWriter, { calibrator, thresholds, schem
 }
 
 /** The thresholds of these labels. */
-function thresholdsOf({ f1, macroF1, precisions, ...rest }: Thresholds, labels: readonly number[]): Thresholds {
+function thresholdsOf({ f1, macroF1, ...rest }: Thresholds, labels: readonly number[]): Thresholds {
   const kept = (all: Float32Array): Float32Array => Float32Array.from(labels, (label) => all[label]);
-  const of = ({ overall, labels: all }: Cut): Cut => ({ overall, labels: kept(all) });
-  return {
-    ...rest,
-    f1: of(f1),
-    macroF1: kept(macroF1),
-    precisions: precisions.map(({ precision, cut }) => ({ precision, cut: of(cut) })),
-  };
+  return { ...rest, f1: { overall: f1.overall, labels: kept(f1.labels) }, macroF1: kept(macroF1) };
 }
 
 function writeVocabulary(writer: CompactWriter, { vectoriser, featureNames }: ModelSchema): void {

@@ -1,35 +1,18 @@
 // Names and counts as bytes: front-coded vocabularies, lists of names, variable-length integers (src/edge reads them).
 
 import { ArgumentError } from "../base/errors.ts";
+import { type Growable, growableBytes } from "../data/builders.ts";
 import { BLOCK } from "../edge/vocabulary.ts";
 
-class ByteWriter {
-  #bytes = new Uint8Array(1024);
-  #length = 0;
+/** Adds a variable-length integer (LEB128). */
+function addInteger(to: Growable<Uint8Array>, value: number): void {
+  let rest = value;
+  for (; rest > 127; rest >>>= 7) to.push((rest & 127) | 128);
+  to.push(rest);
+}
 
-  #make(room: number): void {
-    if (this.#length + room <= this.#bytes.length) return;
-    const larger = new Uint8Array(2 * (this.#length + room));
-    larger.set(this.#bytes.subarray(0, this.#length));
-    this.#bytes = larger;
-  }
-
-  integer(value: number): void {
-    this.#make(4);
-    let rest = value;
-    for (; rest > 127; rest >>>= 7) this.#bytes[this.#length++] = (rest & 127) | 128;
-    this.#bytes[this.#length++] = rest;
-  }
-
-  bytes(bytes: Uint8Array): void {
-    this.#make(bytes.length);
-    this.#bytes.set(bytes, this.#length);
-    this.#length += bytes.length;
-  }
-
-  finish(): Uint8Array {
-    return this.#bytes.slice(0, this.#length);
-  }
+function addBytes(to: Growable<Uint8Array>, bytes: Uint8Array): void {
+  for (const byte of bytes) to.push(byte);
 }
 
 const encoder = new TextEncoder();
@@ -43,20 +26,20 @@ function encode(name: string, what: string): Uint8Array {
 
 /** Length and UTF-8 of each name. */
 export function nameBytes(names: readonly string[]): Uint8Array {
-  const writer = new ByteWriter();
+  const out = growableBytes();
   for (const name of names) {
     const bytes = encode(name, "labelNames");
-    writer.integer(bytes.length);
-    writer.bytes(bytes);
+    addInteger(out, bytes.length);
+    addBytes(out, bytes);
   }
-  return writer.finish();
+  return out.finish();
 }
 
 /** Each count as a variable-length integer. */
 export function countBytes(counts: ArrayLike<number>): Uint8Array {
-  const writer = new ByteWriter();
-  for (let i = 0; i < counts.length; i++) writer.integer(counts[i]);
-  return writer.finish();
+  const out = growableBytes();
+  for (let i = 0; i < counts.length; i++) addInteger(out, counts[i]);
+  return out.finish();
 }
 
 function compareBytes(a: Uint8Array, b: Uint8Array): number {
@@ -75,18 +58,18 @@ export function vocabularyBytes(names: readonly string[]): { bytes: Uint8Array; 
   const encoded = names.map((name) => encode(name, "featureNames"));
   const order = Int32Array.from(names, (_, i) => i);
   order.sort((a, b) => compareBytes(encoded[a], encoded[b]));
-  const writer = new ByteWriter();
+  const out = growableBytes();
   let previous: Uint8Array | undefined;
   order.forEach((feature, i) => {
     const name = encoded[feature];
     if (previous !== undefined && compareBytes(previous, name) === 0)
       throw new ArgumentError("featureNames", `found ${JSON.stringify(names[feature])} twice, expected each once`);
     const shared = i % BLOCK === 0 || previous === undefined ? 0 : commonStart(previous, name);
-    writer.integer(shared);
-    writer.integer(name.length - shared);
-    writer.bytes(name.subarray(shared));
+    addInteger(out, shared);
+    addInteger(out, name.length - shared);
+    addBytes(out, name.subarray(shared));
     previous = name;
   });
-  const bytes = writer.finish();
+  const bytes = out.finish();
   return order.every((feature, i) => feature === i) ? { bytes } : { bytes, order };
 }

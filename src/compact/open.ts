@@ -2,16 +2,19 @@
 // the tagger. For measuring it and for looking at it; serving needs mlgpf/edge alone.
 
 import type { Reason, Thresholds } from "../base/prediction.ts";
+import { readSafetensors } from "../base/safetensors.ts";
 import type { SparseRows } from "../base/sparse.ts";
-import { insertBest, type RankedValue, topLabels } from "../base/top.ts";
+import { TensorReader } from "../base/tensors.ts";
+import type { RankedValue } from "../base/top.ts";
 import { loadStemmer } from "../data/stemmers.ts";
 import { TfidfVectoriser } from "../data/tfidf.ts";
 import type { Tagger, TaggerInfo } from "../edge/index.ts";
 import type { CompactModel } from "../edge/read.ts";
 import { openTagger } from "../edge/tagger.ts";
+import { keysFrom } from "../model/file.ts";
 import { atLabels, chooseRows, type LabelChoice } from "../parts/choose.ts";
 import type { ModelSchema } from "../parts/part.ts";
-import type { BestLabels, ChosenLabels, Predictor, RankName, ScoreOptions, Scores } from "../parts/predictor.ts";
+import type { ChosenLabels, Predictor, ScoreOptions, Scores } from "../parts/predictor.ts";
 import { edgeModule } from "./module.ts";
 
 /** A compact model that is ready. */
@@ -26,7 +29,8 @@ export interface OpenCompact {
 export async function openCompact(bytes: Uint8Array, file = "the compact model"): Promise<OpenCompact> {
   const options = { stem: loadStemmer, wasm: await edgeModule(), name: file };
   const { model, tagger } = await openTagger(bytes, options);
-  const { features, labels, points = 0, normalise, columnIds, columnWeights, thresholds } = model;
+  const { features, labels, points = 0, normalise, columnIds, columnWeights, probabilities } = model;
+  const { thresholds } = probabilities;
   const schema = {
     features,
     labels,
@@ -37,6 +41,7 @@ export async function openCompact(bytes: Uint8Array, file = "the compact model")
     ...(tagger.unseen.length > 0 && { unseenLabels: tagger.unseen }),
     columnIds,
     ...featureNamesOf(model),
+    ...keysFrom(new TensorReader(readSafetensors(bytes, file), file)),
   };
   const predictor = new CompactPredictor(tagger, schema, thresholds);
   return { schema, thresholds, info: tagger.info, predictor };
@@ -108,20 +113,6 @@ class CompactPredictor implements Predictor {
         ...(want.variance && { variance }),
         ...(this.#tagger.unseen.length > 0 && { beyond }),
       };
-    }
-  }
-
-  async *best(features: SparseRows, depth: number, rank: RankName = "probability"): AsyncGenerator<BestLabels> {
-    const { labels: k } = this.schema;
-    for await (const { firstRow, rows, beyond, ...scores } of this.score(features, { probability: true })) {
-      const all = scores[rank] ?? scores.utility;
-      const labels = topLabels(all, rows, k, depth);
-      const values = Float64Array.from(labels, (label, at) => all[Math.floor(at / depth) * k + label]);
-      if (rank === "probability")
-        beyond?.forEach((own, i) => {
-          insertBest(own, labels, values, i * depth, depth);
-        });
-      yield { firstRow, rows, labels, values, ...(beyond && { beyond }) };
     }
   }
 

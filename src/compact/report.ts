@@ -88,10 +88,10 @@ function evaluateTagger(
     for (let i = 0; i < rows; i++) {
       const [from, to] = [features.rowStart[first + i], features.rowStart[first + i + 1]];
       const columns = features.columnIndex.subarray(from, to);
-      const scores = tagger.score({
-        indices: columnIds ? columns.map((column) => columnIds[column]) : columns,
-        values: features.values.subarray(from, to),
-      });
+      const indices = columnIds ? columns.map((column) => columnIds[column]) : columns;
+      const values = features.values.subarray(from, to);
+      // Names of labels are looked for in the text.
+      const scores = tagger.score({ indices, values }, features.texts?.[first + i]);
       labels.forEach((label, position) => {
         probabilities[i * k + label] = scores.probability(position);
       });

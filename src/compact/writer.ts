@@ -1,6 +1,7 @@
 // The tensors of a compact file as they are collected: matrices in few bits, sparse matrices, names.
 
 import type { Tensor } from "../base/safetensors.ts";
+import { Growable, growableBytes, growableFloats } from "../data/builders.ts";
 import { rowMatrix } from "../edge/matrix.ts";
 import { STEP, sparseMatrix, WIDE_GAP } from "../edge/sparse.ts";
 import type { FullCompactOptions, NumberType, SparseRow, CompactWriter as Writer } from "../parts/compact.ts";
@@ -101,14 +102,14 @@ export class CompactWriter implements Writer {
 /** Rows of a sparse matrix as src/edge/sparse.ts reads them: what is left out is 0. */
 export class SparseWriter {
   readonly #whole: boolean;
-  readonly #gaps = new Growing((size) => new Uint8Array(size));
-  readonly #values: Growing<Int8Array> | Growing<Float32Array>;
+  readonly #gaps = growableBytes();
+  readonly #values: Growable<Int8Array> | Growable<Float32Array>;
   readonly #scale: number[] = [];
 
   /** Elements are whole numbers of eight bits with a scale for each row, or single precision. */
   constructor(whole: boolean) {
     this.#whole = whole;
-    this.#values = whole ? new Growing((size) => new Int8Array(size)) : new Growing((size) => new Float32Array(size));
+    this.#values = whole ? new Growable((size) => new Int8Array(size)) : growableFloats();
   }
 
   /** The next row: its columns, rising, and their values. */
@@ -139,30 +140,5 @@ export class SparseWriter {
   finish(): { gaps: Uint8Array; values: Int8Array | Float32Array; scale: Float32Array | undefined } {
     const scale = this.#whole ? Float32Array.from(this.#scale) : undefined;
     return { gaps: this.#gaps.finish(), values: this.#values.finish(), scale };
-  }
-}
-
-/** A list of numbers that is made longer as it fills. */
-class Growing<A extends Uint8Array | Int8Array | Float32Array> {
-  readonly #make: (size: number) => A;
-  #held: A;
-  #length = 0;
-
-  constructor(make: (size: number) => A) {
-    this.#make = make;
-    this.#held = make(1024);
-  }
-
-  push(value: number): void {
-    if (this.#length === this.#held.length) {
-      const before = this.#held;
-      this.#held = this.#make(2 * before.length);
-      this.#held.set(before);
-    }
-    this.#held[this.#length++] = value;
-  }
-
-  finish(): A {
-    return this.#held.slice(0, this.#length) as A;
   }
 }

@@ -12,15 +12,12 @@ export interface AdamState<T = Matrix> {
   second: T;
 }
 
-/** One step of Adam; beta1, beta2 and epsilon are those of `ADAM` if not given. */
+/** One step of Adam. */
 export interface AdamOptions {
   /** Step length. */
   rate: number;
   /** Which step this is, from 1. */
   step: number;
-  beta1?: number;
-  beta2?: number;
-  epsilon?: number;
 }
 
 /** beta^n by repeated squaring: the host's power function is not the same everywhere. */
@@ -36,8 +33,8 @@ function power(beta: number, n: number): number {
 export const ADAM = { beta1: 0.9, beta2: 0.999, epsilon: 1e-8 } as const;
 
 /** A step's constants: its length and epsilon with Adam's corrections for moments that began at zero. */
-export function correctedStep(options: AdamOptions): Record<"length" | "beta1" | "beta2" | "epsilon", number> {
-  const { rate, step, beta1 = ADAM.beta1, beta2 = ADAM.beta2, epsilon = ADAM.epsilon } = options;
+export function correctedStep({ rate, step }: AdamOptions): Record<"length" | "beta1" | "beta2" | "epsilon", number> {
+  const { beta1, beta2, epsilon } = ADAM;
   finiteNumber("rate", rate);
   wholeNumber("step", step, 1);
   const correction = Math.sqrt(1 - power(beta2, step));
@@ -51,7 +48,7 @@ export function adam(parameter: Matrix, gradient: Matrix, state: AdamState, opti
   const { length, beta1, beta2, epsilon } = correctedStep(options);
   compatible({ parameter, gradient, first, second });
   const { rows, columns } = parameter;
-  for (const [name, value] of Object.entries({ gradient, first, second })) hasShape(name, value, rows, columns);
+  hasShape({ gradient, first, second }, rows, columns);
   areContiguous({ parameter, gradient, first, second });
   const held = addresses(parameter, gradient, first, second);
   parameter.kernels.adam(rows * columns, ...held, length, beta1, beta2, epsilon);
@@ -83,11 +80,9 @@ interface BatchLists {
 export class RowSteps {
   /** -pull, length and epsilon of each step [steps,3] */
   readonly #schedule: Matrix;
-  /** Steps that each row has taken. */
   readonly #taken: Integers;
   #lists: BatchLists | undefined;
   #features = 0;
-  /** Points of the batch. */
   #points = 0;
   /** Where a feature stands in the list, valid if `#seen` is the batch's number. */
   readonly #place: Int32Array;
@@ -107,9 +102,8 @@ export class RowSteps {
     wholeNumber("columns", weights.columns, 0, MOST_COLUMNS);
     const { first, second } = state;
     compatible({ x: valuesOf("x", x), weights, first, second, inverse });
-    hasShape("inverse", inverse, 1, 1);
-    for (const [name, value] of Object.entries({ weights, first, second }))
-      hasShape(name, value, x.columns, weights.columns);
+    hasShape({ inverse }, 1, 1);
+    hasShape({ weights, first, second }, x.columns, weights.columns);
     areContiguous({ weights, first, second });
     this.#schedule = matrix(core, schedule.steps, 3, "f64");
     const table = this.#schedule.view();
@@ -137,7 +131,7 @@ export class RowSteps {
   step(g: Matrix, step: number): void {
     wholeNumber("step", step, 0, this.#schedule.rows - 1);
     compatible({ weights: this.weights, g });
-    hasShape("g", g, this.#points, this.weights.columns);
+    hasShape({ g }, this.#points, this.weights.columns);
     if (this.#lists === undefined) throw new ArgumentError("step", "found no batch, expected enter() before");
     const { feature, start, point, entry } = this.#lists;
     const common = this.#common(this.#features, feature.address, step + 1);

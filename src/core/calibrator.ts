@@ -57,7 +57,7 @@ export function calibrateScores(given: CalibrationArguments): Matrix {
   const slope = given.slope ?? new Float64Array(place.length).fill(1);
   const { core, precision, rows, columns } = out;
   compatible({ out, ...Object.fromEntries(scores.map((score, i) => [`scores[${i}]`, score])) });
-  for (const [i, score] of scores.entries()) hasShape(`scores[${i}]`, score, rows, columns);
+  for (const [i, score] of scores.entries()) hasShape({ [`scores[${i}]`]: score }, rows, columns);
   checkTerms(terms, scores.length);
   wholeNumber("gates", gates, 1);
   sameSize("weights", "elements", weights.length, rows * gates * (1 + terms.length));
@@ -121,7 +121,7 @@ export class ScorePairs {
   readonly #start: Integers;
   readonly #signedWeight: Matrix;
   /** First arguments of every kernel over pairs. */
-  readonly #design: () => [number, number, number, number, number, number, number, number, number];
+  readonly #design: () => [number, number, number, number, number, number, number];
 
   constructor(core: Core, { terms, labelGates, pointGates, ...places }: PairCurves, given: PairArrays) {
     const { scores, labelStart, signedWeight } = given;
@@ -134,17 +134,28 @@ export class ScorePairs {
     this.columns = this.width * wholeNumber("labelGates", labelGates, 1) * wholeNumber("pointGates", pointGates, 1);
     wholeNumber("parameters", this.columns, 1, MOST_COLUMNS);
     this.#count = this.pairs + (this.pairs % 2);
-    const held = this.#scope.keep(matrix(core, scores.length, this.#count, "f64"));
-    for (const [i, values] of scores.entries()) this.#put(held.rowRange(i, i + 1), values);
     this.#start = this.#scope.keep(integers(core, labelStart));
     this.#signedWeight = this.#padded(signedWeight, this.#scope);
     const labelPlace = this.#padded(places.labelPlace, this.#scope);
     const pointPlace = this.#padded(places.pointPlace, this.#scope);
-    const { kinds, places: centres } = termTables(core, "f64", terms, this.#scope);
+    const values = this.#termsOf(scores, terms);
     this.#design = () => {
-      const tables = [held.address, terms.length, ...addresses(kinds, centres)] as const;
-      return [this.#count, ...tables, labelGates, pointGates, ...addresses(labelPlace, pointPlace)];
+      const sizes = [terms.length, values.address, labelGates, pointGates] as const;
+      return [this.#count, ...sizes, ...addresses(labelPlace, pointPlace)];
     };
+  }
+
+  /** The terms of every pair [terms, pairs]. */
+  #termsOf(scores: PairArrays["scores"], terms: readonly ScoreTerm[]): Matrix {
+    const { core } = this;
+    const out = this.#scope.keep(matrix(core, terms.length, this.#count, "f64"));
+    return scoped((scope) => {
+      const held = scope.keep(matrix(core, scores.length, this.#count, "f64"));
+      for (const [i, values] of scores.entries()) this.#put(held.rowRange(i, i + 1), values);
+      const { kinds, places } = termTables(core, "f64", terms, scope);
+      core.kernels.pairTerms(this.#count, held.address, terms.length, ...addresses(kinds, places), out.address);
+      return out;
+    });
   }
 
   #put(row: Matrix, values: ArrayLike<number>): Matrix {
@@ -169,14 +180,16 @@ export class ScorePairs {
     return { value: sums[0], gradient: sums.slice(1) };
   }
 
-  /** Curvature of the loss by some of the parameters, a lower triangle row by row: estimated from one pair of `stride`. */
+  /** Curvature of the loss by some of the parameters, rising, a lower triangle row by row: estimated from one pair of `stride`. */
   curvature(
     parameters: ArrayLike<number>,
     offsets: Float64Array,
     columns: readonly number[],
     stride = 1,
   ): Float64Array {
-    for (const column of columns) wholeNumber("columns", column, 0, this.columns - 1);
+    columns.forEach((column, i) => {
+      wholeNumber("columns", column, i === 0 ? 0 : columns[i - 1] + 1, this.columns - 1);
+    });
     const size = (columns.length * (columns.length + 1)) / 2;
     if (size === 0) return new Float64Array(0);
     const sums = this.#statistics(parameters, offsets, columns, size, wholeNumber("stride", stride, 1));

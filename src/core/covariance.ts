@@ -44,7 +44,7 @@ function checked({ terms, ...inputs }: CovarianceInputs, others: Record<string, 
 /** out = covariances; out may not be the products. */
 export function covariance(inputs: CovarianceInputs, out: Matrix): Matrix {
   const given = checked(inputs, { out });
-  hasShape("out", out, inputs.products.rows, inputs.products.columns);
+  hasShape({ out }, inputs.products.rows, inputs.products.columns);
   out.kernels.covariance(...given, ...out.strided);
   return out;
 }
@@ -57,9 +57,8 @@ export function covariance(inputs: CovarianceInputs, out: Matrix): Matrix {
 export function covarianceGradient(inputs: CovarianceInputs, d: Matrix, stationaryPart: Matrix, sums: Matrix): void {
   const { rows, columns } = inputs.products;
   const given = checked(inputs, { d, stationaryPart, sums });
-  hasShape("d", d, rows, columns);
-  hasShape("stationaryPart", stationaryPart, rows, columns);
-  hasShape("sums", sums, rows, 3);
+  hasShape({ d, stationaryPart }, rows, columns);
+  hasShape({ sums }, rows, 3);
   areContiguous({ sums });
   d.kernels.covarianceGradient(...given, ...d.strided, ...stationaryPart.strided, sums.address);
 }

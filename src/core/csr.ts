@@ -180,7 +180,7 @@ export function sparseTimes(x: Csr, b: Matrix, out: Matrix, options: SparseOptio
   const { count, entries, chosen } = productRows(x, b, out, options);
   const { accumulate = false } = options;
   sameSize("b", "rows", b.rows, x.columns);
-  hasShape("out", out, count, b.columns);
+  hasShape({ out }, count, b.columns);
   x.kernels.sparseTimes(count, ...entries, chosen, b.columns, ...b.strided, accumulate, ...out.strided);
   return out;
 }
@@ -189,7 +189,7 @@ export function sparseTimes(x: Csr, b: Matrix, out: Matrix, options: SparseOptio
 export function sparseTransposeTimes(x: Csr, b: Matrix, out: Matrix, options: SparseOptions = {}): Matrix {
   const { count, entries, chosen } = productRows(x, b, out, options);
   sameSize("b", "rows", b.rows, count);
-  hasShape("out", out, x.columns, b.columns);
+  hasShape({ out }, x.columns, b.columns);
   if (!options.accumulate) fill(out, 0);
   x.kernels.sparseTransposeTimes(count, ...entries, chosen, b.columns, ...b.strided, ...out.strided);
   return out;
@@ -199,7 +199,7 @@ export function sparseTransposeTimes(x: Csr, b: Matrix, out: Matrix, options: Sp
 export function gramTimes(x: Csr, b: Matrix, out: Matrix, options: PartOptions = {}): Matrix {
   const { count, entries } = productRows(x, b, out, options);
   sameSize("b", "rows", b.rows, x.columns);
-  hasShape("out", out, x.columns, b.columns);
+  hasShape({ out }, x.columns, b.columns);
   if (!options.accumulate) fill(out, 0);
   x.kernels.sparseGramTimes(count, ...entries, b.columns, ...b.strided, ...out.strided);
   return out;
@@ -208,7 +208,7 @@ export function gramTimes(x: Csr, b: Matrix, out: Matrix, options: PartOptions =
 /** out = X' X, dense, for all rows of X or for some. */
 export function gram(x: Csr, out: Matrix, options: PartOptions = {}): Matrix {
   compatible({ x: valuesOf("x", x), out });
-  hasShape("out", out, x.columns, x.columns);
+  hasShape({ out }, x.columns, x.columns);
   const { from, to } = rowRange(x.rows, options);
   if (!options.accumulate) fill(out, 0);
   x.kernels.sparseGram(to - from, x.columns, ...x.entries(from), ...out.strided);

@@ -65,7 +65,7 @@ export type Combination = keyof typeof COMBINATIONS;
 export function combine(op: Combination, x: Matrix, y: Matrix, out: Matrix): Matrix {
   oneOf("op", op, Object.keys(COMBINATIONS) as Combination[]);
   compatible({ x, y, out });
-  hasShape("out", out, x.rows, x.columns);
+  hasShape({ out }, x.rows, x.columns);
   const [yRow, yColumn] = broadcast(x, y, y.stride);
   const code = COMBINATIONS[op];
   x.kernels.combine(code, x.rows, x.columns, ...x.strided, y.address, yRow, yColumn, ...out.strided);
@@ -91,8 +91,7 @@ export function blend(alpha: number, x: Matrix, beta: number, y: Matrix, out: Ma
   finiteNumber("alpha", alpha);
   finiteNumber("beta", beta);
   compatible({ x, y, out });
-  hasShape("y", y, x.rows, x.columns);
-  hasShape("out", out, x.rows, x.columns);
+  hasShape({ y, out }, x.rows, x.columns);
   x.kernels.blend(x.rows, x.columns, alpha, ...x.strided, beta, ...y.strided, ...out.strided);
   return out;
 }
@@ -121,7 +120,7 @@ export type MapName = keyof typeof MAPS;
 export function map(op: MapName, x: Matrix, out: Matrix): Matrix {
   oneOf("op", op, Object.keys(MAPS) as MapName[]);
   compatible({ x, out });
-  hasShape("out", out, x.rows, x.columns);
+  hasShape({ out }, x.rows, x.columns);
   if (x.contiguous && out.contiguous) x.kernels.mapArray(MAPS[op], x.rows * x.columns, x.address, out.address);
   else for (let i = 0; i < x.rows; i++) map(op, x.rowRange(i, i + 1), out.rowRange(i, i + 1));
   return out;
@@ -138,7 +137,7 @@ export function fill(out: Matrix, value: number): Matrix {
 /** out = x' */
 export function transpose(x: Matrix, out: Matrix): Matrix {
   compatible({ x, out });
-  hasShape("out", out, x.columns, x.rows);
+  hasShape({ out }, x.columns, x.rows);
   disjoint("out", out, { x });
   x.kernels.transpose(x.rows, x.columns, ...x.strided, ...out.strided);
   return out;
@@ -149,7 +148,7 @@ export function convert(x: Matrix, out: Matrix): Matrix {
   compatible({ x });
   compatible({ out });
   inCore(x.core, { out });
-  hasShape("out", out, x.rows, x.columns);
+  hasShape({ out }, x.rows, x.columns);
   if (x.precision === out.precision) return scale(1, x, out);
   const { toDouble, toSingle } = x.core.kernels;
   (x.precision === "f32" ? toDouble : toSingle)(x.rows, x.columns, ...x.strided, ...out.strided);
@@ -159,7 +158,7 @@ export function convert(x: Matrix, out: Matrix): Matrix {
 /** out_i = sum_j x_ij y_ij; without y the row sums, with a row y (1 x n) the products with it. Carried in double precision. */
 export function rowSums(x: Matrix, out: Matrix, y?: Matrix): Matrix {
   compatible({ x, out, y });
-  if (y) hasShape("y", y, y.rows === 1 ? 1 : x.rows, x.columns);
+  if (y) hasShape({ y }, y.rows === 1 ? 1 : x.rows, x.columns);
   isVector("out", out, x.rows);
   const yRow = y === undefined || y.rows === 1 ? 0 : y.stride;
   x.kernels.rowDots(x.rows, x.columns, ...x.strided, y?.address ?? 0, yRow, out.address);
@@ -169,7 +168,7 @@ export function rowSums(x: Matrix, out: Matrix, y?: Matrix): Matrix {
 /** out_j = sum_i x_ij y_ij; without y the column sums; y may be a column (m x 1). Carried in double precision. */
 export function columnSums(x: Matrix, out: Matrix, y?: Matrix): Matrix {
   compatible({ x, out, y });
-  if (y) hasShape("y", y, x.rows, y.columns === 1 ? 1 : x.columns);
+  if (y) hasShape({ y }, x.rows, y.columns === 1 ? 1 : x.columns);
   isVector("out", out, x.columns);
   const yColumn = y?.columns === 1 ? 0 : 1;
   x.kernels.columnDots(x.rows, x.columns, ...x.strided, ...(y?.strided ?? [0, 0]), yColumn, out.address);
@@ -198,7 +197,7 @@ export function addDiagonal(x: Matrix, values: Matrix): Matrix {
 export function gatherRows(x: Matrix, rows: Integers, out: Matrix): Matrix {
   compatible({ x, out });
   inCore(x.core, { rows });
-  hasShape("out", out, rows.length, x.columns);
+  hasShape({ out }, rows.length, x.columns);
   disjoint("out", out, { x });
   for (const row of rows.view()) wholeNumber("rows", row, 0, x.rows - 1);
   x.kernels.gatherRows(rows.length, x.columns, ...x.strided, rows.address, ...out.strided);

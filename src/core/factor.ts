@@ -62,7 +62,7 @@ export function solveTriangular(t: Matrix, b: Matrix, options: SolveOptions = {}
 export function inverseFromFactor(factor: Matrix, out: Matrix, count = 1): Matrix {
   compatible({ factor, out });
   const n = isStack("factor", factor, count);
-  hasShape("out", out, factor.rows, factor.columns);
+  hasShape({ out }, factor.rows, factor.columns);
   const { core, precision } = factor;
   const used = Math.max(1, Math.min(core.threads, count));
   return scoped((scope) => {

@@ -81,7 +81,7 @@ export function sparseProducts(x: Csr, z: Postings, out: Matrix, options: Sparse
   if (!(z instanceof Postings)) throw new ArgumentError("z", "found something else, expected Postings");
   compatible({ x: valuesOf("x", x), z: z.value, out });
   sameSize("z", "columns", z.columns, x.columns);
-  hasShape("out", out, to - from, z.rows);
+  hasShape({ out }, to - from, z.rows);
   const { lower = false } = options;
   const postings = [z.rows, ...addresses(z.start, z.row, z.value, z.fullNumber), ...z.full.strided] as const;
   x.kernels.sparseProducts(from, to - from, ...x.entries(), ...postings, lower, ...out.strided);

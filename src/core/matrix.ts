@@ -36,14 +36,12 @@ class Storage {
     new Uint8Array(core.memory.buffer, this.address, bytes).fill(0);
   }
 
-  /** Gives the memory back, once. */
   release(): void {
     if (this.released) return;
     this.released = true;
     this.core.arena.release(this.address);
   }
 
-  /** Refuses memory that is not there any more. */
   checkLive(argument: string): void {
     if (this.released) throw new ArgumentError(argument, "found one that was freed, expected a live one");
     if (this.core.disposed)

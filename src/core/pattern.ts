@@ -52,8 +52,8 @@ export function sampledProducts(pattern: Pattern, a: Matrix, b: Matrix, out: Mat
   compatible({ a, b, out });
   isPattern("pattern", pattern, a.core);
   disjoint("out", out, { a, b });
-  hasShape("a", a, pattern.rows, a.columns);
-  hasShape("b", b, pattern.columns, a.columns);
+  hasShape({ a }, pattern.rows, a.columns);
+  hasShape({ b }, pattern.columns, a.columns);
   isVector("out", out, pattern.entries);
   const { rows } = pattern;
   a.kernels.sampledProducts(rows, ...pattern.places(), a.columns, ...a.strided, ...b.strided, out.address);
@@ -71,8 +71,8 @@ function checkProduct(pattern: Pattern, values: Matrix, b: Matrix, out: Matrix):
 export function patternTimes(pattern: Pattern, values: Matrix, b: Matrix, out: Matrix): Matrix {
   checkProduct(pattern, values, b, out);
   const { rows, columns } = pattern;
-  hasShape("b", b, columns, b.columns);
-  hasShape("out", out, rows, b.columns);
+  hasShape({ b }, columns, b.columns);
+  hasShape({ out }, rows, b.columns);
   const entries = [...pattern.places(), values.address] as const;
   b.kernels.sparseTimes(rows, ...entries, 0, b.columns, ...b.strided, false, ...out.strided);
   return out;
@@ -82,8 +82,8 @@ export function patternTimes(pattern: Pattern, values: Matrix, b: Matrix, out: M
 export function patternTransposeTimes(pattern: Pattern, values: Matrix, b: Matrix, out: Matrix): Matrix {
   checkProduct(pattern, values, b, out);
   const { rows, columns } = pattern;
-  hasShape("b", b, rows, b.columns);
-  hasShape("out", out, columns, b.columns);
+  hasShape({ b }, rows, b.columns);
+  hasShape({ out }, columns, b.columns);
   const entries = [...pattern.places(), values.address] as const;
   b.kernels.sparseTransposeTimes(rows, ...entries, 0, b.columns, ...b.strided, ...out.strided);
   return out;

@@ -128,9 +128,7 @@ export function checkLikelihood<T extends { rows: number; columns: number }>(
   if (ofRow) {
     isVector("variance.ofRow", ofRow, rows);
     isVector("variance.ofLabel", variance, columns);
-  } else hasShape("variance", variance, rows, columns);
-  hasShape("dMean", dMean, rows, columns);
-  hasShape("dVariance", dVariance, rows, columns);
+  } else hasShape({ variance, dMean, dVariance }, rows, columns);
   isVector("rowValue", rowValue, rows);
   areStarts("positives", rowStart, rows, labelIndex.length);
   for (const label of labelIndex) wholeNumber("positives", label, 0, columns - 1);
@@ -160,7 +158,7 @@ export function listedLogLikelihood(inputs: ListedLikelihoodInputs, out: ListedL
   const all = { mean, variance, signedWeight, value, dMean, dVariance };
   compatible(all);
   const entries = mean.columns;
-  for (const [name, each] of Object.entries(all)) hasShape(name, each, 1, entries);
+  hasShape(all, 1, entries);
   const weights = signedWeight.view();
   const rowStart = new Int32Array(entries + 1);
   for (let e = 0; e < entries; e++) rowStart[e + 1] = rowStart[e] + (weights[e] > 0 ? 1 : 0);
@@ -181,8 +179,7 @@ export function listedLogLikelihood(inputs: ListedLikelihoodInputs, out: ListedL
 /** out = E sigmoid(f), f ~ N(mean, variance). out may be mean or variance. */
 export function predictiveProbability(mean: Matrix, variance: Matrix, out: Matrix, quadrature?: Quadrature): Matrix {
   compatible({ mean, variance, out });
-  hasShape("variance", variance, mean.rows, mean.columns);
-  hasShape("out", out, mean.rows, mean.columns);
+  hasShape({ variance, out }, mean.rows, mean.columns);
   areContiguous({ mean, variance, out });
   return scoped((scope) => {
     const rule = placeRule(quadrature, mean, scope);

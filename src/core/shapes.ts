@@ -59,9 +59,11 @@ export function areStarts(argument: string, starts: ArrayLike<number>, lists: nu
   sameSize(argument, "entries at its end", before, entries);
 }
 
-export function hasShape(argument: string, value: Shape, rows: number, columns: number): void {
-  if (value.rows !== rows || value.columns !== columns)
-    throw new ArgumentError(argument, `found ${sizeOf(value)}, expected ${rows} x ${columns}`);
+/** Arguments by name: matrices of this shape. */
+export function hasShape(named: Record<string, Shape>, rows: number, columns: number): void {
+  for (const [argument, value] of Object.entries(named))
+    if (value.rows !== rows || value.columns !== columns)
+      throw new ArgumentError(argument, `found ${sizeOf(value)}, expected ${rows} x ${columns}`);
 }
 
 export function isSquare(argument: string, value: Shape): number {
@@ -98,7 +100,6 @@ export function disjoint<T extends { overlaps(other: T): boolean }>(
       throw new ArgumentError(argument, `found the same memory as ${name}, expected a matrix of its own`);
 }
 
-/** Options of a product of two matrices of any kind. */
 interface Factors<T> {
   transposeA?: boolean;
   transposeB?: boolean;
@@ -119,7 +120,7 @@ export function productSizes<T extends Shape & { overlaps(other: T): boolean }>(
   const [m, k] = transposeA ? [a.columns, a.rows] : [a.rows, a.columns];
   const [depth, n] = transposeB ? [b.columns, b.rows] : [b.rows, b.columns];
   sameSize("b", transposeB ? "columns" : "rows", depth, k);
-  hasShape("out", out, m, n);
+  hasShape({ out }, m, n);
   if (weights) isVector("weights", weights, k);
   disjoint("out", out, { a, b, weights });
   return { m, n, k, alpha, beta };

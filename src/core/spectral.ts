@@ -183,7 +183,6 @@ async function rayleighRitz(
   return { values: found.values.slice(0, rank), vectors };
 }
 
-/** Sum of all elements of a * b. */
 function innerProduct(a: Matrix, b: Matrix, scope: Scope): number {
   return sumOf(rowSums(a, scope.keep(matrix(a.core, 1, a.rows, a.precision)), b).view());
 }

@@ -42,7 +42,7 @@ export function addSparseGram(x: Csr, out: Matrix, options: GramOptions = {}): M
   const first = wholeNumber("firstColumn", options.firstColumn ?? 0, 0, x.columns);
   isDouble("out", out, x.core);
   const wanted = options.firstColumn === undefined ? x.columns : Math.min(out.rows, x.columns - first);
-  hasShape("out", out, wanted, x.columns);
+  hasShape({ out }, wanted, x.columns);
   const sign = signOf(options);
   x.kernels.addSparseGram(sign, to - from, ...x.entries(from), first, out.rows, ...out.strided);
   return out;
@@ -56,7 +56,7 @@ export function addTransposeTimes(x: Csr | Pattern, b: Matrix, out: Matrix, opti
   else isPattern("x", x, b.core);
   isDouble("out", out, b.core);
   sameSize("b", "rows", b.rows, to - from);
-  hasShape("out", out, x.columns, b.columns);
+  hasShape({ out }, x.columns, b.columns);
   const [sign, values] = [signOf(options), x instanceof Csr ? x.value.address : 0];
   const entries = [...x.places(from), values] as const;
   b.kernels.addTransposeTimes(sign, to - from, ...entries, b.columns, ...b.strided, ...out.strided);
@@ -70,7 +70,7 @@ export function addLabelSums(labels: Pattern, x: Csr, out: Matrix, options: SumO
   sameSize("labels", "rows", labels.rows, x.rows);
   const { from, to } = rowRange(x.rows, options);
   isDouble("out", out, x.core);
-  hasShape("out", out, labels.columns, x.columns);
+  hasShape({ out }, labels.columns, x.columns);
   const [sign, lists, entries] = [signOf(options), labels.places(from), x.entries(from)];
   x.kernels.addLabelSums(sign, to - from, ...lists, ...entries, x.columns, ...out.strided);
   return out;
@@ -81,7 +81,7 @@ export function addMatrix(x: Matrix, out: Matrix, options: { sign?: Sign; part?:
   compatible({ x });
   oneOf("part", options.part ?? "full", ["full", "lower"]);
   isDouble("out", out, x.core);
-  hasShape("out", out, x.rows, x.columns);
+  hasShape({ out }, x.rows, x.columns);
   const lower = options.part === "lower" && isSquare("x", x) >= 0;
   x.kernels.addMatrix(signOf(options), x.rows, x.columns, ...x.strided, ...out.strided, lower ? 1 : 0);
   return out;
@@ -105,7 +105,7 @@ export function addColumnSums(x: Matrix | Csr, out: Matrix, options: SumOptions 
 export function sparseQuadratic(x: Csr, c: Matrix, out: Matrix, range: RowRange = {}): Matrix {
   const { from, to } = rowRange(x.rows, range);
   compatible({ x: valuesOf("x", x), c, out });
-  hasShape("c", c, x.columns, x.columns);
+  hasShape({ c }, x.columns, x.columns);
   isVector("out", out, to - from);
   x.kernels.sparseQuadratic(to - from, ...x.entries(from), ...c.strided, out.address);
   return out;

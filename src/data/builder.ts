@@ -5,6 +5,7 @@ import { IdIndex, mapFeatures, type SparseRows } from "../base/sparse.ts";
 import { growableFloats, growableIntegers, LabelSetsBuilder, type RowEntries, SparseRowsBuilder } from "./builders.ts";
 import { utf8, windows1252 } from "./bytes.ts";
 import type { Dataset } from "./dataset.ts";
+import type { NumpyMatrix } from "./formats/numpy.ts";
 import {
   type CheckedOptions,
   checkedOptions,
@@ -14,6 +15,7 @@ import {
   type SkippedRow,
   type SkippedRows,
 } from "./options.ts";
+import { STEM_PACKAGE } from "./stemmers.ts";
 import { TfidfFitter, type TfidfVectoriser } from "./tfidf.ts";
 import { VECTOR, VectorRows, widened } from "./vectors.ts";
 
@@ -54,7 +56,6 @@ export class NameIndex {
     return id;
   }
 
-  /** Forgets the names added after the first `size`. */
   shrink(size: number): void {
     for (const name of this.names.splice(size)) this.#ids.delete(name);
   }
@@ -83,7 +84,6 @@ class Tally {
   }
 }
 
-/** The row being built, beside its features and labels. */
 interface PendingRow {
   text?: string;
   id?: string;
@@ -92,7 +92,6 @@ interface PendingRow {
   vectors?: ReadonlyMap<string, ArrayLike<number>> | undefined;
 }
 
-/** Rows that were not taken yet. */
 class OpenRows {
   readonly features = new SparseRowsBuilder();
   readonly labels = new LabelSetsBuilder();
@@ -119,7 +118,6 @@ export class DatasetBuilder implements ReadReport {
   line = 0;
   readonly notes: string[] = [];
   readonly skipped: SkipLog = new SkipLog();
-  /** Told of every row that is skipped. */
   onSkip: ((row: SkippedRow) => void) | undefined;
   /** D and K once they are fixed, by a header or by the caller. */
   columns: number | undefined;
@@ -133,8 +131,7 @@ export class DatasetBuilder implements ReadReport {
   readonly #foreign = new Tally(); // lines that are not UTF-8
   /** Rows that could be read, whether they were wanted or not. */
   passed = 0;
-  /** Vectors of the documents from a file of their own, one a row. */
-  vectorFile: { readonly rows: number; row(number: number): ArrayLike<number> } | undefined;
+  vectorFile: NumpyMatrix | undefined;
   #record = 0; // rows that came, whatever became of them
   readonly #vectors: VectorRows;
   #place = 0; // of the next row: a row that turns out broken at its end has one too, in every pass over the file
@@ -246,6 +243,13 @@ export class DatasetBuilder implements ReadReport {
     return this.options.nameOption?.(name) ?? `option ${name}`;
   }
 
+  /** Keys or columns that were asked for; else those of a model's data that the file or row `has`; undefined for the usual ones. */
+  keysOf(kind: "text" | "labels", has: (name: string) => boolean): readonly string[] | undefined {
+    const { keys, oneHot } = this.options;
+    const known = (kind === "labels" && oneHot ? undefined : keys?.[kind]?.filter(has)) ?? [];
+    return this.options[kind] ?? (known.length > 0 ? known : undefined);
+  }
+
   /** The row being built, whose labels are known, is to have its features. */
   get wanted(): boolean {
     const { featuresOf: of, lenient } = this.options;
@@ -253,17 +257,19 @@ export class DatasetBuilder implements ReadReport {
     return this.rows >= of.from && this.rows < of.to;
   }
 
-  /** An id as written in the file, which counts from `first`; `token` is what stands there if it is no number. */
-  #id(what: "label" | "feature", id: number, count: number, token: string | undefined, first: number): number {
-    if (id >= first && id < count + first) return id - first;
-    const found = token === undefined ? `${id}` : show(token);
-    this.fail(`${what} id out of range`, `${what} id ${found}`, `a number from ${first} to ${count + first - 1}`);
+  /** Refuses an id beyond those there are; `token` is what stands in the file if it is no number. */
+  #checkId(what: "label" | "feature", id: number, count: number, token?: string): void {
+    if (!(id >= 0 && id < count))
+      this.fail(
+        `${what} id out of range`,
+        `${what} id ${show(token ?? String(id))}`,
+        `a number from 0 to ${count - 1}`,
+      );
   }
 
-  /** A label by its id as written in the file. */
-  label(id: number, token?: string, first = 0): void {
-    const count = this.labelCount ?? this.labelNames?.size ?? MOST_LABELS;
-    this.#open.labels.add(this.#id("label", id, count, token, first));
+  label(id: number, token?: string): void {
+    this.#checkId("label", id, this.labelCount ?? this.labelNames?.size ?? MOST_LABELS, token);
+    this.#open.labels.add(id);
   }
 
   knowsLabel(name: string): boolean {
@@ -274,9 +280,6 @@ export class DatasetBuilder implements ReadReport {
   labelByName(written: string): void {
     const name = written.trim();
     this.labelNames ??= new NameIndex();
-    const { labelNames, unknownLabels } = this.options;
-    if (labelNames && unknownLabels === "error" && !this.knowsLabel(name))
-      this.fail("unknown label", `label ${excerpt(name)}`, `one of the ${this.labelNames.size} known labels`);
     const id = this.labelNames.findOrAdd(name);
     if (id >= MOST_LABELS) this.refuse(`more than ${MOST_LABELS} different labels`, "fewer");
     this.#open.labels.add(id);
@@ -305,12 +308,9 @@ export class DatasetBuilder implements ReadReport {
     else this.labelCount = found;
   }
 
-  /** A feature by its id as written in the file. */
-  feature(id: number, value: number, token?: string, first = 0): void {
-    const count = this.columns ?? this.featureNames?.size ?? MOST_COLUMNS;
-    const column = this.#id("feature", id, count, token, first);
-    if (this.#columnNumbers) this.featureAt(this.#columnNumbers.find(column), value);
-    else this.#open.features.add(column, value);
+  feature(id: number, value: number, token?: string): void {
+    this.#checkId("feature", id, this.columns ?? this.featureNames?.size ?? MOST_COLUMNS, token);
+    this.featureAt(this.#columnNumbers?.find(id) ?? id, value);
   }
 
   featureByName(name: string, value: number): void {
@@ -413,8 +413,16 @@ export class DatasetBuilder implements ReadReport {
     const { vectorFile } = this;
     if (vectorFile && record >= vectorFile.rows)
       this.refuse(`more rows than the ${vectorFile.rows} vectors`, "as many");
-    const found = vectorFile ? new Map([[VECTOR, vectorFile.row(record)]]) : this.#row.vectors;
+    const found = vectorFile ? new Map([[VECTOR, this.#vectorOf(vectorFile, record)]]) : this.#row.vectors;
     this.#vectors.add(found, (what, expected, reason = "not a vector") => this.fail(reason, what, expected));
+  }
+
+  #vectorOf({ columns, at }: NumpyMatrix, row: number): Float32Array {
+    const what = (): string => "a vector";
+    return Float32Array.from({ length: columns }, (_, column) => {
+      const value = at(row, column);
+      return this.value(value, what, () => String(value));
+    });
   }
 
   #endFeatures(): void {
@@ -422,7 +430,7 @@ export class DatasetBuilder implements ReadReport {
       this.refuse("features", "texts: vectors stand beside texts", this.line);
     const { features, coverage } = this.#open;
     const entries = features.pending;
-    const { columnIds, firstFeature, refuseRow } = this.options;
+    const { columnIds, refuseRow } = this.options;
     const check = (row: RowEntries): void => {
       const fault = refuseRow?.(row);
       if (fault) this.fail("too large for the model", fault.found, fault.expected);
@@ -430,7 +438,7 @@ export class DatasetBuilder implements ReadReport {
     const duplicate = features.endRow(refuseRow && check);
     if (duplicate >= 0) {
       const name = this.featureNames?.names[duplicate];
-      const id = (columnIds?.[duplicate] ?? duplicate) + firstFeature;
+      const id = columnIds?.[duplicate] ?? duplicate;
       const found = name === undefined ? `feature id ${id}` : `feature ${excerpt(name)}`;
       this.fail("duplicate feature", `${found} twice`, "each feature once in a row");
     }
@@ -459,10 +467,22 @@ export class DatasetBuilder implements ReadReport {
     this.#fillTexts();
     const { shapes = [] } = this.#vectors;
     const fitted = this.#fitter?.finish(shapes.length > 0);
+    const language = fitted?.vectoriser.unstemmedLanguage();
+    if (language !== undefined) {
+      const use = `${this.option("stem")} ${language} may help (npm install ${STEM_PACKAGE})`;
+      this.notes.push(`${this.file}: the texts look ${language[0].toUpperCase()}${language.slice(1)}; ${use}`);
+    }
     const known = fitted?.vectoriser ?? (this.#hasText ? this.options.vectoriser : undefined);
     const inline = known && shapes.length > 0 && !this.options.embedder;
     const vectoriser = inline && fitted ? known.withVectors(shapes) : known;
-    const { columnIds, keep } = this.options;
+    const { columnIds, keep, text, labels: labelKeys, oneHot, id } = this.options;
+    const keys = {
+      ...this.options.keys,
+      ...(text && { text }),
+      ...(labelKeys && { labels: labelKeys }),
+      ...(oneHot && { oneHot }),
+      ...(id && { id }),
+    };
     const { features, labels, lines, coverage, written, kept, unlabelled, ids, rowTexts: texts } = this.#open;
     this.#open = new OpenRows(ids && []);
     const { labelNames, featureNames } = this;
@@ -483,6 +503,7 @@ export class DatasetBuilder implements ReadReport {
       ...(keep && { kept }),
       ...(unlabelled.length > 0 && { unlabelled: marks }),
       source: { file: this.file, format },
+      ...(Object.keys(keys).length > 0 && { keys }),
     };
   }
 
@@ -507,7 +528,6 @@ export class DatasetBuilder implements ReadReport {
       if (!this.#keptSome.has(i)) this.notes.push(`${this.file}: no row has ${excerpt(name)} to keep`);
   }
 
-  /** The texts that were not taken yet, where an embedder wants them. */
   takeTexts(): string[] {
     return this.#open.texts.splice(0);
   }
@@ -553,7 +573,6 @@ export class DatasetBuilder implements ReadReport {
     while (this.#fitter && this.#fitter.rows < this.rows) this.#fitter.add("");
   }
 
-  /** Line, id and what is kept of the row that ends. */
   #endIdentity(): void {
     const open = this.#open;
     const { id, kept, unlabelled } = this.#row;

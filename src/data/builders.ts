@@ -4,7 +4,7 @@
 import { ArgumentError } from "../base/errors.ts";
 import type { LabelSets, SparseRows } from "../base/sparse.ts";
 
-type Numbers = Int32Array | Float32Array | Uint8Array;
+type Numbers = Int32Array | Float32Array | Uint8Array | Int8Array;
 
 /** Entries per array: row starts are kept as int32. */
 const MOST_ENTRIES = 2 ** 31 - 1;
@@ -57,6 +57,7 @@ export class Growable<A extends Numbers> {
   }
 }
 
+export const growableBytes = (): Growable<Uint8Array> => new Growable((length) => new Uint8Array(length));
 export const growableIntegers = (): Growable<Int32Array> => new Growable((length) => new Int32Array(length));
 export const growableFloats = (): Growable<Float32Array> => new Growable((length) => new Float32Array(length));
 
@@ -72,7 +73,6 @@ function rises(data: Int32Array, from: number, to: number): boolean {
   return true;
 }
 
-/** Rows of ids under construction. */
 class IdRows {
   protected readonly rowStart: Growable<Int32Array> = growableIntegers();
   protected readonly ids: Growable<Int32Array> = growableIntegers();
@@ -83,23 +83,19 @@ class IdRows {
     this.rowStart.push(0);
   }
 
-  /** Finished rows. */
   get rows(): number {
     return this.rowStart.length - 1;
   }
 
-  /** Entries of the row being built. */
   get pending(): number {
     return this.ids.length - this.start;
   }
 
-  /** Makes room for about so many times as many rows as there are now. */
   expect(times: number): void {
     this.rowStart.expect(times);
     this.ids.expect(times);
   }
 
-  /** Gives up the row being built. */
   abandonRow(): void {
     this.ids.length = this.start;
   }

@@ -8,7 +8,6 @@ import { joined as concatenated } from "../base/safetensors.ts";
 export type ByteSource = ReadableStream<Uint8Array> | Uint8Array | string | Blob;
 
 export interface ByteOptions {
-  /** Name for messages. */
   readonly file: string;
   readonly signal?: AbortSignal | undefined;
   /** Called with the bytes taken from the source so far (packed bytes, when it is gzip). */
@@ -17,8 +16,7 @@ export interface ByteOptions {
 
 const PIECE = 1 << 18; // of data in memory: small enough for progress and cancelling
 
-/** Kind of a source, by its first bytes. */
-export type ByteKind = "text" | "numpy" | "zip" | "parquet";
+export type ByteKind = "text" | "numpy" | "parquet";
 
 /** A source opened: unpacked, and told apart. Text is UTF-8 now, but for lines of another encoding. */
 export interface OpenBytes {
@@ -31,11 +29,11 @@ const UTF_16_LITTLE = [0xff, 0xfe];
 const UTF_16_BIG = [0xfe, 0xff];
 const BINARY: readonly [kind: ByteKind, magic: readonly number[]][] = [
   ["numpy", [0x93, 0x4e, 0x55, 0x4d]],
-  ["zip", [0x50, 0x4b, 0x03, 0x04]],
   ["parquet", [0x50, 0x41, 0x52, 0x31]],
 ];
 /** Other packed and binary formats people try. */
 const FOREIGN: readonly [name: string, magic: readonly number[]][] = [
+  ["a zip archive (an Excel workbook, or numpy's npz)", [0x50, 0x4b, 0x03, 0x04]],
   ["zstandard data", [0x28, 0xb5, 0x2f, 0xfd]],
   ["bzip2 data", [0x42, 0x5a, 0x68]],
   ["xz data", [0xfd, 0x37, 0x7a, 0x58]],
@@ -139,12 +137,13 @@ async function* gunzip(packed: AsyncGenerator<Uint8Array>, file: string): AsyncG
   }
 }
 
-/** The first bytes of a source, enough to tell what it is, and all of it again. */
-async function peek(
+/** The first bytes of a source, `least` of them or all, and the whole of it again. */
+export async function peek(
   chunks: AsyncGenerator<Uint8Array>,
+  least: number = LONGEST_MAGIC,
 ): Promise<{ first: Uint8Array; whole: AsyncGenerator<Uint8Array> }> {
   let first = new Uint8Array(0);
-  while (first.length < LONGEST_MAGIC) {
+  while (first.length < least) {
     const next = await chunks.next();
     if (next.done) break;
     first = concatenated([first, next.value]);
@@ -167,7 +166,7 @@ export async function openBytes(source: ByteSource, options: ByteOptions): Promi
   const foreign = FOREIGN.find(([, magic]) => startsWith(first, magic));
   if (foreign) {
     for await (const _ of whole) break; // lets the source go
-    const expected = "UTF-8 text, plain or gzip";
+    const expected = "UTF-8 text, plain or gzip (a workbook saved as CSV, a matrix as svmlight)";
     throw new DataError({ file: options.file, line: 1, found: foreign[0], expected });
   }
   const binary = BINARY.find(([, magic]) => startsWith(first, magic));
@@ -191,7 +190,6 @@ export async function joined(chunks: AsyncGenerator<Uint8Array>, most: () => num
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Bytes as UTF-8, or undefined where they are not. */
 export function utf8(bytes: Uint8Array, start = 0, end: number = bytes.length): string | undefined {
   try {
     return decoder.decode(bytes.subarray(start, end));

@@ -40,7 +40,6 @@ export class CsvRecords {
     return fields;
   }
 
-  /** Gives up an unfinished record. */
   reset(): void {
     this.#fields = [];
     this.#open = undefined;

@@ -1,7 +1,7 @@
 // A data set, which every reader returns and training takes: sparse rows of features, and for each row a set of labels.
 
 import { ArgumentError, DataError } from "../base/errors.ts";
-import { hashInteger, hashText } from "../base/hash.ts";
+import { hashInteger } from "../base/hash.ts";
 import {
   IdIndex,
   type LabelSets,
@@ -18,6 +18,16 @@ import type { TfidfVectoriser } from "./tfidf.ts";
 export interface DatasetSource {
   readonly file: string;
   readonly format: string;
+}
+
+/** Keys or columns of a file, by name. */
+export interface DataKeys {
+  readonly text?: readonly string[];
+  readonly labels?: readonly string[];
+  readonly oneHot?: readonly string[];
+  readonly id?: string;
+  /** Keys of the front matter of notes that hold the labels. */
+  readonly notes?: readonly string[];
 }
 
 /** Points with their features and labels. */
@@ -45,6 +55,8 @@ export interface Dataset {
   /** 1 for each row of which nothing says which labels it has, not even that it has none; absent where there is no such row. */
   readonly unlabelled?: Uint8Array;
   readonly source?: DatasetSource;
+  /** The keys or columns that were asked for by name, now or for the model that the data are read for. */
+  readonly keys?: DataKeys;
 }
 
 /** The chosen rows, in the order given, with their ids and lines; names and vectoriser are kept. All rows in order are no copy. */
@@ -82,33 +94,15 @@ export interface RowSplit {
   readonly held: Int32Array; // rising
 }
 
-function checkFraction(fraction: number): number {
-  if (fraction >= 0 && fraction <= 1) return fraction;
-  throw new ArgumentError("fraction", `found ${fraction}, expected a number from 0 to 1`);
-}
-
-function partition(rows: number, isHeld: (row: number) => boolean): RowSplit {
-  const kept: number[] = [];
-  const held: number[] = [];
-  for (let row = 0; row < rows; row++) (isHeld(row) ? held : kept).push(row);
-  return { kept: Int32Array.from(kept), held: Int32Array.from(held) };
-}
-
 /** Holds out exactly round(fraction rows) rows, chosen by the seed. */
 export function splitRows(rows: number, fraction: number, seed = 0): RowSplit {
-  const count = Math.floor(checkFraction(fraction) * rows + 0.5);
+  if (!(fraction >= 0 && fraction <= 1))
+    throw new ArgumentError("fraction", `found ${fraction}, expected a number from 0 to 1`);
+  const count = Math.floor(fraction * rows + 0.5);
   const hashes = Uint32Array.from({ length: rows }, (_, row) => hashInteger(row, seed));
-  const order = Uint32Array.from({ length: rows }, (_, row) => row);
+  const order = Int32Array.from({ length: rows }, (_, row) => row);
   order.sort((a, b) => hashes[a] - hashes[b] || a - b);
-  const chosen = new Uint8Array(rows);
-  for (let i = 0; i < count; i++) chosen[order[i]] = 1;
-  return partition(rows, (row) => chosen[row] === 1);
-}
-
-/** Holds out each row by a hash of its key alone: a row stays on its side when others come and go. */
-export function splitByKey(keys: readonly string[], fraction: number, seed = 0): RowSplit {
-  const limit = checkFraction(fraction) * 2 ** 32;
-  return partition(keys.length, (row) => hashText(keys[row], seed) < limit);
+  return { kept: order.slice(count).sort(), held: order.slice(0, count).sort() };
 }
 
 /**

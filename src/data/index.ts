@@ -24,7 +24,6 @@ export {
   mapColumns,
   type RowSplit,
   selectRows,
-  splitByKey,
   splitRows,
 } from "./dataset.ts";
 export type {

@@ -41,24 +41,22 @@ function countNewlines(bytes: Uint8Array, end: number): number {
   return count;
 }
 
-function checkText(bytes: Uint8Array, firstLine: number, file: string): void {
-  const nul = bytes.indexOf(0);
-  if (nul < 0) return;
-  const line = firstLine + countNewlines(bytes, nul);
-  throw new DataError({ file, line, found: "binary data (a zero byte)", expected: "UTF-8 text" });
-}
-
 /** Whole lines of UTF-8 text. A block is valid until the next one is asked for. */
 export async function* lineBlocks(chunks: AsyncGenerator<Uint8Array>, file: string): AsyncGenerator<LineBlock> {
   let buffer = new Uint8Array(1 << 16);
   let filled = 0;
   let line = 1;
   let atStart = true;
+  /** Refuses the line that begins so many bytes into these. */
+  const refuse = (bytes: Uint8Array, at: number, found: string, expected: string): never => {
+    throw new DataError({ file, line: line + countNewlines(bytes, at), found, expected });
+  };
   const blockOf = (end: number): LineBlock => {
     const hasMark = atStart && buffer[0] === 0xef && buffer[1] === 0xbb && buffer[2] === 0xbf && end >= 3;
     atStart = false;
     const bytes = buffer.subarray(hasMark ? 3 : 0, end);
-    checkText(bytes, line, file);
+    const nul = bytes.indexOf(0);
+    if (nul >= 0) refuse(bytes, nul, "binary data (a zero byte)", "UTF-8 text");
     return new LineBlock(bytes, line);
   };
   for await (const chunk of chunks) {
@@ -71,15 +69,7 @@ export async function* lineBlocks(chunks: AsyncGenerator<Uint8Array>, file: stri
     const lastNewline = chunk.lastIndexOf(NEWLINE);
     const end = lastNewline < 0 ? 0 : filled + lastNewline + 1;
     filled += chunk.length;
-    if (filled - end > LONGEST_LINE) {
-      const at = line + countNewlines(buffer, end);
-      throw new DataError({
-        file,
-        line: at,
-        found: `a line of more than ${LONGEST_LINE} bytes`,
-        expected: "shorter lines",
-      });
-    }
+    if (filled - end > LONGEST_LINE) refuse(buffer, end, `a line of more than ${LONGEST_LINE} bytes`, "shorter lines");
     if (end === 0) continue;
     const block = blockOf(end);
     yield block;

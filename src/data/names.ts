@@ -26,24 +26,20 @@ export function tableRows(text: string, file: string): TableRow[] {
   const tabs = lines[0]?.includes("\t");
   const records = new CsvRecords(",");
   const rows: TableRow[] = [];
+  const refuse = (line: number, found: string): never => {
+    throw new DataError({ file, line, found, expected: "fields as in CSV" });
+  };
   lines.forEach((each, i) => {
     if (each.trim() === "" && !records.midRecord) return;
     try {
       const fields = tabs ? each.split("\t") : records.push(each);
       if (fields) rows.push({ cells: fields.map((field) => field.trim()), line: i + 1 });
     } catch (error) {
-      if (error instanceof CsvError)
-        throw new DataError({ file, line: i + 1, found: error.message, expected: "fields as in CSV" });
+      if (error instanceof CsvError) refuse(i + 1, error.message);
       throw error;
     }
   });
-  if (records.midRecord)
-    throw new DataError({
-      file,
-      line: lines.length,
-      found: "a quoted field that does not end",
-      expected: "its closing quote",
-    });
+  if (records.midRecord) refuse(lines.length, "a quoted field that does not end");
   return rows;
 }
 
@@ -143,13 +139,9 @@ async function fromRdf(text: string, file: string, name: RdfPackage): Promise<La
 // biome-ignore lint/suspicious/noExplicitAny: modules of packages that may not be there
 async function quadsOf(module: any, name: RdfPackage, text: string): Promise<Quad[]> {
   if (name === "n3") return new module.Parser({ baseIRI: "urn:names:" }).parse(text);
+  const parser = new module.RdfXmlParser({ baseIRI: "urn:names:" });
+  parser.end(text);
   const quads: Quad[] = [];
-  await new Promise<void>((resolve, reject) => {
-    const parser = new module.RdfXmlParser({ baseIRI: "urn:names:" });
-    parser.on("data", (quad: Quad) => quads.push(quad));
-    parser.on("error", reject);
-    parser.on("end", resolve);
-    parser.end(text);
-  });
+  for await (const quad of parser) quads.push(quad);
   return quads;
 }

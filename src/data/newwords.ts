@@ -7,7 +7,6 @@ const SHARED_BY = 3;
 const MOST_WORDS = 1_000_000;
 
 export interface NewWordCounts {
-  /** Different words. */
   readonly words: number;
   /** Those among them that several texts have. */
   readonly shared: number;
@@ -17,36 +16,24 @@ export interface NewWordCounts {
 }
 
 export class NewWords {
-  readonly #numbers = new Map<string, number>();
-  readonly #texts: number[] = []; // of each word
-  readonly #rows: Int32Array[] = []; // numbers of the words of each text
-  #row = new Set<number>();
+  readonly #texts = new Map<string, number[]>(); // the texts that have each word, by their numbers
+  #text = 0;
 
   add(word: string): void {
-    let number = this.#numbers.get(word);
-    if (number === undefined) {
-      if (this.#numbers.size >= MOST_WORDS) return;
-      number = this.#numbers.size;
-      this.#numbers.set(word, number);
-      this.#texts.push(0);
-    }
-    this.#row.add(number);
+    const texts = this.#texts.get(word) ?? [];
+    if (texts.at(-1) === this.#text || (texts.length === 0 && this.#texts.size >= MOST_WORDS)) return;
+    texts.push(this.#text);
+    this.#texts.set(word, texts);
   }
 
   endText(): void {
-    for (const number of this.#row) this.#texts[number] = this.#texts[number] + 1;
-    this.#rows.push(Int32Array.from(this.#row));
-    this.#row = new Set();
+    this.#text++;
   }
 
   counts(): NewWordCounts {
-    const isShared = (number: number): boolean => this.#texts[number] >= SHARED_BY;
-    return {
-      words: this.#numbers.size,
-      shared: this.#texts.filter((_, number) => isShared(number)).length,
-      texts: this.#rows.length,
-      textsWithShared: this.#rows.filter((row) => row.some(isShared)).length,
-    };
+    const shared = [...this.#texts.values()].filter(({ length }) => length >= SHARED_BY);
+    const textsWithShared = new Set(shared.flat()).size;
+    return { words: this.#texts.size, shared: shared.length, texts: this.#text, textsWithShared };
   }
 }
 

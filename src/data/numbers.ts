@@ -19,7 +19,6 @@ function isDigit(byte: number | undefined): boolean {
   return byte !== undefined && byte >= ZERO && byte <= ZERO + 9;
 }
 
-/** A cursor over one line. */
 export class Scanner {
   bytes: Uint8Array = new Uint8Array(0);
   position = 0;
@@ -40,7 +39,6 @@ export class Scanner {
     return this.position >= this.end || isSpace(this.bytes[this.position]);
   }
 
-  /** Steps over `byte` when it comes next. */
   take(byte: number): boolean {
     if (this.position >= this.end || this.bytes[this.position] !== byte) return false;
     this.position++;
@@ -108,7 +106,6 @@ export class Scanner {
     return at === first ? -1 : at;
   }
 
-  /** ASCII bytes as text. */
   slice(start: number, end: number): string {
     let text = "";
     for (let i = start; i < end; i++) text += String.fromCharCode(this.bytes[i]);

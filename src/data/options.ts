@@ -5,7 +5,7 @@ import type { FeatureInput } from "../base/input.ts";
 import { completeTable, none, type OptionTable, type Settled } from "../options/table.ts";
 import type { RowEntries } from "./builders.ts";
 import type { ByteSource } from "./bytes.ts";
-import type { Dataset } from "./dataset.ts";
+import type { DataKeys, Dataset } from "./dataset.ts";
 import type { TfidfVectoriser } from "./tfidf.ts";
 import type { TfidfOptions } from "./tfidfoptions.ts";
 import type { Embedder } from "./vectors.ts";
@@ -15,8 +15,7 @@ export const textFormats = ["xc", "svmlight", "jsonl", "json", "csv", "annif"] a
 /** The name of one of them. */
 export type TextFormat = (typeof textFormats)[number];
 
-/** Formats of files: "numpy" is .npy and .npz. */
-export type FileFormat = TextFormat | "numpy" | "parquet";
+export type FileFormat = TextFormat | "parquet";
 
 /** Formats of data: those of files, and "rows", which are objects in memory. */
 export type DataFormat = FileFormat | "rows";
@@ -82,11 +81,8 @@ export interface ReadChoices {
   readonly ignore?: string | readonly string[];
   /** JSON: keys of a feature object are column numbers or names; auto: numbers if all keys of the first are. */
   readonly featureKeys?: "auto" | "names" | "ids";
-  /** svmlight: smallest feature id and smallest label id. Default 0: an id of 0 that never comes is an empty column. */
-  readonly firstFeature?: 0 | 1;
-  readonly firstLabel?: 0 | 1;
   /**
-   * Most bytes that a packed file (.npz, .parquet) may unpack to. Default: 100 times the bytes of the file, at least 64 MB and at
+   * Most bytes that a packed file (Parquet, gzip around vectors) may unpack to. Default: 100 times the bytes of the file, at least 64 MB and at
    * most 4 GB.
    */
   readonly maxUnpacked?: number;
@@ -98,7 +94,6 @@ export interface ReadChoices {
 
 type Lists = "text" | "labels" | "oneHot";
 
-/** The same, checked. */
 export type ReadSettings = Omit<
   Settled<ReadChoices, "id" | "labelSeparator" | "delimiter" | "maxUnpacked" | "vectors" | "embed">,
   Lists | "ignore"
@@ -108,7 +103,7 @@ export type ReadSettings = Omit<
 export const readOptions: OptionTable<ReadChoices, ReadSettings, { requireLabels: boolean } & ReadSettings> = {
   format: {
     kind: "choice",
-    choices: ["auto", ...textFormats, "numpy", "parquet"],
+    choices: ["auto", ...textFormats, "parquet"],
     default: "auto",
     meaning: "format of the data; auto: told by name and content",
   },
@@ -159,8 +154,6 @@ export const readOptions: OptionTable<ReadChoices, ReadSettings, { requireLabels
     flag: false,
     meaning: "keys of features are names or column numbers",
   },
-  firstFeature: { kind: "whole", to: 1, default: 0, meaning: "smallest feature id", flag: false },
-  firstLabel: { kind: "whole", to: 1, default: 0, meaning: "smallest label id", flag: false },
   maxUnpacked: {
     kind: "whole",
     to: Number.MAX_SAFE_INTEGER,
@@ -208,15 +201,15 @@ export interface ReadOptions extends ReadChoices {
   readonly columnIds?: Int32Array;
   /** Number of labels K, when it is known. */
   readonly labelCount?: number;
-  /** Names of the labels, when they are known (from a model): fixes their ids. */
+  /** Names of the labels, when they are known (from a model): fixes their ids; other labels get ids after them. */
   readonly labelNames?: readonly string[];
-  /** A label that is not in `labelNames`: gets an id after them (the default), or is an error. */
-  readonly unknownLabels?: "add" | "error";
   /** Names of the columns, when they are known: fixes their ids; other features are left out and counted. */
   readonly featureNames?: readonly string[];
   /** Says what is wrong with a row of features beside the model it is read for; the row is then a broken one. */
   readonly refuseRow?: (row: RowEntries) => RowFault | undefined;
 
+  /** Keys or columns of the data of a model: taken where none are asked for and the file has them. */
+  readonly keys?: DataKeys;
   /** Turns texts into rows. Without it a vocabulary is learnt from this file, as `tfidf` says. */
   readonly vectoriser?: TfidfVectoriser;
   readonly tfidf?: TfidfOptions;
@@ -224,21 +217,17 @@ export interface ReadOptions extends ReadChoices {
   readonly written?: boolean;
   /** JSON, CSV and Parquet: keys or columns whose content is kept with each row, as it is. */
   readonly keep?: readonly string[];
-  /** numpy: the file with the labels, where they are not beside the features. */
-  readonly labelsFrom?: ByteSource;
   /** The file with a vector for each text (.npy), as `vectors` names it. */
   readonly vectorsFrom?: () => Promise<ByteSource>;
   /** Makes a vector of each text, as `embed` names it. */
   readonly embedder?: () => Promise<Embedder>;
 }
 
-/** A fault of a row. */
 export interface RowFault {
   readonly found: string;
   readonly expected: string;
 }
 
-/** Options of which those in the table are checked. */
 export type CheckedOptions = Omit<ReadOptions, keyof ReadChoices> & ReadSettings;
 
 export function checkedOptions(options: ReadOptions): CheckedOptions {

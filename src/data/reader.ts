@@ -61,7 +61,6 @@ const isBytes = (source: DataSource): source is ByteSource =>
 const isIterable = (source: unknown): boolean =>
   typeof source === "object" && source !== null && (Symbol.iterator in source || Symbol.asyncIterator in source);
 
-/** One pass over a source. */
 class Reading {
   readonly builder: DatasetBuilder;
   format: DataFormat | undefined;
@@ -78,7 +77,6 @@ class Reading {
     this.builder = new DatasetBuilder(options.file ?? "data", options);
   }
 
-  /** Reads the source block by block, pausing after each. */
   async *blocks(source: DataSource): AsyncGenerator<void> {
     const { vectoriser, tfidf, size } = this.builder.options;
     const language = vectoriser ? vectoriser.stem : tfidf?.stem;
@@ -89,7 +87,7 @@ class Reading {
       this.#total = size ?? (source instanceof Uint8Array ? source.length : (source as Partial<Blob>).size);
       const opened = await this.#openBytes(source);
       if (opened.kind === "text") yield* this.#lines(opened.chunks);
-      else yield* this.#binary(opened);
+      else yield* this.#parquet(opened);
     }
     this.builder.finish();
   }
@@ -101,9 +99,9 @@ class Reading {
     this.#embedder = await embedder?.();
     if (this.#embedder && vectoriser?.embedder) await checkMark(this.#embedder, vectoriser.embedder);
     if (vectorsFrom === undefined) return;
-    const { NumpyFile, vectorsOf } = await import("./formats/numpy.ts");
+    const { numpyMatrix } = await import("./formats/numpy.ts");
     const bytes = await this.#whole((await this.#openBytes(await vectorsFrom())).chunks);
-    builder.vectorFile = await vectorsOf(new NumpyFile(bytes, "the vectors", this.#limit(), builder), builder);
+    builder.vectorFile = numpyMatrix(bytes, "the vectors");
     this.#bytes = 0;
   }
 
@@ -120,9 +118,8 @@ class Reading {
     const shape = known?.vectors?.[0];
     if (known && !shape)
       throw new ArgumentError("embed", `found ${embedder.name}, expected none: the model has no vectors`);
-    const { vectors, length } = await embedded(embedder, texts, shape?.length, (done) =>
-      onProgress?.({ bytes: this.#bytes, rows, embedded: done }),
-    );
+    const onBatch = (done: number): void => onProgress?.({ bytes: this.#bytes, rows, embedded: done });
+    const { vectors, length } = await embedded(embedder, texts, { length: shape?.length, onBatch });
     return {
       ...dataset,
       features: widened(dataset.features, vectors, length),
@@ -186,12 +183,8 @@ class Reading {
   #setFormat(format: DataFormat): void {
     const { builder } = this;
     this.format = format;
-    if (builder.kind() === "text" && ["xc", "svmlight", "numpy"].includes(format))
+    if (builder.kind() === "text" && ["xc", "svmlight"].includes(format))
       builder.refuse(`features (format ${format})`, "texts, as the model was trained on");
-    if (builder.options.labelsFrom && format !== "numpy") {
-      const option = builder.option("labelsFrom");
-      builder.refuse(`labels from another file (${option}) for format ${format}`, "format numpy");
-    }
   }
 
   #takeBlank(): BlankRun {
@@ -210,7 +203,6 @@ class Reading {
     }
   }
 
-  /** Rows as objects. */
   async *#rows(rows: Iterable<DataRow> | AsyncIterable<DataRow>, format: DataFormat): AsyncGenerator<void> {
     const { builder } = this;
     const example = '{ text: "...", labels: ["..."] }';
@@ -230,30 +222,23 @@ class Reading {
     }
   }
 
-  async *#binary({ kind, chunks }: OpenBytes): AsyncGenerator<void> {
+  async *#parquet({ kind, chunks }: OpenBytes): AsyncGenerator<void> {
     const { builder } = this;
-    const { format, labelsFrom } = builder.options;
-    const found = kind === "parquet" ? "parquet" : "numpy";
+    const { format } = builder.options;
     builder.unit = "row";
-    if (format !== "auto" && format !== found) {
+    if (kind !== "parquet" || (format !== "auto" && format !== "parquet")) {
       for await (const _ of chunks) break; // lets the source go
-      builder.refuse(`a file of format ${found}`, `format ${format}`);
+      if (kind === "parquet") builder.refuse("a file of format parquet", `format ${format}`);
+      builder.refuse(
+        "a numpy array",
+        "rows with labels (a matrix of features as svmlight, vectors of texts as `vectors`)",
+        0,
+      );
     }
-    this.#setFormat(found);
     const bytes = await this.#whole(chunks);
     this.#pause();
-    if (kind === "parquet") {
-      const { parquetRows } = await import("./formats/parquet.ts");
-      yield* this.#rows(parquetRows(bytes, this.#limit(), builder), "parquet");
-      return;
-    }
-    const { NumpyFile, readNumpy } = await import("./formats/numpy.ts");
-    const arrays = new NumpyFile(bytes, builder.file, this.#limit(), builder);
-    const beside = labelsFrom === undefined ? undefined : await this.#whole((await this.#openBytes(labelsFrom)).chunks);
-    const labels = beside && new NumpyFile(beside, "the labels", this.#limit(), builder);
-    await readNumpy(arrays, labels, builder);
-    this.#pause();
-    yield;
+    const { parquetRows } = await import("./formats/parquet.ts");
+    yield* this.#rows(parquetRows(bytes, this.#limit(), builder), "parquet");
   }
 
   /** Bytes that a packed file may unpack to: by its own bytes, unless the caller says so. */
@@ -272,10 +257,7 @@ class Reading {
   }
 }
 
-/**
- * Reads a whole data set: bytes in any of the formats, or rows such as `{ text: "...", labels: ["..."] }`. Refuses
- * a broken file with a `DataError`, or skips and counts broken rows when `lenient`.
- */
+/** `readDataset` of io/dataset.ts, for bytes and rows. */
 export async function readDataset(source: DataSource, options: ReadOptions = {}): Promise<ReadResult> {
   const reading = new Reading(options, true);
   for await (const _ of reading.blocks(source)) {
@@ -287,11 +269,7 @@ export async function readDataset(source: DataSource, options: ReadOptions = {})
   return { dataset, format, skipped, emptyRows, unlabelled, unknownFeatures, notes };
 }
 
-/**
- * Reads piece by piece, for predicting on input of any length: gives the rows of each block as they come, and
- * between them the rows that a lenient reader skipped. Texts need a `vectoriser`. Labels are not required unless
- * asked for.
- */
+/** `readBatches` of io/dataset.ts, likewise. */
 export function readBatches(source: DataSource | Promise<DataSource>, options: ReadOptions = {}): Batches {
   const pending: SkippedRow[] = [];
   const reading = new Reading({ requireLabels: false, ...options }, false);

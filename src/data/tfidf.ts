@@ -21,7 +21,7 @@ import {
 import { tokenise } from "../base/text.ts";
 import { type Growable, growableFloats, growableIntegers, SparseRowsBuilder } from "./builders.ts";
 import type { NewWords } from "./newwords.ts";
-import { loadedStemmer } from "./stemmers.ts";
+import { languageOf, loadedStemmer } from "./stemmers.ts";
 import {
   LEAST_WITH_RUN,
   mostWithRuns,
@@ -51,7 +51,6 @@ const vectorisers = new WeakMap<object, TfidfVectoriser>();
 const isCount = (value: unknown, most: number = Number.MAX_SAFE_INTEGER): boolean =>
   Number.isInteger(value) && (value as number) >= 0 && (value as number) <= most;
 
-/** The stemmer that the rules name, which was loaded before. */
 const stemsOf = ({ stem }: TermRules): Stems | undefined =>
   stem === undefined ? undefined : new Stems(loadedStemmer(stem));
 
@@ -160,6 +159,13 @@ export class TfidfVectoriser {
   find(term: string): number {
     this.#columns ??= new Map(this.terms.map((each, column) => [each, column]));
     return this.#columns.get(term) ?? -1;
+  }
+
+  /** The language of the texts, where its stems are not used and would help. */
+  unstemmedLanguage(): string | undefined {
+    const { stem, wordNgrams } = this.#settings;
+    if (stem !== undefined || wordNgrams === 0) return undefined;
+    return languageOf((word) => (this.documentFrequency[this.find(word)] ?? 0) / this.documents);
   }
 
   /**
@@ -276,12 +282,10 @@ class TermCounter {
     return this.#rowStart.length - 1;
   }
 
-  /** Number of texts that have a term. */
   documentFrequency(term: number): number {
     return this.#texts.data[term];
   }
 
-  /** Makes room for about so many times as many texts as there are now. */
   expect(times: number): void {
     for (const each of [this.#rowStart, this.#entries, this.#counts]) each.expect(times);
   }

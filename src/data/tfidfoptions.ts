@@ -42,7 +42,6 @@ export interface TfidfOptions {
   readonly normalise?: boolean;
 }
 
-/** The same with nothing left open. */
 export type TfidfSettings = Settled<TfidfOptions, "stem" | "maxFeatures">;
 
 /** Inputs of the defaults: how many texts there are, whether most of them have few words, and what was given. */
@@ -159,7 +158,6 @@ export const tfidfOptions: OptionTable<TfidfOptions, TfidfSettings, KnownTexts &
   normalise: { kind: "switch", default: true, meaning: "scale each row to length 1", flag: false },
 };
 
-/** Settings of a vocabulary that is learned now, from so many texts. */
 export const settingsFor = (given: TfidfOptions, texts: number, short: boolean): TfidfSettings =>
   completeTable(tfidfOptions, given, { texts, short, given });
 

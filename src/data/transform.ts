@@ -132,7 +132,6 @@ export function unitSquares(features: SparseRows, { unitNorm, views }: FeatureTr
   return Float32Array.from(squaredNorms(words), (square) => Math.max(1, square));
 }
 
-/** |x|^2 of whole rows. */
 export function wholeSquares(features: SparseRows, transform: FeatureTransform): ArrayLike<number> {
   const words = unitSquares(features, transform);
   if (!words || !transform.views) return words ?? squaredNorms(features);
@@ -140,18 +139,12 @@ export function wholeSquares(features: SparseRows, transform: FeatureTransform):
   return vectors.map((square, i) => square + words[i]);
 }
 
-/** Rows as a core or a device takes them: entries of row i from rowStart[i] to rowStart[i + 1]. */
-export interface TransformedRows {
-  readonly rowStart: ArrayLike<number>;
-  readonly columnIndex: ArrayLike<number>;
-  readonly values: Float32Array | Float64Array;
-}
-
 /** Applies the transform to the values in place; single precision, whatever holds them. */
 export function transformInPlace(
-  { rowStart, columnIndex, values }: TransformedRows,
+  rows: Record<"rowStart" | "columnIndex", ArrayLike<number>> & { values: Float32Array | Float64Array },
   transform: FeatureTransform,
 ): void {
+  const { rowStart, columnIndex, values } = rows;
   for (let i = 0; i + 1 < rowStart.length; i++) scaleRow(columnIndex, values, rowStart[i], rowStart[i + 1], transform);
 }
 

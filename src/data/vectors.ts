@@ -18,7 +18,6 @@ export interface EmbedderMark {
   readonly outputs: readonly number[];
 }
 
-/** The vector of a file or an embedder has this name. */
 export const VECTOR = "vector";
 
 /** Vectors and a mark as a file has them. */
@@ -44,22 +43,28 @@ export function widened(features: SparseRows, vectors: Float32Array, width: numb
   return { ...builder.build(columns + width), texts: features.texts };
 }
 
-/** Texts that are embedded together. */
 const BATCH = 32;
 /** Numbers that are kept of texts that may be read again. */
 const MOST_KEPT = 5e7;
 
 const kept = new WeakMap<Embedder["embed"], Map<string, Float32Array>>();
 
-/** The vectors of texts, one after another; `length` is that of the model's, where there is one. */
+interface EmbedOptions {
+  /** That of the model's vectors, where there are some. */
+  readonly length?: number | undefined;
+  readonly onBatch?: (done: number) => void;
+  /** Texts may be asked for again. Default true. */
+  readonly keep?: boolean;
+}
+
+/** The vectors of texts, one after another. */
 export async function embedded(
   { name, embed }: Embedder,
   texts: readonly string[],
-  length?: number,
-  onBatch: (done: number) => void = () => {},
+  { length, onBatch = () => {}, keep = true }: EmbedOptions = {},
 ): Promise<{ vectors: Float32Array; length: number }> {
-  const known = kept.get(embed) ?? new Map<string, Float32Array>();
-  kept.set(embed, known);
+  const known = (keep && kept.get(embed)) || new Map<string, Float32Array>();
+  if (keep) kept.set(embed, known);
   const refuse = (found: string, expected: string): never => {
     throw new ArgumentError("embed", `found ${found} from ${name}, expected ${expected}`);
   };
@@ -75,7 +80,7 @@ export async function embedded(
       width ||= vector.length;
       const right = vector.length === width && width > 0 && vector.every(Number.isFinite);
       if (!right) refuse(`a vector of ${vector.length} numbers`, `${width || "some"} finite numbers`);
-      if (known.size * width < MOST_KEPT) known.set(text, vector);
+      if (keep && known.size * width < MOST_KEPT) known.set(text, vector);
     }
     for (const text of batch) rows.push((own.get(text) ?? known.get(text)) as Float32Array);
     onBatch(rows.length);
@@ -126,7 +131,6 @@ export class VectorRows {
     for (const value of vectorRow(shapes, found, refuse)) this.#values.push(value);
   }
 
-  /** The numbers of the rows since the last call. */
   take(): Float32Array {
     const values = this.#values.finish();
     this.#values = growableFloats();

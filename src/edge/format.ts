@@ -40,7 +40,9 @@ import type { View } from "../base/sparse.ts";
 import type { TermRules } from "../base/terms.ts";
 
 export const COMPACT_FORMAT = "mlgpf-compact";
-export const COMPACT_VERSION = "5";
+export const COMPACT_VERSION = "6";
+/** Most texts whose labels are scored together: the labels' matrix comes through the cache once for all of them. */
+export const GROUP = 16;
 
 /** How texts become features; `documents` is how many texts the frequencies count. */
 export type TextRules = TermRules & { readonly documents: number };

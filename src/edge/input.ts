@@ -7,7 +7,7 @@ import { type Input, plainInput, plainVectors, type Refuse, rowMaker, vectorRow 
 import { vectorName } from "../base/reasons.ts";
 import { scaleRow } from "../base/sparse.ts";
 import type { Stems } from "../base/stem.ts";
-import { forEachTerm, inverseFrequency, TextRows, unknownWeight, writtenWords } from "../base/terms.ts";
+import { inverseFrequency, TermScanner, TextRows, unknownWeight, writtenWords } from "../base/terms.ts";
 import type { Row } from "../parts/row.ts";
 import type { CompactModel } from "./read.ts";
 
@@ -31,7 +31,7 @@ export class InputReader {
   readonly #model: CompactModel;
   readonly #stems: Stems | undefined;
   readonly #rowOf: ReturnType<typeof rowMaker>;
-  #texts: TextRows | undefined;
+  #texts: { readonly rows: TextRows; readonly scanner: TermScanner } | undefined;
   /** The place of each feature in the vocabulary, where that is not its number. */
   #places: Int32Array | undefined;
 
@@ -52,13 +52,16 @@ export class InputReader {
   #fromText(text: string, vectors: ReturnType<typeof plainVectors>): RawRow {
     const { text: rules, frequency } = this.#model;
     if (!rules || !frequency) return refuse("a text", "features: this model was not trained on texts");
-    this.#texts ??= new TextRows({
-      rules,
-      unknownWeight: unknownWeight(rules, rules.documents, frequency),
-      idf: (column) => inverseFrequency(rules, rules.documents, frequency[column]),
-    });
-    const rows = this.#texts;
-    forEachTerm(text, rules, (term, field, counts) => rows.add(this.#column(term), field, counts), this.#stems);
+    this.#texts ??= {
+      rows: new TextRows({
+        rules,
+        unknownWeight: unknownWeight(rules, rules.documents, frequency),
+        idf: (column) => inverseFrequency(rules, rules.documents, frequency[column]),
+      }),
+      scanner: new TermScanner(rules, (term) => this.#column(term), this.#stems),
+    };
+    const { rows, scanner } = this.#texts;
+    scanner.scan(text, (column, field, counts) => rows.add(column, field, counts));
     return { ...this.#beside(rows.end(), vectors), text };
   }
 

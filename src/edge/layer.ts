@@ -6,31 +6,37 @@
 // i mod 4, added up as (0 + 2) + (1 + 3).
 
 import { ArgumentError } from "../base/errors.ts";
-import type { Tensor } from "../base/safetensors.ts";
-import type { LabelLayer, RowMatrix } from "../parts/row.ts";
+import type { LabelLayer, OpenLayer, StoredMatrix } from "../parts/row.ts";
+import { GROUP } from "./format.ts";
 import { fromHalf } from "./matrix.ts";
 import { WasmMemory } from "./wasm.ts";
 
-/** Most texts whose labels are scored together: the labels' matrix comes through the cache once for all of them. */
-export const GROUP = 16;
 /** Largest latent mean: far beyond where any probability is 0 or 1. */
 const LARGEST_MEAN = 1e30;
+/** Largest sum of the magnitudes of a label's weights, where they are multiplied in single precision. */
+export const LARGEST_ROW = 1e7;
 
 type Utilities = LabelLayer["utilities"];
 
-/** Phi as it is stored, with the scales of its rows and the biases. */
-interface StoredLayer {
-  readonly phi: RowMatrix;
-  readonly dtype: Tensor["dtype"];
-  readonly data: Float32Array | Uint16Array | Int8Array | Uint8Array;
-  readonly scale: Float32Array | undefined;
+/** Phi [K,P] as it is stored, and the biases [K]. */
+interface StoredLayer extends StoredMatrix {
   readonly bias: Float32Array;
 }
 
-export function labelLayer(stored: StoredLayer, wasm: WebAssembly.Module | undefined): LabelLayer {
-  const utilities = wasm ? wasmLayer(wasm, stored) : plainLayer(stored);
+/** The labels of a compact file, checked. */
+export const openLayer: OpenLayer = (reader, labels, factors) => {
+  const phi = reader.stored("phi", labels, factors);
+  const { matrix, dtype } = phi;
+  const own = new Float64Array(factors);
+  for (let label = 0; dtype !== "I8" && label < labels; label++) {
+    matrix.add([label], [1], 1, own.fill(0));
+    if (own.reduce((sum, weight) => sum + Math.abs(weight), 0) > LARGEST_ROW)
+      reader.refuse("a row of phi that is too large", `magnitudes that add up to ${LARGEST_ROW} at most`);
+  }
+  const stored = { ...phi, bias: reader.vector("bias", labels) };
+  const utilities = reader.wasm ? wasmLayer(reader.wasm, stored) : plainLayer(stored);
   return {
-    phi: stored.phi,
+    phi: matrix,
     utilities(means) {
       // Single precision goes on with the means; beyond it there is nothing to compute with.
       for (const mean of means)
@@ -39,7 +45,7 @@ export function labelLayer(stored: StoredLayer, wasm: WebAssembly.Module | undef
       return utilities(means);
     },
   };
-}
+};
 
 /** Rounds means to whole numbers so small that the sum over the factors stays below 2^31; returns the unit they count. */
 function roundMeans(mean: Float64Array, out: Int16Array | Int32Array): number {
@@ -51,7 +57,7 @@ function roundMeans(mean: Float64Array, out: Int16Array | Int32Array): number {
   return unit;
 }
 
-function plainLayer({ phi: { rows: labels, columns: factors }, dtype, data, scale, bias }: StoredLayer): Utilities {
+function plainLayer({ matrix: { rows: labels, columns: factors }, dtype, data, scale, bias }: StoredLayer): Utilities {
   const out: Float64Array[] = [];
   const each =
     (one: (mean: Float64Array, out: Float64Array) => void): Utilities =>
@@ -122,8 +128,8 @@ type LayerKernels = Record<"utilitiesI8" | "utilitiesF32" | "utilitiesF16", (...
 const TILE = 4;
 
 /** The labels' matrix is copied into the module's memory once, its rows padded with zeros to whole vectors. */
-function wasmLayer(module: WebAssembly.Module, { phi, dtype, data, scale, bias }: StoredLayer): Utilities {
-  const { rows: labels, columns: factors } = phi;
+function wasmLayer(module: WebAssembly.Module, { matrix, dtype, data, scale, bias }: StoredLayer): Utilities {
+  const { rows: labels, columns: factors } = matrix;
   const whole = dtype === "I8";
   const memory = new WasmMemory<LayerKernels>(module);
   const { kernels } = memory;

@@ -2,36 +2,44 @@
 
 import { isObject } from "../base/check.ts";
 import type { Thresholds } from "../base/prediction.ts";
-import { readSafetensors, type TensorFile } from "../base/safetensors.ts";
+import { readSafetensors } from "../base/safetensors.ts";
 import type { View } from "../base/sparse.ts";
 import { type Fields, viewsFrom } from "../base/tensors.ts";
 import { LEAST_WEIGHT, MOST_WEIGHT } from "../base/terms.ts";
-import { calibratorFromFile, thresholdsFromFile } from "../calibrate/file.ts";
-import { type PreparedCalibrator, prepareCalibrator } from "../calibrate/forward.ts";
-import { couplingRow } from "../parts/coupling/row.ts";
-import { linearRow } from "../parts/linear/row.ts";
-import { namesRow } from "../parts/names/row.ts";
-import { kernelRow } from "../parts/regression/row.ts";
-import type { OpenMover, OpenRow, RowScorer } from "../parts/row.ts";
-import { svgpRow } from "../parts/svgp/row.ts";
+import type { LabelScores, LazyLogits, OpenMover, OpenRow, RowMover, RowScorer } from "../parts/row.ts";
 import { COMPACT_FORMAT, COMPACT_VERSION, type TextRules } from "./format.ts";
 import { CompactReader } from "./reader.ts";
+import type { MoveLogits, RowScores } from "./scores.ts";
 import { ByteReader, Vocabulary } from "./vocabulary.ts";
 
-/** Row scorers by family. */
-const rowScorers: Readonly<Record<string, OpenRow>> = {
+const kernelRow = async (): Promise<OpenRow> => (await import("../parts/regression/row.ts")).kernelRow;
+/** Row scorers by family: code that only some models need is loaded with those. */
+const rowScorers: Readonly<Record<string, () => Promise<OpenRow>>> = {
   gpr: kernelRow,
   sgpr: kernelRow,
-  linear: linearRow,
-  coupling: couplingRow,
-  svgp: svgpRow,
+  linear: async () => (await import("../parts/linear/row.ts")).linearRow,
+  coupling: async () => (await import("../parts/coupling/row.ts")).couplingRow,
+  svgp: async () => (await import("./svgp.ts")).openSvgp,
 };
-
-/** Parts that move logits, by family. */
-const rowMovers: Readonly<Record<string, OpenMover>> = { names: namesRow };
+/** The family that moves logits by the names of labels. */
+const NAMES = "names";
 
 export interface CompactPart extends RowScorer {
   readonly family: string;
+}
+
+/** Scores of a row's parts as probabilities: by the calibrator or, without one, by the sigmoid of the only part. */
+interface Probabilities {
+  of(scores: readonly LabelScores[], move?: MoveLogits): RowScores;
+  readonly calibrated: boolean;
+  /** Thresholds, if the file has them. */
+  readonly thresholds?: Thresholds | undefined;
+}
+
+interface CompactMover extends ReturnType<OpenMover> {
+  readonly family: string;
+  /** The logits of a row that its text has moved. */
+  moved(mover: RowMover, text: string): MoveLogits;
 }
 
 export interface CompactModel {
@@ -44,12 +52,9 @@ export interface CompactModel {
   readonly normalise: boolean;
   readonly parts: readonly CompactPart[];
   /** Moves calibrated logits, where a part does. */
-  readonly mover: (ReturnType<OpenMover> & { readonly family: string }) | undefined;
-  /** Without one, probabilities are those of the utilities. */
-  readonly calibrator: PreparedCalibrator | undefined;
+  readonly mover: CompactMover | undefined;
   readonly labelCounts: Int32Array | undefined;
-  /** Thresholds, if the file has them. */
-  readonly thresholds: Thresholds | undefined;
+  readonly probabilities: Probabilities;
   readonly columnWeights: Float32Array | undefined;
   /** Ids of the features, rising, where these are not their numbers. */
   readonly columnIds: Int32Array | undefined;
@@ -70,14 +75,14 @@ const MOST = 2 ** 31 - 1;
 const MOST_PARTS = 8;
 
 /** The model in these bytes, which must stay as they are while it is used. */
-export function readCompact(
+export async function readCompact(
   bytes: Uint8Array,
   file = "the model",
   wasm?: WebAssembly.Module,
-  whole: TensorFile = readSafetensors(bytes, file),
-): CompactModel {
-  const context = { size: bytes.length, bits: {} as Fields, packed: new Set<string>(), wasm };
-  const reader = new CompactReader(whole, file, context);
+): Promise<CompactModel> {
+  const wasmSparse = wasm && (await import("./wasm.ts")).wasmSparse;
+  const context = { size: bytes.length, bits: {} as Fields, packed: new Set<string>(), wasm, wasmSparse };
+  const reader = new CompactReader(readSafetensors(bytes, file), file, context);
   reader.checkFormat(COMPACT_FORMAT, COMPACT_VERSION, "a model made by mlgpf compact");
   const about = reader.object("about");
   if (isObject(about.bits)) context.bits = about.bits;
@@ -90,14 +95,20 @@ export function readCompact(
   const parts: CompactPart[] = [];
   let mover: CompactModel["mover"];
   for (const fields of reader.objects(about, "parts", MOST_PARTS)) {
-    const family = reader.word(fields, "family", [...Object.keys(rowScorers), ...Object.keys(rowMovers)]);
+    const family = reader.word(fields, "family", [...Object.keys(rowScorers), NAMES]);
     if (parts.some((part) => part.family === family) || mover) reader.refuse(`two parts ${family}`, "each once");
-    if (family in rowMovers) {
-      mover = { ...rowMovers[family](reader.section(family), fields), family };
+    if (family === NAMES) {
+      const { namesRow, NamedLogits } = await import("./named.ts");
+      mover = {
+        ...namesRow(reader.section(family), fields),
+        family,
+        moved: (own, text) => (logits, known) => new NamedLogits(logits, known, own, text),
+      };
       continue;
     }
     const sizes = { features, labels, unit, views: ranges, before: parts.length };
-    parts.push({ ...rowScorers[family](reader.section(family), fields, sizes), family });
+    const open = await rowScorers[family]();
+    parts.push({ ...open(reader.section(family), fields, sizes), family });
   }
   if (parts.length === 0) reader.refuse("no parts", "at least one");
   const labelCounts = points === undefined ? undefined : reader.integers("labelCounts", labels, points + 1);
@@ -111,8 +122,7 @@ export function readCompact(
     parts,
     mover,
     labelCounts,
-    calibrator: calibratorOf(reader, parts, labels, labelCounts, points),
-    thresholds: reader.metadata.thresholds === undefined ? undefined : thresholdsFromFile(reader, labels),
+    probabilities: await probabilitiesOf(reader, parts, labels, labelCounts, points),
     columnWeights: reader.has("columnWeights") ? reader.vector("columnWeights", features) : undefined,
     columnIds: reader.has("columnIds") ? reader.rising("columnIds", features, MOST + 1) : undefined,
     text,
@@ -122,27 +132,36 @@ export function readCompact(
     ...vocabularyOf(reader, views?.[0].from ?? features, text),
     path: wasm ? "wasm" : "plain",
   };
-  if (mover && !model.calibrator) reader.refuse(`the part ${mover.family} without a calibrator`, "both or none");
-  if (model.thresholds && points === undefined) reader.refuse("thresholds without a calibrator", "both or none");
+  if (mover && points === undefined) reader.refuse(`the part ${mover.family} without a calibrator`, "both or none");
   reader.checkAllTaken();
   return model;
 }
 
-function calibratorOf(
+async function probabilitiesOf(
   reader: CompactReader,
   parts: readonly CompactPart[],
   labels: number,
   labelCounts: Int32Array | undefined,
   points: number | undefined,
-): PreparedCalibrator | undefined {
-  const scores = parts.map(({ score }) => score);
-  const calibrator = calibratorFromFile(reader, labels, scores);
-  if ((calibrator === undefined) !== (points === undefined))
-    reader.refuse(`${calibrator ? "a" : "no"} calibrator beside points ${points}`, "both or none");
-  if (calibrator && labelCounts && points !== undefined) return prepareCalibrator(calibrator, { labelCounts, points });
+): Promise<Probabilities> {
+  const { calibrator: told, thresholds } = reader.metadata;
+  if ((told === undefined) !== (points === undefined))
+    reader.refuse(`${told ? "a" : "no"} calibrator beside points ${points}`, "both or none");
+  if (labelCounts && points !== undefined) {
+    const { calibratorFromFile, prepareCalibrator, rowScores, thresholdsFromFile } = await import("./scores.ts");
+    const scores = parts.map(({ score }) => score);
+    const calibrator = prepareCalibrator(calibratorFromFile(reader, labels, scores), { labelCounts, points });
+    return {
+      of: (found, move) => rowScores(found, calibrator, move),
+      calibrated: true,
+      thresholds: thresholds === undefined ? undefined : thresholdsFromFile(reader, labels),
+    };
+  }
+  if (thresholds !== undefined) reader.refuse("thresholds without a calibrator", "both or none");
   if (parts.length !== 1 || !parts[0].sigmoid)
     reader.refuse("no calibrator", "one, as scores that are no probabilities need");
-  return undefined;
+  const { sigmoidScores } = await import("./svgp.ts");
+  return { of: ([{ logits }]) => sigmoidScores(logits as LazyLogits), calibrated: false };
 }
 
 function textRules(reader: CompactReader, about: Fields): TextRules {

@@ -5,20 +5,17 @@
 // with numbers up to 1e18 the largest there is, |k(x,Z) cholInverse|^2, stays below 1e270. The label layer goes on in single
 // precision, which ends at 3.4e38: means up to 1e30 times a label's weights of at most 1e7 together, rounding included.
 
-import { isLinear, type KernelName, kernelNames, type ScalarKernel, scalarKernel } from "../base/kernels.ts";
 import type { Tensor, TensorFile } from "../base/safetensors.ts";
 import { type Fields, TensorReader } from "../base/tensors.ts";
-import type { LabelLayer, RowMatrix, RowReader } from "../parts/row.ts";
-import { labelLayer } from "./layer.ts";
+import type { RowMatrix, RowReader, StoredMatrix } from "../parts/row.ts";
 import { allHalvesFinite, packedBytes, rowMatrix } from "./matrix.ts";
-import { sparseMatrix, wasmSparse } from "./sparse.ts";
+import { sparseMatrix } from "./sparse.ts";
+import type { wasmSparse } from "./wasm.ts";
 
 /** Largest number in the file but those named below. */
 export const LARGEST_NUMBER = 1e18;
-/** Largest squared length, and hyper-parameter. */
+/** Largest squared length. */
 const LARGEST_SQUARE = 1e36;
-/** Largest sum of the magnitudes of a label's weights, where they are multiplied in single precision. */
-export const LARGEST_ROW = 1e7;
 
 /** Common to all sections of a file. */
 export interface FileContext {
@@ -26,7 +23,9 @@ export interface FileContext {
   /** Bits of packed matrices, and which of them were asked for. */
   readonly bits: Fields;
   readonly packed: Set<string>;
+  /** The module that the caller gave, and its sparse matrices. */
   readonly wasm: WebAssembly.Module | undefined;
+  readonly wasmSparse: typeof wasmSparse | undefined;
 }
 
 type Matrices = "F32" | "F16" | "I8" | "U8";
@@ -39,6 +38,10 @@ export class CompactReader extends TensorReader implements RowReader {
   constructor(whole: TensorFile, file: string, context: FileContext, prefix?: string, taken?: Set<string>) {
     super(whole, file, prefix, taken);
     this.#context = context;
+  }
+
+  get wasm(): WebAssembly.Module | undefined {
+    return this.#context.wasm;
   }
 
   override section(name: string): CompactReader {
@@ -70,7 +73,7 @@ export class CompactReader extends TensorReader implements RowReader {
   }
 
   /** A matrix as it is stored, `width` elements a row; a size of packed numbers could be several times its bytes. */
-  #stored(name: string, types: readonly Matrices[], rows: number, columns: number, width = columns): MatrixTensor {
+  #checked(name: string, types: readonly Matrices[], rows: number, columns: number, width = columns): MatrixTensor {
     if (columns > this.#context.size) this.refuse(`${columns} columns of ${name}`, "as many as there are");
     const tensor = this.tensor(name, types, [rows, width]) as MatrixTensor;
     if (tensor.dtype === "F32") this.within(name, tensor.data, -LARGEST_NUMBER, LARGEST_NUMBER);
@@ -85,8 +88,8 @@ export class CompactReader extends TensorReader implements RowReader {
     packed.add(full);
     const width = Object.hasOwn(bits, full) ? this.integer(bits, full, 2, 8) : 0;
     const tensor = width
-      ? this.#stored(name, ["U8"], rows, columns, packedBytes(columns, width))
-      : this.#stored(name, REALS_OR_BYTES, rows, columns);
+      ? this.#checked(name, ["U8"], rows, columns, packedBytes(columns, width))
+      : this.#checked(name, REALS_OR_BYTES, rows, columns);
     return rowMatrix(tensor, columns, this.#scale(name, tensor.dtype, rows), width);
   }
 
@@ -99,28 +102,14 @@ export class CompactReader extends TensorReader implements RowReader {
     const matrix = sparseMatrix(bytes, rows, columns, (found, expected) =>
       this.refuse(`${found} in ${this.prefix}${name}`, expected),
     );
-    const { wasm } = this.#context;
-    return wasm ? wasmSparse(matrix, wasm) : matrix;
+    const { wasm, wasmSparse } = this.#context;
+    return wasm && wasmSparse ? wasmSparse(matrix, wasm) : matrix;
   }
 
-  layer(phi: string, bias: string, labels: number, factors: number): LabelLayer {
-    const tensor = this.#stored(phi, REALS_OR_BYTES, labels, factors);
-    const scale = this.#scale(phi, tensor.dtype, labels);
-    const matrix = rowMatrix(tensor, factors, scale, 0);
-    const own = new Float64Array(factors);
-    for (let label = 0; tensor.dtype !== "I8" && label < labels; label++) {
-      matrix.add([label], [1], 1, own.fill(0));
-      if (own.reduce((sum, weight) => sum + Math.abs(weight), 0) > LARGEST_ROW)
-        this.refuse(`a row of ${phi} that is too large`, `magnitudes that add up to ${LARGEST_ROW} at most`);
-    }
+  stored(name: string, rows: number, columns: number): StoredMatrix {
+    const tensor = this.#checked(name, REALS_OR_BYTES, rows, columns);
     const { dtype, data } = tensor;
-    const stored = { phi: matrix, dtype, data, scale, bias: this.vector(bias, labels) };
-    return labelLayer(stored, this.#context.wasm);
-  }
-
-  kernel(about: Fields): ScalarKernel & { readonly name: KernelName; readonly linear: boolean } {
-    const name = this.word(about, "kernel", kernelNames);
-    const hyper = this.numbers(about, "hyper", 3, 1 / LARGEST_SQUARE, LARGEST_SQUARE);
-    return { ...scalarKernel(name, hyper as [number, number, number]), name, linear: isLinear(name) };
+    const scale = this.#scale(name, dtype, rows);
+    return { matrix: rowMatrix(tensor, columns, scale, 0), dtype, data, scale };
   }
 }

@@ -1,8 +1,8 @@
-// Scores of a row as probabilities: by the calibrator or, without one, by the sigmoid of the only part. Parts are scored once.
+// Scores of a row as probabilities by the calibrator, loaded by models that have one. Parts are scored once.
 
 import { STRENGTH_DEPTH } from "../base/calibrator.ts";
 import { deterministicLog } from "../base/math.ts";
-import { topLabels } from "../base/top.ts";
+import { bestOf, type Judged, type RankedValue, topLabels } from "../base/top.ts";
 import {
   below,
   type CalibratedPoint,
@@ -15,8 +15,10 @@ import {
   type PreparedCalibrator,
   RANKS,
 } from "../calibrate/forward.ts";
-import type { LabelScores, RowMover } from "../parts/row.ts";
-import { labelProbability } from "./probability.ts";
+import type { LabelScores, LazyLogits } from "../parts/row.ts";
+
+export { calibratorFromFile, thresholdsFromFile } from "../calibrate/file.ts";
+export { prepareCalibrator } from "../calibrate/forward.ts";
 
 export interface RankedLabel {
   label: number;
@@ -31,47 +33,15 @@ export interface RowScores {
   readonly beyond?: readonly RankedLabel[];
 }
 
-/** The part that moves the logits of a row, and its text. */
-export interface MovedText {
-  readonly mover: RowMover;
-  readonly text: string;
-}
+/** Moves the logits of a row by its text; `known` is how many labels the calibrator has. */
+export type MoveLogits = (logits: Logits, known: number) => MovedLogits;
 
-export function rowScores(
-  parts: readonly LabelScores[],
-  calibrator: PreparedCalibrator | undefined,
-  moved?: MovedText,
-): RowScores {
-  if (calibrator) {
-    const logits = new CalibratedLogits(calibrator, parts);
-    const { sharpness } = calibrator.calibrator;
-    if (sharpness !== undefined) return exclusiveScores(logits, calibrator.places.length, sharpness);
-    if (!moved) return calibratedScores(logits);
-    const all = new MovedLogits(logits, moved, calibrator.places.length);
-    return { ...calibratedScores(all), beyond: all.beyond };
-  }
-  const scores = new SigmoidScores(parts[0]);
-  return {
-    probability: (label) => scores.probability(label),
-    best(most, threshold, allowed) {
-      const labels = scores.contenders(most, threshold, allowed);
-      const values = labels.map((label) => scores.probability(label));
-      return bestOf({ labels, values }, most)
-        .map(({ label, value }) => ({ label, probability: value }))
-        .filter(({ probability }) => probability >= threshold);
-    },
-  };
-}
-
-/** Labels, rising, with what ranks them. */
-interface Judged {
-  readonly labels: ArrayLike<number>;
-  readonly values: ArrayLike<number>;
-}
-
-function bestOf({ labels, values }: Judged, most: number): { label: number; value: number }[] {
-  const places = topLabels(values, 1, values.length, Math.min(most, values.length));
-  return Array.from(places, (place) => ({ label: labels[place], value: values[place] }));
+export function rowScores(parts: readonly LabelScores[], calibrator: PreparedCalibrator, move?: MoveLogits): RowScores {
+  const logits = new CalibratedLogits(calibrator, parts);
+  const { sharpness } = calibrator.calibrator;
+  if (sharpness !== undefined) return exclusiveScores(logits, calibrator.places.length, sharpness);
+  const moved = move?.(logits, calibrator.places.length);
+  return moved ? { ...calibratedScores(moved), beyond: moved.beyond } : calibratedScores(logits);
 }
 
 /** Calibrated logits, which rank as probabilities do and do not tie where these are all but 1. */
@@ -83,14 +53,19 @@ export interface Logits {
   candidates(most: number, least: number, allowed: Uint8Array | undefined): Judged;
 }
 
+/** Logits that the text has moved. */
+export interface MovedLogits extends Logits {
+  /** Labels beyond the calibrator's that stand in the text, most probable first. */
+  readonly beyond: readonly RankedLabel[];
+}
+
 /** Room for rounding beside the logit of a threshold. */
 const SLACK = 1e-6;
 
 /** Probabilities of logits, ranks being those among all labels. */
 export function calibratedScores(logits: Logits): RowScores {
   const { rankOffsets } = logits;
-  const leading = (): { label: number; value: number }[] =>
-    bestOf(logits.candidates(RANKS, -Infinity, undefined), RANKS);
+  const leading = (): RankedValue[] => bestOf(logits.candidates(RANKS, -Infinity, undefined), RANKS);
   let ofAll: ReturnType<typeof byRank> | undefined;
   return {
     probability(label) {
@@ -129,9 +104,9 @@ function exclusiveScores(logits: Logits, labels: number, sharpness: number): Row
 }
 
 /** The logit of a label that its rank has moved, where ranks move any; `best` are the best of all labels, best first. */
-function byRank(
+export function byRank(
   offsets: ArrayLike<number> | undefined,
-  best: () => readonly { label: number; value: number }[],
+  best: () => readonly RankedValue[],
 ): (label: number, logit: number) => number {
   if (!offsets) return (_, logit) => logit;
   const leading = best();
@@ -145,26 +120,23 @@ function byRank(
 }
 
 /** Labels with the greatest of each score that are looked at first. */
-const FIRST_LOOK = 64;
+export const FIRST_LOOK = 64;
 /** Room for rounding beside a bound. */
-const ROUNDING = 1e-9;
+export const ROUNDING = 1e-9;
 
 /** The calibrated logits of a row, each worked out when it is asked for. */
 class CalibratedLogits implements Logits {
   readonly #calibrator: PreparedCalibrator;
   readonly #point: CalibratedPoint;
-  /** Scores that are worked out label by label. */
-  readonly #lazy: readonly SigmoidScores[];
+  readonly #lazy: readonly LazyLogits[];
 
   constructor(calibrator: PreparedCalibrator, parts: readonly LabelScores[]) {
-    const scores = parts.map((part) => (part.variance ? new SigmoidScores(part) : part));
-    const [first] = scores;
-    if (first instanceof SigmoidScores) first.settleBest(STRENGTH_DEPTH);
+    parts[0].logits?.settleBest(STRENGTH_DEPTH);
     this.#calibrator = calibrator;
-    this.#lazy = scores.filter((each) => each instanceof SigmoidScores);
+    this.#lazy = parts.flatMap(({ logits = [] }) => logits);
     this.#point = calibratePoint(
       calibrator,
-      scores.map(({ values }) => values),
+      parts.map(({ values, logits }) => logits?.values ?? values),
     );
   }
 
@@ -196,120 +168,5 @@ class CalibratedLogits implements Logits {
       if (greatestLogit(this.#calibrator, this.#point, edges) + ROUNDING < bar) return found;
     }
     return judged(Int32Array.from({ length: all }, (_, label) => label).filter((label) => allowed?.[label] !== 0));
-  }
-}
-
-/** Logits that the text has moved, those of labels beyond the calibrator's among them. */
-class MovedLogits implements Logits {
-  readonly rankOffsets: undefined;
-  readonly #base: Logits;
-  readonly #mover: RowMover;
-  readonly #known: number;
-  readonly #standing: ReadonlyMap<number, Float64Array>;
-  readonly #ranked: ReturnType<typeof byRank>;
-
-  constructor(base: Logits, { mover, text }: MovedText, known: number) {
-    this.#base = base;
-    this.#mover = mover;
-    this.#known = known;
-    this.#standing = mover.standing(text);
-    this.#ranked = byRank(base.rankOffsets, () => bestOf(base.candidates(RANKS, -Infinity, undefined), RANKS));
-  }
-
-  /** Labels beyond that stand in the text, most probable first. */
-  get beyond(): RankedLabel[] {
-    const labels = Int32Array.from(this.#standing.keys()).filter((label) => label >= this.#known);
-    const values = Float64Array.from(labels, (label) => this.of(label));
-    return bestOf({ labels, values }, labels.length).map(({ label, value }) => ({
-      label,
-      probability: logistic(value),
-    }));
-  }
-
-  of(label: number): number {
-    const before = label < this.#known ? this.#ranked(label, this.#base.of(label)) : 0;
-    return this.#mover.moved(label, before, this.#standing.get(label));
-  }
-
-  candidates(most: number, least: number, allowed: Uint8Array | undefined): Judged {
-    for (let depth = Math.max(FIRST_LOOK, most); ; depth *= 4) {
-      const count = Math.min(depth, this.#known);
-      const base = this.#base.candidates(count, -Infinity, allowed);
-      const others = [...this.#standing.keys()].filter((label) => allowed?.[label] !== 0);
-      const labels = Int32Array.from(new Set([...Array.from(base.labels), ...others])).sort();
-      const found = { labels, values: Float64Array.from(labels, (label) => this.of(label)) };
-      const [edge] = bestOf(base, count).slice(count - 1);
-      const [last] = bestOf(found, most).slice(most - 1);
-      const bar = last ? Math.max(least, last.value) : least;
-      if (count === this.#known || !edge || this.#mover.most(edge.value) + ROUNDING < bar) return found;
-    }
-  }
-}
-
-/** E sigmoid(f) lies within this of sigmoid(mean / sqrt(1 + pi variance / 8)), by 0.018 at the most. */
-const CLOSE = 0.025;
-/** Beside the bound of a logarithm there is also the error of a probability, 1e-10: so much of the least that count. */
-const ROOM = 0.01;
-/** The least and the greatest probability that have a logit in single precision, as in a full model. */
-const [LEAST, MOST] = [1e-30, 1 - 2 ** -24];
-
-/**
- * Labels whose probability is the expected sigmoid of a utility with a mean and a variance. A probability costs some exponentials: it
- * is worked out for labels that are asked for, or may be among the best. E sigmoid(f) <= E e^f = e^(mean + variance / 2) says of most
- * that they cannot be.
- */
-class SigmoidScores {
-  /** log p - log (1 - p) of each label; what is not worked out yet is -Infinity, below all others. */
-  readonly values: Float64Array;
-  readonly #means: Float64Array;
-  readonly #variance: (label: number) => number;
-
-  constructor({ values, variance }: LabelScores) {
-    this.#means = values;
-    this.#variance = variance ?? (() => 0);
-    this.values = new Float64Array(values.length).fill(-Infinity);
-  }
-
-  probability(label: number): number {
-    return labelProbability(this.#means[label], this.#variance(label));
-  }
-
-  settle(label: number): void {
-    if (this.values[label] !== -Infinity) return;
-    const p = Math.min(MOST, Math.max(LEAST, this.probability(label)));
-    this.values[label] = deterministicLog(p) - deterministicLog(1 - p);
-  }
-
-  /** Works out the best so many, and those that could be. */
-  settleBest(depth: number): void {
-    for (const label of this.contenders(depth, 0)) this.settle(label);
-  }
-
-  /** Labels of those allowed, rising, that may be among the best `most` and have at least this probability; no other is. */
-  contenders(most: number, threshold: number, allowed?: Uint8Array): number[] {
-    const candidates = allowed ? allowed.reduce((sum, one) => sum + one, 0) : this.#means.length;
-    const wanted = Math.min(most, candidates);
-    // The labels of the greatest mean are good enough to rule others out.
-    let lowest = wanted < candidates ? 1 : 0;
-    if (lowest > 0) {
-      const means = allowed ? this.#means.map((mean, label) => (allowed[label] === 0 ? -Infinity : mean)) : this.#means;
-      for (const label of topLabels(means, 1, means.length, wanted)) lowest = Math.min(lowest, this.probability(label));
-    }
-    return this.#reaching(Math.max(threshold, lowest), allowed);
-  }
-
-  #reaching(least: number, allowed: Uint8Array | undefined): number[] {
-    const means = this.#means;
-    const floor = least > 0 ? deterministicLog(least) - ROOM : -Infinity;
-    const bar = least > CLOSE ? deterministicLog((least - CLOSE) / (1 - least + CLOSE)) : -Infinity;
-    // Every label passes here: a plain loop, several times as fast as one with a function for each.
-    const kept: number[] = [];
-    for (let label = 0; label < means.length; label++) {
-      const mean = means[label];
-      const spread = this.#variance(label);
-      if (mean + spread / 2 < floor || mean < bar * Math.sqrt(1 + (Math.PI / 8) * spread)) continue;
-      if (allowed?.[label] !== 0) kept.push(label);
-    }
-    return kept;
   }
 }

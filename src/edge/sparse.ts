@@ -3,7 +3,6 @@
 // second. The longest one leads one column less far and has no number at its end; 0 ends the row.
 
 import type { RowMatrix } from "../parts/row.ts";
-import { WasmMemory } from "./wasm.ts";
 
 /** The first gap of two bytes, and the longest, which has no number. */
 export const WIDE_GAP = 192;
@@ -25,7 +24,7 @@ export interface SparseMatrix extends RowMatrix {
 }
 
 /** Columns up to this many have numbers of 16 bits. */
-const SHORT_COLUMNS = 65536;
+export const SHORT_COLUMNS = 65536;
 
 /** The matrix; whatever is wrong with its bytes is told to `refuse`. */
 export function sparseMatrix(
@@ -93,54 +92,4 @@ function addRow(
     const column = columns[i];
     into[column] = into[column] + factor * values[i];
   }
-}
-
-/** Exports of assembly/edge/sparse.ts: both take the addresses and sizes that they name there. */
-type SparseKernels = Record<"addSparse" | "addDense", (...numbers: number[]) => void>;
-
-/** Elements of a row that are worked on together where zeros are stored too. */
-const LANES = 8;
-/** A number takes three bytes with its column: where more than so many of the elements are there, zeros take less. */
-const DENSE = 1 / 3;
-
-/** The same matrix in the module's memory, where it has a kernel for it. */
-export function wasmSparse(matrix: SparseMatrix, module: WebAssembly.Module): RowMatrix {
-  const { rows, columns, bytes, starts, places } = matrix;
-  const { values, scale } = bytes;
-  if (!(values instanceof Int8Array) || !scale || columns > SHORT_COLUMNS) return matrix;
-  const memory = new WasmMemory<SparseKernels>(module);
-  const { kernels } = memory;
-  const width = Math.ceil(columns / LANES) * LANES;
-  const dense = values.length > DENSE * rows * width;
-  const [rowsAt, factorsAt] = [memory.reserve(4 * rows), memory.reserve(8 * rows)];
-  const [scaleAt, intoAt] = [memory.reserve(4 * rows), memory.reserve(8 * width)];
-  const valuesAt = memory.reserve(dense ? rows * width : values.length);
-  const [startsAt, columnsAt] = dense ? [0, 0] : [memory.reserve(4 * (rows + 1)), memory.reserve(2 * values.length)];
-  const buffer = memory.grown();
-  new Float32Array(buffer, scaleAt, rows).set(scale);
-  const stored = new Int8Array(buffer, valuesAt, dense ? rows * width : values.length);
-  if (dense) {
-    for (let row = 0; row < rows; row++)
-      for (let i = starts[row]; i < starts[row + 1]; i++) stored[row * width + places[i]] = values[i];
-  } else {
-    stored.set(values);
-    new Int32Array(buffer, startsAt, rows + 1).set(starts);
-    new Uint16Array(buffer, columnsAt, values.length).set(places);
-  }
-  const [held, times] = [new Int32Array(buffer, rowsAt, rows), new Float64Array(buffer, factorsAt, rows)];
-  const sums = new Float64Array(buffer, intoAt, columns);
-  return {
-    rows,
-    columns,
-    add(which, factors, count, into) {
-      for (let e = 0; e < count; e++) {
-        held[e] = which[e];
-        times[e] = factors[e];
-      }
-      sums.set(into);
-      if (dense) kernels.addDense(count, rowsAt, factorsAt, width, scaleAt, valuesAt, intoAt);
-      else kernels.addSparse(count, rowsAt, factorsAt, startsAt, scaleAt, columnsAt, valuesAt, intoAt);
-      into.set(sums);
-    },
-  };
 }

@@ -2,6 +2,7 @@
 
 import { ArgumentError } from "../base/errors.ts";
 import { type Input, listOfInputs } from "../base/input.ts";
+import { logitOf } from "../base/math.ts";
 import {
   allowedLabels,
   checkPredictOptions,
@@ -20,14 +21,12 @@ import {
   wordsToExplain,
 } from "../base/prediction.ts";
 import { asWritten, reasonsOf, weightiest, withName, wordsOfRow } from "../base/reasons.ts";
-import type { TensorFile } from "../base/safetensors.ts";
 import { type Stemmer, Stems } from "../base/stem.ts";
-import { logitOf } from "../calibrate/forward.ts";
 import type { LabelScores, Row, RowMover, RowScorer } from "../parts/row.ts";
+import { GROUP } from "./format.ts";
 import { InputReader, type RawRow } from "./input.ts";
-import { GROUP } from "./layer.ts";
 import { type CompactModel, readCompact } from "./read.ts";
-import { type RankedLabel, type RowScores, rowScores } from "./scores.ts";
+import type { RankedLabel, RowScores } from "./scores.ts";
 
 /** How a compact model is loaded. */
 export interface LoadOptions {
@@ -40,13 +39,12 @@ export interface LoadOptions {
   name?: string;
 }
 
-/** The tagger, and the model as it was read; `whole` are the bytes where these were parsed already. */
+/** The tagger, and the model as it was read. */
 export async function openTagger(
   bytes: Uint8Array,
   { wasm, stem, name }: LoadOptions,
-  whole?: TensorFile,
 ): Promise<{ model: CompactModel; tagger: Tagger }> {
-  const model = readCompact(bytes, name, wasm, whole);
+  const model = await readCompact(bytes, name, wasm);
   return { model, tagger: new Tagger(model, await stemsFor(model.text?.stem, stem)) };
 }
 
@@ -105,7 +103,7 @@ export class Tagger {
 
   /** Use load(). */
   constructor(model: CompactModel, stems?: Stems) {
-    const { features, labels, parts, calibrator, text, size: bytes, path, mover, labelCounts = [] } = model;
+    const { features, labels, parts, probabilities, text, size: bytes, path, mover, labelCounts = [] } = model;
     this.#model = model;
     this.#mover = mover?.open(stems, text?.stem, this.labels, labelCounts);
     const own = mover ? [...parts, mover] : parts;
@@ -114,7 +112,7 @@ export class Tagger {
       features,
       labels,
       parts: own.map(({ family, info }) => ({ family, ...info })),
-      calibrated: calibrator !== undefined,
+      calibrated: probabilities.calibrated,
       fromText: text !== undefined,
       bytes,
       path,
@@ -143,7 +141,7 @@ export class Tagger {
   predictMany(inputs: Iterable<Input>, options: PredictOptions = {}): Predictions[] {
     checkPredictOptions(options);
     const { allow, deny } = options;
-    const threshold = chosenThreshold(options, this.#alive().thresholds);
+    const threshold = chosenThreshold(options, this.#alive().probabilities.thresholds);
     const topK = options.topK ?? (threshold === undefined ? 5 : Number.MAX_SAFE_INTEGER);
     if (allow !== this.#lists.allow || deny !== this.#lists.deny) {
       this.#allowed = allowedLabels([...this.labels, ...this.unseen], options);
@@ -158,11 +156,11 @@ export class Tagger {
   }
 
   #best(row: ScoredRow, topK: number, threshold: Threshold): { found: RankedLabel[]; top: number } {
-    const { labels, thresholds } = this.#alive();
+    const { labels, probabilities } = this.#alive();
     // Where each label has a threshold of its own, the best may not reach theirs.
     const most = typeof threshold === "number" ? topK : labels;
     const least = leastOf(threshold);
-    const best = thresholds ? row.best(EXPECTED_DEPTH, 0) : [];
+    const best = probabilities.thresholds ? row.best(EXPECTED_DEPTH, 0) : [];
     const enough = !this.#allowed && (most <= best.length || (best.at(-1)?.probability ?? 1) < least);
     const found = (enough ? best : row.best(most, least, this.#allowed))
       .filter(({ label, probability }) => reaches(threshold, label, probability))
@@ -175,11 +173,11 @@ export class Tagger {
     { found, top }: { found: RankedLabel[]; top: number },
     { sd = true, explain, unseen }: PredictOptions,
   ): Predictions {
-    const { parts, calibrator, thresholds } = this.#alive();
+    const { parts, probabilities, labels: known } = this.#alive();
+    const { calibrated, thresholds } = probabilities;
     const [{ variance }] = row.parts;
-    const deviation = sd && !calibrator && parts[0].deviates && variance;
+    const deviation = sd && !calibrated && parts[0].deviates && variance;
     const ids = found.map(({ label }) => label);
-    const { labels: known } = this.#alive();
     const seen = ids.filter((label) => label < known);
     const count = wordsToExplain(explain);
     const words = count ? reasonsFor(parts[0], this.#input, row.raw, seen, count) : [];
@@ -227,7 +225,7 @@ export class Tagger {
 
   /** Scores of at most GROUP inputs. */
   #scored(inputs: readonly Input[], given?: string): ScoredRow[] {
-    const { parts, calibrator } = this.#alive();
+    const { parts, probabilities, mover: own } = this.#alive();
     const raws = inputs.map((input) => this.#input.read(input));
     const rows = raws.map((raw) => this.#input.transformed(raw));
     const scores: LabelScores[][] = rows.map(() => []);
@@ -238,8 +236,8 @@ export class Tagger {
     const mover = this.#mover;
     return raws.map((raw, i) => {
       const { text = given } = raw;
-      const moved = mover && text ? { mover, text } : undefined;
-      return { ...rowScores(scores[i], calibrator, moved), raw, parts: scores[i] };
+      const move = mover && text ? own?.moved(mover, text) : undefined;
+      return { ...probabilities.of(scores[i], move), raw, parts: scores[i] };
     });
   }
 

@@ -33,7 +33,7 @@ function withVectors({ vectors, embed, ...rest }: ReadOptions): ReadOptions {
   return {
     ...rest,
     ...(vectors !== undefined && { vectorsFrom }),
-    ...(embed !== undefined && { embedder: () => embedderFrom(embed) }),
+    ...(embed !== undefined && { embedder: () => openEmbedder(embed) }),
   };
 }
 
@@ -42,7 +42,8 @@ async function openAddress(address: URL, options: ReadOptions): Promise<Opened> 
   return { source: stream, options: { file, size, ...options } };
 }
 
-async function embedderFrom(place: string): Promise<Embedder> {
+/** The embedder of an ES module, by its path or address. */
+export async function openEmbedder(place: string): Promise<Embedder> {
   const refuse = (found: string): never => {
     throw new ArgumentError("embed", `found ${found} in ${place}, expected an ES module that exports embed(texts)`);
   };
@@ -65,9 +66,9 @@ async function openPath(place: string | URL, options: ReadOptions): Promise<Open
     if (!(error instanceof FileError && error.code === "EISDIR")) throw error;
   }
   const { folderRows } = await import("./folder.ts");
-  const { text: _text, labels, id: _id, ...rest } = options; // of a folder only notes have keys to choose from
-  const keys = typeof labels === "string" ? [labels] : labels;
-  return { source: folderRows(path, keys), options: { file: path, ...rest } };
+  const { text: _text, labels, id: _id, keys, ...rest } = options; // of a folder only notes have keys to choose from
+  const notes = typeof labels === "string" ? [labels] : (labels ?? keys?.notes);
+  return { source: folderRows(path, notes), options: { file: path, ...(notes && { keys: { notes } }), ...rest } };
 }
 
 /**

@@ -8,7 +8,6 @@ import { pulled } from "../data/bytes.ts";
 
 export interface InputFile {
   readonly stream: ReadableStream<Uint8Array>;
-  /** For messages: the path, or "standard input". */
   readonly name: string;
   /** In bytes, where it is known. */
   readonly size: number | undefined;
@@ -16,7 +15,6 @@ export interface InputFile {
 
 const CHUNK = 1 << 18;
 
-/** Files and paths of the runtime. */
 export const node = async (): Promise<typeof import("node:fs/promises") & typeof import("node:path")> => ({
   ...(await import("node:fs/promises")),
   ...(await import("node:path")),
@@ -208,7 +206,6 @@ async function linksFollowed(path: string): Promise<string> {
   throw refusal("write", path, "ELOOP");
 }
 
-/** Refuses what must not be written to. */
 export async function targetOf(path: string): Promise<Target> {
   if (STANDARD_OUTPUT.test(path)) return { kind: "standard output", path };
   const { access, constants, stat } = await node();
@@ -313,6 +310,31 @@ export async function writeAtomically(path: string, content: Content): Promise<v
   const folder = await open(dirname(target.path), "r").catch(() => undefined);
   await folder?.sync().catch(() => {});
   await folder?.close();
+}
+
+/** Writes behind the end of a file, which is made where there is none, and flushes that to the disk. */
+export async function appendDurably(path: string, content: Uint8Array): Promise<void> {
+  const { open } = await node();
+  await attempt("write", path, async () => {
+    const handle = await open(path, "a");
+    try {
+      await handle.appendFile(content);
+      await handle.datasync();
+    } finally {
+      await handle.close();
+    }
+  });
+}
+
+/** Puts what a file has behind so many bytes of another and removes the file; begun again, it goes on from the start. */
+export async function copyBehind(from: string, path: string, bytes: number): Promise<void> {
+  const { stat, truncate, unlink } = await node();
+  const content = await readWhole(from);
+  const { size } = await attempt("write", path, () => stat(path));
+  if (size < bytes) throw new FormatError(path, `${size} bytes`, `${bytes} or more, behind which ${from} goes`);
+  await attempt("write", path, () => truncate(path, bytes));
+  await appendDurably(path, content);
+  await unlink(from);
 }
 
 interface Writable {

@@ -16,7 +16,6 @@ import { FileError } from "../base/errors.ts";
 import { fileError, isGone, readSmall, targetOf } from "./files.ts";
 
 export interface Lock {
-  /** The file that is locked, with links followed. */
   readonly path: string;
   readonly token: string;
   check(): Promise<void>;
@@ -181,7 +180,6 @@ async function readOwner(file: string): Promise<Owner | undefined> {
   return { token: "unreadable", host: "", boot: "", namespace: "", pid: 0, started: "", socket: false };
 }
 
-/** This process, as others find it. */
 async function thisProcess(): Promise<Omit<Owner, "token" | "socket">> {
   return {
     host: hostname(),

@@ -4,7 +4,6 @@
 import { DataError } from "../base/errors.ts";
 import type { DataRow } from "../data/options.ts";
 
-/** The part of the package yaml that is used. */
 type Yaml = { parse(source: string): unknown };
 
 const PACKAGE = "yaml";

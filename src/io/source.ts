@@ -33,7 +33,6 @@ const WORDS: readonly (readonly [RegExp, string])[] = [
   [/dns error|failed to lookup/i, "ENOTFOUND"],
 ];
 
-/** The address that is meant, if it is one on the web. */
 export function webAddress(place: string | URL): URL | undefined {
   if (typeof place === "string") return /^https?:\/\//i.test(place) ? new URL(place) : undefined;
   return place.protocol === "file:" ? undefined : place;

@@ -1,15 +1,18 @@
 // Several files that are replaced together: after a crash at any moment either all of them are new, or all can be made so.
 //
 // The new contents are written beside the files as `NAME.next`. Then a record names them, and from that moment on the
-// change stands: the files take their places, and the record goes. Whoever finds a record finishes what it says. Anybody may have
-// written it: it moves files beside it alone, and those that its finder names.
+// change stands: the files take their places, or their contents go behind the files that there are, and the record goes. Whoever finds a
+// record finishes what it says, from the start where that was under way. Anybody may have written it: it moves files beside it alone,
+// and those that its finder names.
 
 import { FormatError } from "../base/errors.ts";
-import { node, readSmall, targetOf, writeAtomically } from "./files.ts";
+import { type Content, copyBehind, node, readSmall, targetOf, writeAtomically } from "./files.ts";
 
-export interface Replacement {
+interface Replacement {
   readonly path: string;
-  readonly content: Uint8Array | Iterable<Uint8Array>;
+  readonly content: Content;
+  /** So many bytes of the file that there is stay, and the content goes behind them. */
+  readonly behind?: number | undefined;
 }
 
 export const recordOf = (state: string): string => `${state}.replacing`;
@@ -36,7 +39,7 @@ export async function writeTogether(
     }
     await check();
     const names = paths.map((path) => relative(dirname(record), path));
-    await writeAtomically(record, new TextEncoder().encode(JSON.stringify({ replace: names })));
+    await writeAtomically(record, new TextEncoder().encode(JSON.stringify(recordFor(names, files))));
   } catch (error) {
     for (const path of paths) await rm(nextOf(path), { force: true }).catch(() => {});
     throw error;
@@ -50,23 +53,40 @@ export async function finishTogether(record: string, files: readonly string[] = 
   const text = await readSmall(record);
   if (text === undefined) return;
   const folder = resolve(dirname(record));
-  const paths = namesIn(text, record).map((name) => resolve(folder, name));
+  const { replace, behind } = changesIn(text, record);
+  const paths = replace.map((name) => resolve(folder, name));
   const known = new Set(files.map((file) => resolve(file)));
   const foreign = paths.find((path) => dirname(path) !== folder && !known.has(path));
   if (foreign !== undefined)
     throw new FormatError(record, `a change of ${foreign}`, "files beside it, or the model that was named");
-  for (const path of paths)
-    await rename(nextOf(path), path).catch((error: { code?: string }) => {
+  for (const [i, path] of paths.entries()) {
+    const bytes = behind[i];
+    const done = typeof bytes === "number" ? copyBehind(nextOf(path), path, bytes) : rename(nextOf(path), path);
+    await done.catch((error: { code?: string }) => {
       // It took its place before the crash.
       if (error.code !== "ENOENT") throw error;
     });
+  }
   await rm(record, { force: true });
 }
 
-function namesIn(text: string, record: string): string[] {
+/** Names of files, and for each how many bytes of it stay, or null where it is replaced. */
+interface Changes {
+  readonly replace: readonly string[];
+  readonly behind: readonly (number | null)[];
+}
+
+const recordFor = (replace: readonly string[], files: readonly Replacement[]): Changes => ({
+  replace,
+  behind: files.map(({ behind = null }) => behind),
+});
+
+function changesIn(text: string, record: string): Changes {
   try {
-    const { replace } = JSON.parse(text) as { replace?: unknown };
-    if (Array.isArray(replace) && replace.every((path) => typeof path === "string")) return replace;
+    const { replace, behind = [] } = JSON.parse(text) as Partial<Record<keyof Changes, unknown>>;
+    const isPlace = (place: unknown): boolean => place === null || (Number.isSafeInteger(place) && Number(place) >= 0);
+    if (Array.isArray(replace) && replace.every((path) => typeof path === "string"))
+      if (Array.isArray(behind) && behind.every(isPlace)) return { replace, behind };
   } catch {
     // Refused below.
   }

@@ -4,7 +4,7 @@
 
 import type { Calibrator } from "../base/calibrator.ts";
 import { excerpt } from "../base/errors.ts";
-import type { Cut, Thresholds } from "../base/prediction.ts";
+import type { Thresholds } from "../base/prediction.ts";
 import type { WorkOptions } from "../base/progress.ts";
 import { checkSingle, type LabelSets, labelFrequencies, labelsWithin } from "../base/sparse.ts";
 import { type Core, type CoreOptions, createCore } from "../core/core.ts";
@@ -56,12 +56,17 @@ export class Learner {
   #model: Model;
   #documents: Documents;
   #journal: number | undefined;
+  #file: LearningState["file"];
+  /** A server's watch over the model's promises. */
+  promises: LearningState["promises"];
 
   private constructor(core: Core, learner: PartLearner<Part>, model: Model, state: LearningState) {
     this.#core = core;
     this.#learner = learner;
     this.#model = model;
     this.#journal = state.journal;
+    this.#file = state.file;
+    this.promises = state.promises;
     this.#documents = state.documents ?? refuse("a state without its documents", "one that was written with a model");
   }
 
@@ -96,11 +101,17 @@ export class Learner {
 
   /** The state of that model. */
   state(): LearningState {
-    const journal = this.#journal;
     return {
       ...stateOf(this.#model, this.#learner, this.#documents),
-      ...(journal !== undefined && { journal }),
+      ...(this.#journal !== undefined && { journal: this.#journal }),
+      ...(this.promises && { promises: this.promises }),
+      ...(this.#file && { file: this.#file }),
     };
+  }
+
+  /** Model and state are in files as they are now. */
+  written({ file }: Pick<LearningState, "file">): void {
+    this.#file = file;
   }
 
   /** Number of the last batch of a server's journal that was learned. */
@@ -136,6 +147,8 @@ export class Learner {
     if (this.#learner.keepsAll) [change, after] = withoutEmpty(change, after, trained);
     const model = withUnseen(await this.#changed(change, after, arrivals && selectRows(arrivals, unseen), work));
     this.#documents = this.#learner.keepsAll ? change.after : withIds(change.after);
+    const { places } = change;
+    if (this.#file) this.#file = { ...this.#file, since: [...this.#file.since, { places, in: withIds(change.in) }] };
     const lessons = {
       learned: change.in.ids.length,
       corrected: change.corrected,
@@ -261,17 +274,13 @@ function withOffsets(calibrator: Calibrator, labels: number): Calibrator {
 
 /** Labels that are new are cut where all are. */
 function withCuts(thresholds: Thresholds, labels: number): Thresholds {
-  const cut = ({ overall, labels: own }: Cut): Cut => {
-    const all = new Float32Array(labels).fill(overall);
-    all.set(own);
-    return { overall, labels: all };
+  const { f1, macroF1 } = thresholds;
+  const all = (own: Float32Array): Float32Array => {
+    const cuts = new Float32Array(labels).fill(f1.overall);
+    cuts.set(own);
+    return cuts;
   };
-  return {
-    ...thresholds,
-    f1: cut(thresholds.f1),
-    macroF1: cut({ ...thresholds.f1, labels: thresholds.macroF1 }).labels,
-    precisions: thresholds.precisions.map((aim) => ({ ...aim, cut: cut(aim.cut) })),
-  };
+  return { ...thresholds, f1: { ...f1, labels: all(f1.labels) }, macroF1: all(macroF1) };
 }
 
 /** Refuses a state that is not that of the model, and a model that cannot learn. */

@@ -25,12 +25,6 @@ import {
   TOP,
 } from "./rows.ts";
 
-/** Which calibration figures to make. */
-export interface CalibrationOptions {
-  /** How many training points have each label, to report by frequency. */
-  readonly trainingCounts?: ArrayLike<number>;
-}
-
 /** How well calibrated the probabilities of some labels are. */
 export interface CalibrationFigures {
   readonly labels: number;
@@ -123,7 +117,8 @@ export class CalibrationMeter {
   #pointsWithoutLabels = 0;
   #unknownLabels = 0;
 
-  constructor(labels: number, { trainingCounts }: CalibrationOptions = {}) {
+  /** `trainingCounts`: how many training points have each label, to report by frequency. */
+  constructor(labels: number, trainingCounts?: ArrayLike<number>) {
     const { bands, bandOf } = bandsOf(labels, trainingCounts);
     this.#labels = labels;
     this.#bands = trainingCounts ? bands : [];

@@ -12,7 +12,7 @@
 //
 // over the labels kept and the points with labels; nDCG has no k.
 
-import { reaches, type Threshold } from "../base/prediction.ts";
+import { leastOf, reaches, type Threshold } from "../base/prediction.ts";
 import type { LabelSets } from "../base/sparse.ts";
 import {
   discounts,
@@ -100,6 +100,28 @@ export class DecisionMeter {
         if (label >= 0 && probability > 0 && reaches(threshold, label, probability)) kept.push(label);
       }
       this.#point(kept, own);
+    });
+  }
+
+  /** Probabilities of all labels [rows, labels], and what labels are ranked by; without a limit. */
+  updateRows(
+    probabilities: ArrayLike<number>,
+    order: ArrayLike<number>,
+    labels: number,
+    truth: LabelSets,
+    firstRow: number,
+  ): void {
+    const { threshold = 0 } = this.#options;
+    const least = Math.max(leastOf(threshold), Number.MIN_VALUE);
+    eachRow("probabilities", probabilities.length, labels, truth, firstRow, (own, row) => {
+      const kept: number[] = [];
+      for (let at = row * labels; at < (row + 1) * labels; at++)
+        if (probabilities[at] >= least && reaches(threshold, at % labels, probabilities[at])) kept.push(at);
+      kept.sort((a, b) => order[b] - order[a] || a - b);
+      this.#point(
+        kept.map((at) => at % labels),
+        own,
+      );
     });
   }
 

@@ -3,7 +3,7 @@
 // rows (`update`, which calibration, thresholds and single labels need); single labels need the rows a second time
 // (`recount`).
 
-import { type Guarantees, leastOf, reaches, type Threshold } from "../base/prediction.ts";
+import type { Guarantees, Threshold } from "../base/prediction.ts";
 import type { LabelSets } from "../base/sparse.ts";
 import { insertBest, type RankedValue, topLabels } from "../base/top.ts";
 import { CalibrationMeter, type CalibrationReport } from "./calibration.ts";
@@ -50,6 +50,8 @@ export interface EvaluationSubject {
 
 /** Figures of a model on data with known labels. */
 export interface Evaluation {
+  /** Labels that the model knows. */
+  readonly labels: number;
   readonly ranking: RankingReport;
   /** Confidence in the top labels, and their accuracy. */
   readonly expectation: Expectation;
@@ -67,6 +69,16 @@ export interface Evaluation {
   readonly guarantees?: readonly KeptGuarantee[];
   /** All labels that the model knows. */
   readonly perLabel?: readonly LabelFigures[];
+}
+
+/** The figures that a summary has, in percent: of rankings, and the accuracy where points have one label; precision, recall and F1 of a single label. */
+export function summaryFigures({ labels, ranking, kept, singleLabel }: Evaluation): Record<string, number> {
+  const { precision, recall, f1 } = kept.overall;
+  return {
+    ...ranking.metrics,
+    ...(singleLabel && labels > 1 && { accuracy: 100 * singleLabel.accuracy }),
+    ...(labels === 1 && { precision: 100 * precision, recall: 100 * recall, F1: 100 * f1 }),
+  };
 }
 
 /** Asks for every figure. */
@@ -100,8 +112,8 @@ export class EvaluationMeter {
   readonly #singleLabel = new SingleLabelMeter();
   readonly #kept: DecisionMeter;
   readonly #unseen: UnseenMeter;
-  /** The threshold, where nothing else limits what is kept. */
-  readonly #thresholdAlone: Threshold | undefined;
+  /** Nothing but the threshold limits what is kept. */
+  readonly #keepsByThreshold: boolean;
   /** These need whole rows. */
   readonly #coverage?: CoverageMeter;
   readonly #calibration?: CalibrationMeter;
@@ -112,8 +124,11 @@ export class EvaluationMeter {
 
   constructor(subject: EvaluationSubject, options: EvaluationOptions = {}) {
     const { labels, labelCounts, trainingPoints, truth } = subject;
-    const { threshold, thresholds } = options;
-    const limit = options.limit ?? (threshold === undefined ? TOP : undefined);
+    const { thresholds } = options;
+    // Rankings say nothing where there is one label: it is kept where it is more probable than not.
+    const isOne = labels === 1 && options.limit === undefined && options.threshold === undefined;
+    const threshold = isOne ? 0.5 : options.threshold;
+    const limit = isOne ? 1 : (options.limit ?? (threshold === undefined ? TOP : undefined));
     // A label of its own threshold may be below others that are not kept.
     const limited = limit !== undefined && typeof threshold !== "object";
     // Labels that training never saw come after those it knows; nobody can rank them.
@@ -129,7 +144,7 @@ export class EvaluationMeter {
     });
     this.#kept = new DecisionMeter(vocabulary, { limit, threshold });
     if (options.coverage) this.#coverage = new CoverageMeter();
-    if (options.calibration) this.#calibration = new CalibrationMeter(labels, { trainingCounts });
+    if (options.calibration) this.#calibration = new CalibrationMeter(labels, trainingCounts);
     if (options.labelCalibration) this.#labelCalibration = new LabelErrorMeter(labels, trainingCounts);
     if (thresholds)
       this.#thresholds = new ThresholdMeter(labels, vocabulary, thresholds === true ? undefined : thresholds);
@@ -137,11 +152,11 @@ export class EvaluationMeter {
     if (guarantees && guarantees.recall.length + guarantees.precision.length > 0)
       this.#guarantees = new GuaranteeMeter(labels, vocabulary, guarantees);
     if (options.perLabel) this.#perLabel = new LabelMeter(labels);
-    this.#thresholdAlone = limited ? undefined : threshold;
+    this.#keepsByThreshold = !limited && threshold !== undefined;
     this.depth = Math.min(labels, Math.max(TOP, limit ?? TOP));
     this.twice = this.#perLabel !== undefined;
     const asked = Object.keys(everyFigure).some((name) => options[name as keyof typeof everyFigure]);
-    this.wholeRows = asked || this.#guarantees !== undefined || this.#thresholdAlone !== undefined;
+    this.wholeRows = asked || this.#guarantees !== undefined || this.#keepsByThreshold;
   }
 
   /**
@@ -158,7 +173,7 @@ export class EvaluationMeter {
     this.#ranking.update(ranked, this.depth, this.#truth, firstRow);
     this.#expectation.update(ranked, probabilities, this.depth, this.#truth, firstRow);
     this.#singleLabel.update(ranked, this.depth, this.#truth, firstRow);
-    if (this.#thresholdAlone === undefined) this.#kept.update(ranked, probabilities, this.depth, this.#truth, firstRow);
+    if (!this.#keepsByThreshold) this.#kept.update(ranked, probabilities, this.depth, this.#truth, firstRow);
   }
 
   /**
@@ -180,10 +195,7 @@ export class EvaluationMeter {
     if (order === probabilities)
       for (const [row, own] of (beyond ?? []).entries()) insertBest(own, ranked, ofRanked, row * depth, depth);
     this.updateBest(ranked, ofRanked, firstRow, beyond);
-    if (this.#thresholdAlone !== undefined) {
-      const over = labelsOver(this.#thresholdAlone, probabilities, order, rows);
-      this.#kept.update(over.ranked, over.probabilities, over.width, this.#truth, firstRow);
-    }
+    if (this.#keepsByThreshold) this.#kept.updateRows(probabilities, order, labels, this.#truth, firstRow);
     this.#singleLabel.addProbabilities(probabilities, labels, this.#truth, firstRow);
     this.#coverage?.update(order, labels, this.#truth, firstRow);
     this.#labelCalibration?.update(probabilities, this.#truth, firstRow);
@@ -202,6 +214,7 @@ export class EvaluationMeter {
     const singleLabel = this.#singleLabel.report();
     const unseen = this.#unseen.report();
     return {
+      labels: this.#labels,
       ranking: this.#ranking.report(),
       expectation: this.#expectation.report(),
       kept: this.#kept.report(),
@@ -215,31 +228,4 @@ export class EvaluationMeter {
       ...(this.#perLabel && { perLabel: this.#perLabel.report(this.#kept) }),
     };
   }
-}
-
-/** The labels of each row that are at least as probable as the threshold, best first; rows are filled up with -1. */
-function labelsOver(
-  threshold: Threshold,
-  probabilities: ArrayLike<number>,
-  order: ArrayLike<number>,
-  rows: number,
-): { ranked: Int32Array; probabilities: Float64Array; width: number } {
-  const labels = probabilities.length / rows;
-  const least = leastOf(threshold);
-  const found = Array.from({ length: rows }, (_, row) => {
-    const own: number[] = [];
-    for (let at = row * labels; at < (row + 1) * labels; at++)
-      if (probabilities[at] >= least && reaches(threshold, at % labels, probabilities[at])) own.push(at);
-    return own.sort((a, b) => order[b] - order[a] || a - b);
-  });
-  const width = Math.max(1, ...found.map((own) => own.length));
-  const ranked = new Int32Array(rows * width).fill(-1);
-  const ofRanked = new Float64Array(rows * width);
-  found.forEach((own, row) => {
-    own.forEach((at, j) => {
-      ranked[row * width + j] = at % labels;
-      ofRanked[row * width + j] = probabilities[at];
-    });
-  });
-  return { ranked, probabilities: ofRanked, width };
 }

@@ -153,18 +153,6 @@ function weightOf(label: number, weights: ArrayLike<number>): number {
   );
 }
 
-/** All ranking metrics of predictions held in one array [rows, width]. */
-export function rankingMetrics(
-  ranked: ArrayLike<number>,
-  width: number,
-  truth: LabelSets,
-  options: RankingOptions = {},
-): RankingReport {
-  const meter = new RankingMeter(options);
-  meter.update(ranked, width, truth);
-  return meter.report();
-}
-
 /** How far down a ranking one has to go; true labels that the model does not know are left out. */
 export interface CoverageReport {
   /** Points with a label that the model knows. */

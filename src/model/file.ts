@@ -2,8 +2,9 @@
 // metadata.
 
 import { readSafetensors, type Tensor, type TensorFile, writeSafetensors } from "../base/safetensors.ts";
-import { integerTensor, realTensor, TensorReader, viewsFrom, withChecksum } from "../base/tensors.ts";
+import { checkIntact, integerTensor, realTensor, TensorReader, viewsFrom, withChecksum } from "../base/tensors.ts";
 import { calibratorFromFile, calibratorToFile, thresholdsFromFile, thresholdsToFile } from "../calibrate/file.ts";
+import type { DataKeys } from "../data/dataset.ts";
 import { TfidfVectoriser } from "../data/tfidf.ts";
 import { type FamilyName, families, familyNames, familyOf, scoreNames } from "../parts/index.ts";
 import { maxNorm } from "../parts/overflow.ts";
@@ -12,7 +13,7 @@ import type { TrainingSummary } from "../parts/run.ts";
 import { type Model, withUnseen } from "./model.ts";
 
 export const MODEL_FORMAT = "mlgpf-model";
-export const MODEL_VERSION = "3";
+export const MODEL_VERSION = "4";
 
 /** The bytes of a model's file (safetensors). */
 export function modelToBytes(model: Model): Uint8Array<ArrayBuffer> {
@@ -21,7 +22,7 @@ export function modelToBytes(model: Model): Uint8Array<ArrayBuffer> {
 
 /** Tensors and metadata of a model's file: the arrays are those of the model. */
 export function modelToTensors({ schema, parts, calibrator, thresholds, summary }: Model): TensorFile {
-  const { transform, labelCounts, columnIds, labelNames, featureNames, vectoriser } = schema;
+  const { transform, labelCounts, columnIds, labelNames, featureNames, vectoriser, keys } = schema;
   const tensors = new Map<string, Tensor>([["labelCounts", integerTensor(labelCounts)]]);
   if (columnIds) tensors.set("columnIds", integerTensor(columnIds));
   if (transform.columnWeights) tensors.set("columnWeights", realTensor(transform.columnWeights));
@@ -49,7 +50,7 @@ export function modelToTensors({ schema, parts, calibrator, thresholds, summary 
     for (const [name, tensor] of part?.tensors ?? []) tensors.set(name, tensor);
     Object.assign(metadata, part?.metadata);
   }
-  for (const [name, value] of Object.entries({ labelNames, featureNames, vectoriser }))
+  for (const [name, value] of Object.entries({ labelNames, featureNames, vectoriser, keys }))
     if (value) metadata[name] = JSON.stringify(value);
   return withChecksum({ tensors, metadata });
 }
@@ -72,12 +73,12 @@ export function modelFromTensors(tensorFile: TensorFile, file = "the model"): Mo
   if (!(maxNorm(parts.map((part) => familyOf(part).bounds(part, schema))) > 0))
     reader.refuse("numbers too large to compute with", "ones that keep every score of a unit row in single precision");
   const scores = scoreNames(parts);
-  const calibrator = calibratorFromFile(reader, schema.labels, scores);
+  const calibrator = reader.metadata.calibrator ? calibratorFromFile(reader, schema.labels, scores) : undefined;
   if (!calibrator && !(parts.length === 1 && familyOf(parts[0]).predictor))
     reader.refuse("no calibrator", "one, as scores that are no probabilities need");
   const thresholds = reader.metadata.thresholds && thresholdsFromFile(reader, schema.labels);
   const summary = reader.object("summary") as unknown as TrainingSummary;
-  reader.checkIntact(); // last: what is wrong in particular says more
+  checkIntact(reader); // last: what is wrong in particular says more
   return withUnseen({
     schema,
     parts,
@@ -98,6 +99,16 @@ function partNames(reader: TensorReader): FamilyName[] {
   return names;
 }
 
+/** Keys or columns of the training data, in the file of a model or of a compact one. */
+export function keysFrom(reader: TensorReader): Pick<ModelSchema, "keys"> {
+  if (reader.metadata.keys === undefined) return {};
+  const { id = "", text = [], labels = [], oneHot = [], notes = [] } = reader.object("keys");
+  const isName = (name: unknown): boolean => typeof name === "string";
+  const right = [text, labels, oneHot, notes].every((list) => Array.isArray(list) && list.every(isName));
+  if (!right || !isName(id)) reader.refuse("metadata keys", "lists of names");
+  return { keys: reader.object("keys") as DataKeys };
+}
+
 function schemaFrom(reader: TensorReader): ModelSchema {
   const { metadata, file } = reader;
   const about = reader.object("schema");
@@ -111,6 +122,7 @@ function schemaFrom(reader: TensorReader): ModelSchema {
     points: reader.integer(about, "points", 1),
     transform: { normalise: reader.flag(about, "normalise"), ...(unitNorm && { unitNorm }), ...(views && { views }) },
     labelCounts: reader.integers("labelCounts", labels, 2 ** 31),
+    ...keysFrom(reader),
   };
   if (about.exclusive === true) schema.exclusive = true;
   if (reader.has("columnWeights")) schema.transform.columnWeights = reader.singles("columnWeights", [features]);

@@ -18,7 +18,6 @@ const signatures = {
 } as const;
 export type Name = keyof typeof signatures;
 
-/** An argument of a call: a handle, a number, or memory. */
 type Argument = unknown;
 type Call = (...args: Argument[]) => number;
 

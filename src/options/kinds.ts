@@ -3,12 +3,10 @@
 import { finiteNumber, wholeNumber } from "../base/check.ts";
 import { ArgumentError } from "../base/errors.ts";
 
-/** On or off. */
 export interface Switch {
   readonly kind: "switch";
 }
 
-/** Any text. */
 export interface Text {
   readonly kind: "text";
 }
@@ -30,7 +28,6 @@ export interface Whole<Known = unknown> {
   readonly word?: string;
 }
 
-/** One of a few words. */
 export interface Choice<Name extends string = string> {
   readonly kind: "choice";
   readonly choices: readonly Name[];
@@ -107,7 +104,6 @@ function checkedRange({ from, to }: Range, name: string, value: unknown): unknow
   throw refused(name, found, `no, or two numbers from ${from} to ${to}, the smaller first`);
 }
 
-/** The words that may stand instead of a number. */
 const instead = (kind: Real | Whole<never>): readonly string[] =>
   kind.kind === "number" ? (kind.words ?? []) : kind.word === undefined ? [] : [kind.word];
 

@@ -43,8 +43,6 @@ export interface FlagHint {
 export interface About<Full, Known> {
   /** Its meaning in a few words: for the help and the report. */
   readonly meaning: string;
-  /** When to change it: for the guide. */
-  readonly advice?: string;
   /** The paper's. */
   readonly symbol?: string;
   /** A rule may give undefined: then the option is off unless it is given. */
@@ -55,12 +53,6 @@ export interface About<Full, Known> {
   refuse?(value: Full, known: Known): string | undefined;
   /** A given value, adapted to the data. */
   settle?(value: Full, known: Known): Full;
-}
-
-/** Off, or on with options of its own; `--flag [N]` gives the first of these, `--flag-name` the others. */
-export interface Group<Parts> {
-  readonly kind: "group";
-  readonly parts: OptionTable<Parts, Required<Parts>, unknown>;
 }
 
 /** Kinds that may take values of this type. */
@@ -74,9 +66,7 @@ type KindOf<Given, Known> = [Given] extends [boolean]
         ? Range
         : [Given] extends [string | readonly string[]]
           ? Names
-          : [Exclude<Given, false>] extends [object]
-            ? Group<Exclude<Given, false>>
-            : Kind<Known>;
+          : Kind<Known>;
 
 /** `Given` is what people may write, `Full` what the program works with. */
 export type OptionTable<Given, Full extends Record<keyof Given, unknown>, Known> = {
@@ -84,7 +74,7 @@ export type OptionTable<Given, Full extends Record<keyof Given, unknown>, Known>
 };
 
 /** An entry whose type is not looked at. */
-export type AnyOption = (Kind<unknown> | Group<Record<string, unknown>>) & About<unknown, unknown>;
+export type AnyOption = Kind<unknown> & About<unknown, unknown>;
 export type AnyTable = Readonly<Record<string, AnyOption>>;
 
 /** A table for what reads all of its entries alike. */
@@ -100,7 +90,6 @@ export function defaultInWords({ default: value, kind, ...option }: AnyOption): 
     const { words } = option as unknown as { words: Record<string, unknown> };
     return Object.keys(words).find((word) => words[word] === value) as string;
   }
-  if (kind === "group") return "off";
   return typeof value === "boolean" ? (value ? "yes" : "no") : String(value);
 }
 
@@ -133,22 +122,8 @@ function fullValue(option: AnyOption, name: string, given: unknown, known: unkno
   const standard = option.default;
   const value = given === undefined ? (isRule(standard) ? standard.of(known) : standard) : given;
   if (value === undefined) return undefined;
-  const full = option.kind === "group" ? groupOf(option, name, value) : checked(option, name, value, known);
+  const full = checked(option, name, value, known);
   const expected = option.refuse?.(full, known);
   if (expected !== undefined) throw new ArgumentError(name, `found ${String(full)}, expected ${expected}`);
   return option.settle ? option.settle(full, known) : full;
-}
-
-function groupOf({ parts }: Group<Record<string, unknown>>, name: string, value: unknown): unknown {
-  if (value === false) return false;
-  const names = Object.keys(parts);
-  if (typeof value !== "object" || value === null)
-    throw new ArgumentError(name, `found ${String(value)}, expected false or { ${names.join(", ")} }`);
-  try {
-    refuseUnknown(value, names);
-    return completeTable(parts, value as Record<string, unknown>, {});
-  } catch (error) {
-    if (!(error instanceof ArgumentError)) throw error;
-    throw new ArgumentError(`${name}.${error.argument}`, error.problem);
-  }
 }

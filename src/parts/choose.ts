@@ -48,7 +48,6 @@ export function chooseRow(
   }
 }
 
-/** The best labels of a row, or of its candidates. */
 function bestOf(rank: ArrayLike<number>, candidates: Int32Array | undefined, depth: number): number[] {
   const values = candidates ? Float64Array.from(candidates, (label) => rank[label]) : rank;
   const wanted = Math.min(depth, values.length);

@@ -13,7 +13,6 @@ import type { RealArray } from "../core/matrix.ts";
 const LARGEST = 1e36;
 /** Longer than a unit row by its rounding. */
 const UNIT = 1.001;
-/** The lengths that are tried. */
 const LENGTHS = [...Array.from({ length: 18 }, (_, i) => 10 ** (18 - i)), UNIT];
 
 /** The largest |k(x, z)|, and the largest of what it is made from, for rows of these lengths. */

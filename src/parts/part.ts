@@ -34,9 +34,7 @@ export interface Cost {
 /** A fit is given this. */
 export interface FitContext {
   readonly core: Core;
-  /** The points to fit on. */
   readonly data: Dataset;
-  /** Points that are held out, where some are. */
   readonly heldOut: Dataset | undefined;
   readonly schema: ModelSchema;
   readonly options: FullTrainOptions;
@@ -85,7 +83,7 @@ export type Deviation = (row: number, label: number) => number;
 export interface BlockScorer {
   /** out [n,K] = the scores; with `deviations` their standard deviations too, where the family has them. */
   score(block: RowBlock, out: Matrix, deviations: boolean): Promise<Deviation | undefined>;
-  /** The scores of a few labels alone [n,labels], where that takes much less time, as it does where points carry the mean. */
+  /** Scores of a few labels of a row, and of the same row without some of its entries [n,labels], where that takes much less time. */
   scoreOf?(rows: SparseRows, labels: readonly number[]): ArrayLike<number>;
   free(): void;
 }
@@ -111,12 +109,6 @@ export interface PosteriorVariance {
 export interface PartFile {
   tensors: Record<string, Tensor>;
   about: Record<string, unknown>;
-}
-
-/** Phi [K,P] */
-export interface LabelFactors {
-  readonly phi: ArrayLike<number>;
-  readonly factors: number;
 }
 
 /** Plain data of a part. */
@@ -185,12 +177,17 @@ export interface MovedPoints {
   readonly labels?: LabelSets;
 }
 
-/** The training as such a part may know it. */
-export interface MoverContext {
+/** A training as the fit of such a part sees it: its options and the texts of its points. */
+export interface MoverData {
   readonly schema: ModelSchema;
   readonly names: FullTrainOptions["names"];
-  /** The texts of the training. */
   readonly texts: readonly string[];
+}
+
+/** Where it is fitted. */
+export interface MoverContext {
+  readonly schema: ModelSchema;
+  readonly work: WorkOptions;
   readonly note: (text: string) => void;
 }
 
@@ -227,8 +224,10 @@ export interface Family<P extends PartData> {
   mover?(part: P, schema: ModelSchema): LogitMover;
   /** Labels beyond those of a schema that it would have with these names. */
   unseen?(names: FullTrainOptions["names"], schema: ModelSchema): string[];
-  /** Begins to fit a mover, or to measure a `part` that there is; undefined where there is nothing to fit. */
-  fitMover?(context: MoverContext, points: MovedPoints, part?: P): MoverFit<P> | undefined;
+  /** All that a mover takes from the texts of a training, as plain JSON; undefined where there is nothing to fit. */
+  planMover?(data: MoverData, work: WorkOptions): Promise<object | undefined>;
+  /** Begins to fit what was planned, or to measure a part that there is. */
+  fitMover?(context: MoverContext, points: MovedPoints, planned: object | P): Promise<MoverFit<P> | undefined>;
 
   /** It has leave-one-out scores: no points need be held out for calibration. */
   readonly loo?: true;
@@ -264,8 +263,6 @@ export interface Family<P extends PartData> {
   bounds(part: P, schema: ModelSchema): Bounds;
   /** Shares of the entries of a row in its scores, where these are linear in the features. */
   shares?(part: P, schema: ModelSchema, row: SparseRows): Shares | undefined;
-  /** Weights of shared factors in each label [K,P], where labels share some. */
-  labelFactors?(part: P): LabelFactors;
   readonly learning?: Learning<P>;
   readonly shards?: Shards<P>;
   /** The part with room for the labels of a schema that has more of them; parts that learn need none. */

@@ -32,7 +32,7 @@ export const rankNames = ["probability", "utility"] as const;
 /** A way to rank labels. */
 export type RankName = (typeof rankNames)[number];
 
-/** The best labels of some points, [rows,depth], best first, with what they are ranked by. */
+/** The best labels of some points, [rows,depth], best first, with their probabilities. */
 export interface BestLabels {
   firstRow: number;
   rows: number;
@@ -61,10 +61,10 @@ export interface Predictor {
   readonly schema: ModelSchema;
   readonly thresholds?: Thresholds | undefined;
   score(features: SparseRows, want?: ScoreOptions): AsyncGenerator<Scores>;
-  /** First scores of a few labels of a few rows [n,labels], where these take less time alone; undefined where not. */
+  /** First scores of a few labels of a row, and of the same row without some of its entries [n,labels], where there is a short way; undefined where not. */
   scoreOf?(features: SparseRows, labels: readonly number[]): ArrayLike<number> | undefined;
-  /** `depth` is at most K. */
-  best(features: SparseRows, depth: number, rank?: RankName): AsyncGenerator<BestLabels>;
+  /** The most probable labels, where these take less time alone; `depth` is at most K. */
+  best?(features: SparseRows, depth: number): AsyncGenerator<BestLabels>;
   /** With `deviations`, standard deviations too. */
   choose(features: SparseRows, choice: LabelChoice, deviations?: boolean): AsyncGenerator<ChosenLabels>;
   /** The words of a text that a label of this probability is called by, where these have moved it. */

@@ -28,15 +28,9 @@ export interface PreparationProgress {
 }
 
 /** Where the steps are, and the bound at the last batch. */
-export interface StepProgress {
+export interface StepProgress extends StepValue {
   stage: "training";
-  step: number;
   steps: number;
-  epoch: number;
-  /** Estimates at the last batch: the data term, the KL, and data term - KL. */
-  dataTerm: number;
-  divergence: number;
-  bound: number;
   pointsPerSecond: number;
   secondsLeft: number;
   /** Figures on the validation part, when it was last looked at. */
@@ -47,9 +41,10 @@ export interface StepProgress {
 export interface StepValue {
   step: number;
   epoch: number;
-  bound: number;
+  /** The data term, the KL, and data term - KL. */
   dataTerm: number;
   divergence: number;
+  bound: number;
 }
 
 /** Something to know, in words. */

@@ -1,8 +1,8 @@
 // Scores of one row at the edge. Each family has a file row.ts that reads its tensors from a compact file and scores rows by the
-// same formulas as its block scorer; it imports these types and nothing else, so that mlgpf/edge has no training code.
+// same formulas as its block scorer; it imports these types and the ground floor alone, so that mlgpf/edge has no training code.
 
-import type { KernelName, ScalarKernel } from "../base/kernels.ts";
 import type { Reason } from "../base/prediction.ts";
+import type { Tensor } from "../base/safetensors.ts";
 import type { Stems } from "../base/stem.ts";
 import type { Fields, TensorReader } from "../base/tensors.ts";
 import type { RankedValue } from "../base/top.ts";
@@ -29,11 +29,37 @@ export interface LabelLayer {
   utilities(means: readonly Float64Array[]): readonly Float64Array[];
 }
 
+/** Opens the layer of labels of a part. */
+export type OpenLayer = (reader: RowReader, labels: number, factors: number) => LabelLayer;
+
+/** A matrix with the numbers that it is stored as, for those who multiply by all of it. */
+export interface StoredMatrix {
+  readonly matrix: RowMatrix;
+  readonly dtype: Tensor["dtype"];
+  readonly data: Float32Array | Uint16Array | Int8Array | Uint8Array;
+  /** Scales of the rows, of whole numbers. */
+  readonly scale: Float32Array | undefined;
+}
+
 /** Scores of all labels of a row. */
 export interface LabelScores {
   readonly values: Float64Array; // [K]
   /** Variance of a label's score, where the probability is the expected sigmoid of the score. */
   variance?(label: number): number;
+  /** The logits of these probabilities. */
+  readonly logits?: LazyLogits;
+}
+
+/** Logits that cost so much that each is worked out when it is asked for. */
+export interface LazyLogits {
+  /** log p - log (1 - p) of each label; what is not worked out yet is -Infinity, below all others. */
+  readonly values: Float64Array;
+  probability(label: number): number;
+  settle(label: number): void;
+  /** Works out the best so many, and those that could be. */
+  settleBest(depth: number): void;
+  /** Labels of those allowed, rising, that may be among the best `most` and have at least this probability; no other is. */
+  contenders(most: number, threshold: number, allowed?: Uint8Array): number[];
 }
 
 /** Scores rows with one part of a model. */
@@ -75,10 +101,10 @@ export interface RowReader extends TensorReader {
   matrix(name: string, rows: number, columns: number): RowMatrix;
   /** A matrix most of whose elements are 0. */
   sparse(name: string, rows: number, columns: number): RowMatrix;
-  /** Phi [K,P] with the biases of the labels. */
-  layer(phi: string, bias: string, labels: number, factors: number): LabelLayer;
-  /** The kernel that the fields name, with its hyper-parameters. */
-  kernel(about: Fields): ScalarKernel & { readonly name: KernelName; readonly linear: boolean };
+  /** A matrix in whole bytes at least. */
+  stored(name: string, rows: number, columns: number): StoredMatrix;
+  /** The module that the caller gave. */
+  readonly wasm: WebAssembly.Module | undefined;
 }
 
 /** Opens a part of a compact file. */

@@ -39,14 +39,6 @@ export interface TrainingSummary {
   divergence?: number;
   /** How often a factorisation needed its diagonal raised. */
   raisedFactorisations?: number;
-  /** With early stopping: the parameters are those of step `steps`, the best of all that were measured. */
-  earlyStopping?: {
-    metric: string;
-    best: number;
-    /** The last step taken, and how many were planned. */
-    lastStep: number;
-    plannedSteps: number;
-  };
 }
 
 /** Rows with probabilities of a model that has not seen them. */
@@ -61,30 +53,18 @@ export interface UnseenRows {
 
 /** Nothing here changes the model that comes out, beyond the rounding of a GPU or of fused multiply-adds. */
 export interface RunOptions extends Pick<ReadChoices, "text" | "labels" | "id"> {
-  /**
-   * The device that computes the steps; WASM gives the same bytes everywhere.
-   * @default wasm
-   */
+  /** The device that computes the steps; WASM gives the same bytes everywhere. Default: wasm. */
   device?: DeviceChoice;
-  /**
-   * Threads of the core.
-   * @default auto
-   */
+  /** Threads of the core. Default: auto. */
   threads?: number | "auto";
-  /**
-   * Fused multiply-add where there is one: faster, but bytes may differ between kinds of CPU.
-   * @default no
-   */
+  /** Fused multiply-add where there is one: faster, but bytes may differ between kinds of CPU. Default: no. */
   relaxed?: boolean;
   /**
    * Vectors of 256 bits where V8 can: faster, the same bytes; sets a flag of the process (`createCore` says more). The command does so by
    * itself.
    */
   wide?: boolean;
-  /**
-   * Bytes that may be taken to keep the projections of all points; beyond it they are made step by step.
-   * @default 1 GiB
-   */
+  /** Bytes that may be taken to keep the projections of all points; beyond it they are made step by step. Default: 1 GiB. */
   memoryBudget?: number;
   /** Told what happens while it does. */
   onProgress?: (progress: TrainProgress) => void;
@@ -102,8 +82,8 @@ export interface RunOptions extends Pick<ReadChoices, "text" | "labels" | "id"> 
    */
   onCheckpoint?: (chunks: Uint8Array[]) => void | Promise<void>;
   /**
-   * Seconds between two checkpoints; more where one takes more than a twentieth of that. With 0, one at every report.
-   * @default 30
+   * Seconds between two checkpoints; more where one takes more than a twentieth of that. With 0, one at every report. Default:
+   * 30.
    */
   checkpointSeconds?: number;
   /** Given what further learning needs, where the model is to learn: a closed form (`learn()` goes on with it). */

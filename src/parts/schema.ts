@@ -2,7 +2,7 @@
 
 import { termsOf } from "../base/kernels.ts";
 import { labelFrequencies, withinColumns } from "../base/sparse.ts";
-import type { Dataset } from "../data/dataset.ts";
+import type { DataKeys, Dataset } from "../data/dataset.ts";
 import type { TfidfState } from "../data/tfidf.ts";
 import { type FeatureTransform, fitTransform, withViews } from "../data/transform.ts";
 import type { FullTrainOptions } from "./options.ts";
@@ -27,6 +27,8 @@ export interface ModelSchema {
   columnIds?: Int32Array;
   /** Makes features from texts. */
   vectoriser?: TfidfState;
+  /** Keys or columns of the training data that were asked for by name. */
+  keys?: DataKeys;
 }
 
 type TransformOptions = Pick<FullTrainOptions, "idf" | "normalise" | "kernel">;
@@ -45,7 +47,7 @@ export const transformFor = (
 
 /** The schema of a model that is trained on these data. */
 export function schemaFor(data: Dataset, options: SchemaOptions): ModelSchema {
-  const { features, labels, labelNames, featureNames, columnIds, vectoriser } = data;
+  const { features, labels, labelNames, featureNames, columnIds, vectoriser, keys } = data;
   return {
     features: features.columns,
     labels: labels.labels,
@@ -57,5 +59,6 @@ export function schemaFor(data: Dataset, options: SchemaOptions): ModelSchema {
     ...(featureNames && { featureNames }),
     ...(columnIds && { columnIds }),
     ...(vectoriser && { vectoriser: vectoriser.toJSON() }),
+    ...(keys && { keys }),
   };
 }

@@ -50,7 +50,7 @@ export async function evaluatePredictor(
   const passes = meter.twice ? 2 : 1;
   const progress = (pass: number, { firstRow, rows }: { firstRow: number; rows: number }): void =>
     options.onProgress?.((pass + (firstRow + rows) / features.rows) / passes);
-  if (!meter.wholeRows && byProbability) {
+  if (!meter.wholeRows && byProbability && predictor.best) {
     for await (const best of predictor.best(features, meter.depth)) {
       meter.updateBest(best.labels, best.values, best.firstRow, best.beyond);
       progress(0, best);

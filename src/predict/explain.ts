@@ -114,18 +114,23 @@ async function scoresOf(predictor: Predictor, rows: SparseRows, labels: readonly
 
 /** A row, and under it the same row without each of these lists of entries. */
 function without({ columns, columnIndex, values }: SparseRows, left: readonly (readonly number[])[]): SparseRows {
-  const rowStart = [0];
-  const kept = [[], ...left].flatMap((entries) => {
-    const out = new Set(entries);
-    const rest = Array.from(columnIndex.keys()).filter((entry) => !out.has(entry));
-    rowStart.push(rowStart[rowStart.length - 1] + rest.length);
-    return rest;
+  const entries = values.length;
+  const rows = left.length + 1;
+  const listOf = new Int32Array(entries);
+  left.forEach((list, i) => {
+    for (const entry of list) listOf[entry] = i + 1;
   });
-  return {
-    rows: left.length + 1,
-    columns,
-    rowStart: Int32Array.from(rowStart),
-    columnIndex: Int32Array.from(kept, (entry) => columnIndex[entry]),
-    values: Float32Array.from(kept, (entry) => values[entry]),
-  };
+  const rowStart = new Int32Array(rows + 1);
+  const length = rows * entries - left.reduce((sum, list) => sum + list.length, 0);
+  const kept = { columnIndex: new Int32Array(length), values: new Float32Array(length) };
+  let at = 0;
+  for (let row = 0; row < rows; row++) {
+    for (let entry = 0; entry < entries; entry++) {
+      if (row > 0 && listOf[entry] === row) continue;
+      kept.columnIndex[at] = columnIndex[entry];
+      kept.values[at++] = values[entry];
+    }
+    rowStart[row + 1] = at;
+  }
+  return { rows, columns, rowStart, ...kept };
 }

@@ -2,6 +2,7 @@
 
 import type { Backend } from "../backend/backend.ts";
 import type { Calibrator } from "../base/calibrator.ts";
+import { logitOf } from "../base/math.ts";
 import { EXPECTED_DEPTH, type Reason, type Thresholds } from "../base/prediction.ts";
 import { type SparseRows, sliceRows } from "../base/sparse.ts";
 import { insertBest, type RankedValue } from "../base/top.ts";
@@ -10,7 +11,6 @@ import {
   calibratedDeviation,
   calibratePoint,
   logistic,
-  logitOf,
   type PreparedCalibrator,
   prepareCalibrator,
 } from "../calibrate/forward.ts";
@@ -23,7 +23,7 @@ import { atLabels, chooseRows, type LabelChoice } from "../parts/choose.ts";
 import { familyOf, moverOf, type Part, scoreNames, scoring } from "../parts/index.ts";
 import { checkNorms, maxNorm } from "../parts/overflow.ts";
 import type { BlockScorer, Deviation, ModelSchema } from "../parts/part.ts";
-import type { BestLabels, ChosenLabels, Predictor, RankName, ScoreOptions, Scores } from "../parts/predictor.ts";
+import type { BestLabels, ChosenLabels, Predictor, ScoreOptions, Scores } from "../parts/predictor.ts";
 import type { LogitMover } from "../parts/row.ts";
 
 /** Points scored together. */
@@ -91,7 +91,7 @@ export class ScoreSource {
     }
   }
 
-  /** First scores of a few labels of a few points [n,labels], where the first part gives them alone. */
+  /** First scores of a few labels of a row, and of the same row without some of its entries [n,labels], where the first part gives them alone. */
   scoreOf(features: SparseRows, labels: readonly number[]): ArrayLike<number> | undefined {
     const [{ scoreOf }] = this.#scorers;
     if (!scoreOf || features.rows > BLOCK) return undefined;
@@ -163,13 +163,12 @@ export class CalibratedPredictor implements Predictor {
     }
   }
 
-  async *best(features: SparseRows, depth: number, rank: RankName = "probability"): AsyncGenerator<BestLabels> {
+  async *best(features: SparseRows, depth: number): AsyncGenerator<BestLabels> {
     for await (const block of this.#source.blocks(features)) {
-      const { firstRow, rows, scores } = block;
+      const { firstRow, rows } = block;
       // Logits rank as probabilities do, and do not tie where these are all but 1.
       yield this.#calibrated(block, true, (logits, beyond) => {
-        const { indices: labels, values } = topK(rank === "utility" ? scores[0] : logits, depth);
-        if (rank === "utility") return { firstRow, rows, labels, values };
+        const { indices: labels, values } = topK(logits, depth);
         beyond.forEach((own, i) => {
           insertBest(own, labels, values, i * depth, depth);
         });

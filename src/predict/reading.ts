@@ -13,7 +13,7 @@ import type { ModelSchema } from "../parts/part.ts";
 
 /** Other data are read as this data set was. */
 export function readingLike(dataset: Dataset): Reading {
-  const { features, labels, labelNames, featureNames, columnIds, vectoriser } = dataset;
+  const { features, labels, labelNames, featureNames, columnIds, vectoriser, keys } = dataset;
   return {
     features: features.columns,
     labels: labels.labels,
@@ -21,6 +21,7 @@ export function readingLike(dataset: Dataset): Reading {
     ...(featureNames && { featureNames }),
     ...(columnIds && { columnIds }),
     ...(vectoriser && { vectoriser: vectoriser.toJSON() }),
+    ...(keys && { keys }),
   };
 }
 
@@ -54,7 +55,15 @@ const startsWith = (all: readonly string[], start: readonly string[]): boolean =
 const same = (a: readonly string[], b: readonly string[] = []): boolean =>
   a === b || (a.length === b.length && startsWith(a, b));
 
-type Known = "unseenLabels" | "features" | "labels" | "vectoriser" | "featureNames" | "columnIds" | "labelNames";
+type Known =
+  | "unseenLabels"
+  | "features"
+  | "labels"
+  | "vectoriser"
+  | "featureNames"
+  | "columnIds"
+  | "labelNames"
+  | "keys";
 
 /** The part of a model that decides how data are read for it. */
 export type Reading = Pick<ModelSchema, Known>;
@@ -67,12 +76,13 @@ export function refusing({ schema, parts }: Pick<Model, "schema" | "parts">): Pi
 
 /** How data for a model are read. */
 export function readingFor(model: Reading): ReadOptions {
-  const { features, labels, vectoriser, featureNames, columnIds, labelNames, unseenLabels = [] } = model;
+  const { features, labels, vectoriser, featureNames, columnIds, labelNames, unseenLabels = [], keys } = model;
   return {
     ...(!(vectoriser || featureNames || columnIds) && { columns: features }),
     ...(columnIds && { columnIds }),
     ...(labelNames ? { labelNames: [...labelNames, ...unseenLabels] } : { labelCount: labels }),
     ...(featureNames && { featureNames }),
     ...(vectoriser && { vectoriser: TfidfVectoriser.fromJSON(vectoriser) }),
+    ...(keys && { keys }),
   };
 }

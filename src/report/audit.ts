@@ -42,14 +42,13 @@ export function auditHtml(title: string, suspects: readonly Suspect[], schema: M
     ];
   });
   const heads = ["Label", "Probability", "Chance of a mistake", "Row", "Near-duplicate that disagrees"];
-  const columns = heads.map((head, i) => ({ head, number: i === 1 || i === 2 }));
   return documentOf(
     `${title}: audit`,
     section(
       "audit",
       `Labels of ${title} that may be mistakes`,
       paragraph`${whole(suspects.length - missing)} given labels that may be wrong and ${whole(missing)} absent ones that may be missing, worst first. The probability is that of a model that has not seen the row. The chance of a mistake assumes that one label in fifty is one. Look at the row before you change a label: the model may be wrong too.`,
-      table("suspects", "Worst first", columns, rows),
+      table("suspects", "Worst first", heads, rows, (column) => column === 1 || column === 2),
     ),
   );
 }

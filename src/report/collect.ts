@@ -7,13 +7,11 @@ import { type Dataset, mapColumns } from "../data/dataset.ts";
 import { transformedRows } from "../data/transform.ts";
 import { type Evaluation, everyFigure, type FullEvaluation, isFull } from "../metrics/evaluation.ts";
 import type { Model } from "../model/model.ts";
-import { familyOf } from "../parts/index.ts";
 import type { ModelSchema } from "../parts/part.ts";
 import type { Predictor } from "../parts/predictor.ts";
 import type { TrainingSummary } from "../parts/run.ts";
 import { evaluatePredictor } from "../predict/evaluate.ts";
 import { evidenceOf } from "./figures.ts";
-import { type LabelGroups, labelGroups } from "./groups.ts";
 import type { TrainingHistory } from "./history.ts";
 
 export interface ReportInput {
@@ -29,8 +27,6 @@ export interface ReportInput {
   measured?: Measured;
   /** How the model's guarantees were found, in words. */
   evidence?: string;
-  /** Where there are latent functions that labels share. */
-  groups?: LabelGroups;
 }
 
 export interface Measured extends FullEvaluation {
@@ -70,11 +66,9 @@ const SAMPLE_WORDS = 12;
 export async function collectReport(source: ReportSource): Promise<ReportInput> {
   const { model, measure, onProgress, ...about } = source;
   const { schema, summary } = model;
-  const [factors] = model.parts.flatMap((part) => familyOf(part).labelFactors?.(part) ?? []);
   const figures = measure && (await measured(model, measure, onProgress));
   const evidence = model.thresholds && evidenceOf(model.thresholds.guarantees);
-  const groups = factors && (await labelGroups(factors, schema));
-  return { ...about, schema, summary, measured: figures, evidence, groups };
+  return { ...about, schema, summary, measured: figures, evidence };
 }
 
 type Measure = NonNullable<ReportSource["measure"]>;

@@ -1,9 +1,7 @@
-// Drawings of a report, as SVG: axes, lines, reliability plots and the map of labels. They need no script; what the pointer rests
-// on says its numbers.
+// Drawings of a report, as SVG: axes, lines, reliability plots. They need no script; what the pointer rests on says its numbers.
 
-import { clean } from "../base/errors.ts";
 import type { ReliabilityGroup } from "../metrics/reliability.ts";
-import { type Html, type HtmlPart, html, shorten } from "./html.ts";
+import { type Html, type HtmlPart, html } from "./html.ts";
 import { grouped, percent, readable, roundNumbers } from "./numbers.ts";
 
 export interface Axis {
@@ -12,7 +10,6 @@ export interface Axis {
   to: number;
 }
 
-/** From numbers to places in a drawing. */
 export interface Frame {
   x(value: number): string;
   y(value: number): string;
@@ -118,74 +115,4 @@ export function reliabilityDrawing(name: string, groups: readonly ReliabilityGro
     html`<path class="ideal" d="M${x(0)} ${y(0)}L${x(100)} ${y(100)}"/>`,
     dots,
   ]);
-}
-
-export interface MapDot {
-  name: string;
-  count: number;
-  x: number;
-  y: number;
-}
-
-type Box = { left: number; top: number; right: number; bottom: number };
-
-const [MAP_WIDTH, MAP_HEIGHT, MAP_MARGIN] = [720, 560, 16];
-/** Names in the middle of a wide page, and on a phone where the drawing is half as large. */
-const WIDE = { font: 12, most: 45, letters: 26 };
-const NARROW = { font: 24, most: 14, letters: 16 };
-
-const overlap = (a: Box, b: Box): boolean =>
-  a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
-
-/** As many names as fit without lying on one another: right and left of each dot, above and below, in the order of the dots. */
-function mapNames(dots: readonly MapDot[], { font, most, letters }: typeof WIDE, kind: string): Html {
-  const taken: Box[] = [];
-  const texts: Html[] = [];
-  for (const dot of dots) {
-    if (texts.length >= most) break;
-    const name = shorten(clean(dot.name), letters);
-    const width = 0.6 * font * Array.from(name).length;
-    const boxes = [
-      [dot.x + 7, dot.y + 0.3 * font],
-      [dot.x - 7 - width, dot.y + 0.3 * font],
-      [dot.x - width / 2, dot.y - 8],
-      [dot.x - width / 2, dot.y + 8 + 0.7 * font],
-    ].map(([x, y]) => ({ x, y, box: { left: x, top: y - 0.8 * font, right: x + width, bottom: y + 0.25 * font } }));
-    const free = boxes.find(({ box }) => {
-      const inside = box.left >= 0 && box.top >= 0 && box.right <= MAP_WIDTH && box.bottom <= MAP_HEIGHT;
-      return inside && !taken.some((other) => overlap(box, other));
-    });
-    if (free === undefined) continue;
-    taken.push(free.box);
-    texts.push(html`<text x="${place(free.x)}" y="${place(free.y)}">${name}</text>`);
-  }
-  return html`<g class="names ${kind}" font-size="${font}" aria-hidden="true">${texts}</g>`;
-}
-
-/** The map of labels: a dot for each, from 3 for the rarest to 7 for the most frequent, and names, frequent ones first. */
-export function mapDrawing(places: readonly MapDot[]): Html {
-  const [left, right] = ends(places.map(({ x }) => x));
-  const [low, high] = ends(places.map(({ y }) => y));
-  const dots = places.map((dot) => ({
-    ...dot,
-    x: MAP_MARGIN + ((dot.x - left) / (right - left)) * (MAP_WIDTH - 2 * MAP_MARGIN),
-    y: MAP_HEIGHT - MAP_MARGIN - ((dot.y - low) / (high - low)) * (MAP_HEIGHT - 2 * MAP_MARGIN),
-  }));
-  const most = Math.max(1, ...places.map(({ count }) => count));
-  const circles = dots.map(
-    ({ name, count, x, y }) =>
-      html`<circle cx="${place(x)}" cy="${place(y)}" r="${place(2.5 + 4.5 * Math.sqrt(count / most))}"><title>${shorten(name, 80)} (${count})</title></circle>`,
-  );
-  const description = `Map of ${places.length} labels: labels near each other share their factors.`;
-  return drawing("map", MAP_WIDTH, MAP_HEIGHT, description, [
-    html`<g class="dots">${circles}</g>`,
-    mapNames(dots, WIDE, "wide"),
-    mapNames(dots, NARROW, "narrow"),
-  ]);
-}
-
-/** Least and greatest, never equal. */
-function ends(values: readonly number[]): [number, number] {
-  const [low, high] = [Math.min(...values), Math.max(...values)];
-  return high > low ? [low, high] : [low - 1, low + 1];
 }

@@ -1,6 +1,6 @@
 // The figures of an evaluation as tables and sentences, the same on a terminal and in a report. A figure is said here once.
 
-import { type Guarantees, guaranteed, type ThresholdChoice, type Thresholds } from "../base/prediction.ts";
+import { CONFIDENCE, type Guarantees, promised, type ThresholdChoice, type Thresholds } from "../base/prediction.ts";
 import type { CalibrationReport } from "../metrics/calibration.ts";
 import type { DecisionReport } from "../metrics/decisions.ts";
 import type { Evaluation } from "../metrics/evaluation.ts";
@@ -72,7 +72,6 @@ const reliabilityCells = (of: Reliability): string[] => {
   ];
 };
 
-/** The predictions whose calibration is looked at. */
 export const calibrationKinds = [
   ["top1", "top label"],
   ["top3", "top 3 labels"],
@@ -80,7 +79,6 @@ export const calibrationKinds = [
   ["overFivePercent", "at least 5 %"],
 ] as const;
 
-/** Confidence and accuracy where people act on them, and the calibration errors. */
 export function calibrationTable(calibration: CalibrationReport): FigureTable {
   return {
     id: "calibration",
@@ -90,7 +88,6 @@ export function calibrationTable(calibration: CalibrationReport): FigureTable {
   };
 }
 
-/** Losses and calibration by how often training saw a label. */
 export function frequencyTable({ calibration, labelCalibration }: Evaluation): FigureTable | undefined {
   if (!calibration || calibration.byFrequency.length === 0) return undefined;
   return {
@@ -112,7 +109,6 @@ export function frequencyTable({ calibration, labelCalibration }: Evaluation): F
   };
 }
 
-/** The dots of a reliability plot, with their intervals. */
 export function reliabilityTable(id: string, name: string, { groups }: Reliability): FigureTable {
   return {
     id,
@@ -128,7 +124,6 @@ export function reliabilityTable(id: string, name: string, { groups }: Reliabili
   };
 }
 
-/** Precision, recall and F1 by threshold, the best of each F1 marked. */
 export function thresholdTable({ thresholds, best }: ThresholdReport): FigureTable {
   const mark = (sense: keyof ThresholdReport["best"], threshold: number, f1: number): string =>
     `${inPercent(f1)}${best[sense] === threshold ? "*" : " "}`;
@@ -148,14 +143,12 @@ export function thresholdTable({ thresholds, best }: ThresholdReport): FigureTab
   };
 }
 
-/** Guarantees beside what came of them; those of precision for this confidence. */
-export const SHOWN_CONFIDENCE = 0.95;
-
+/** Guarantees beside what came of them; those of precision for the usual confidence. */
 export function guaranteeTable(kept: readonly KeptGuarantee[]): FigureTable {
-  const shown = kept.filter(({ confidence = SHOWN_CONFIDENCE }) => confidence === SHOWN_CONFIDENCE);
+  const shown = kept.filter(({ confidence = CONFIDENCE }) => confidence === CONFIDENCE);
   return {
     id: "guarantees",
-    caption: `guarantees: recall on average, precision with confidence ${SHOWN_CONFIDENCE}; in percent`,
+    caption: `guarantees: recall on average, precision with confidence ${CONFIDENCE}; in percent`,
     head: ["promised", "", "observed", "threshold", "labels a row"],
     rows: shown.map(({ promise, target, observed, threshold, labelsPerPoint }) => [
       promise,
@@ -201,22 +194,25 @@ export function promiseLines(
   own: Thresholds | undefined,
   kept?: readonly KeptGuarantee[],
 ): string[] {
-  const { recall, precision, confidence } = asked;
-  const name = recall === undefined ? "precision" : "recall";
-  const target = recall ?? precision;
-  if (!own || target === undefined || (recall ?? confidence) === undefined) return [];
-  const { target: least, threshold, confidence: sureness } = guaranteed(own.guarantees, name, target, confidence);
-  const came = kept?.find((e) => e.promise === name && e.target === least && e.confidence === sureness)?.observed;
-  const sure = name === "recall" ? "on average" : `in ${percent(confidence ?? 0)} of trainings`;
+  const { recall, precision = 0, confidence = CONFIDENCE } = asked;
+  const found = own && promised(asked, own.guarantees);
+  if (!found) return [];
+  const { target, threshold } = found;
+  const [name, sure] =
+    recall === undefined ? ["precision", `in ${percent(confidence)} of trainings`] : ["recall", "on average"];
+  const same = (e: KeptGuarantee): boolean =>
+    e.promise === name && e.target === target && e.confidence === found.confidence;
+  const came = kept?.find(same)?.observed;
   const observed = came === undefined ? "" : `, observed ${percent(came)}`;
   return [
-    `Promised ${name} ${percent(target)} ${sure}${observed} (threshold ${threshold.toPrecision(3)}, ${evidenceOf(own.guarantees)})`,
+    `Promised ${name} ${percent(recall ?? precision)} ${sure}${observed} (threshold ${threshold.toPrecision(3)}, ${evidenceOf(own.guarantees)})`,
   ];
 }
 
 /** Which rows were measured, and what each kind of figure is over. */
-export function rowsLines({ ranking: { points, pointsWithoutLabels: without } }: Evaluation): string[] {
+export function rowsLines({ labels, ranking: { points, pointsWithoutLabels: without } }: Evaluation): string[] {
   if (without === 0) return [`${grouped(points)} rows, all of them with labels.`];
+  if (labels === 1) return [`${grouped(points + without)} rows, ${grouped(points)} of them with the label.`];
   return [
     `${grouped(points + without)} rows, ${grouped(without)} of them without labels:`,
     "rankings and coverage are over those with labels, all other figures over all.",
@@ -235,7 +231,7 @@ export function evaluationLines(evaluation: Evaluation): string[] {
     singleLabel?.logLoss === undefined ? "" : `, log loss of the classes ${singleLabel.logLoss.toFixed(4)}`;
   const accuracy = singleLabel && `accuracy ${percent(singleLabel.accuracy)}${classes} (every row has one label)`;
   add(...rowsLines(evaluation), ...(accuracy ? [accuracy] : []));
-  add(...tableLines(rankingTable(evaluation.ranking)));
+  if (evaluation.labels > 1) add(...tableLines(rankingTable(evaluation.ranking)));
   if (coverage)
     add(
       `coverage error ${coverage.error.toFixed(2)}: labels down the ranking until all true ones are in`,
@@ -245,7 +241,11 @@ export function evaluationLines(evaluation: Evaluation): string[] {
   if (unseen) add(...unseenLines(unseen));
   add(
     ...tableLines(keptTable(kept)),
-    `nDCG ${inPercent(kept.nDCG)}, nDCG@5 ${inPercent(kept["nDCG@5"])}, nDCG@10 ${inPercent(kept["nDCG@10"])} of what is kept`,
+    ...(evaluation.labels > 1
+      ? [
+          `nDCG ${inPercent(kept.nDCG)}, nDCG@5 ${inPercent(kept["nDCG@5"])}, nDCG@10 ${inPercent(kept["nDCG@10"])} of what is kept`,
+        ]
+      : []),
     `${grouped(kept.truePositives)} right, ${grouped(kept.falsePositives)} wrong, ${grouped(kept.falseNegatives)} missed`,
   );
   if (thresholds) {

@@ -11,7 +11,6 @@ export interface TrainingHistory {
 }
 
 export interface HistoryRecorder {
-  /** To be called with every progress event. */
   record(progress: TrainProgress): void;
   readonly notes: readonly string[];
   history(): TrainingHistory;

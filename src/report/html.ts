@@ -51,42 +51,33 @@ export const whole = (value: number): string => grouped(Math.round(value));
 /** A number and its unit, which never part. */
 export const tight = (text: string): string => text.replaceAll(" ", "\u00a0");
 
-export interface Column {
-  head: HtmlPart;
-  /** Numbers stand to the right. */
-  number?: boolean;
-}
-
-type Cells = readonly (readonly HtmlPart[])[];
-
-/** A first column of names, and columns of numbers. */
-export const columnsOf = (first: string, ...numbers: readonly HtmlPart[]): Column[] => [
-  { head: first },
-  ...numbers.map((head) => ({ head, number: true })),
-];
-
-/** A table with a caption; the first cell of each row heads it. It scrolls by itself where it is too wide. */
-export function table(id: string, caption: HtmlPart, columns: readonly Column[], rows: Cells): Html {
-  const kind = (i: number): Html | undefined => (columns[i]?.number ? html` class="number"` : undefined);
-  const head = columns.map((column, i) => html`<th scope="col"${kind(i)}>${column.head}</th>`);
-  const body = rows.map((cells) => {
-    const [first, ...rest] = cells;
-    return html`<tr><th scope="row"${kind(0)}>${first}</th>${rest.map((cell, i) => html`<td${kind(i + 1)}>${cell}</td>`)}</tr>
-`;
-  });
+/**
+ * A table with a caption; the first cell of each row heads it, and numbers stand to the right: where nothing else is said, in all
+ * columns but the first. It scrolls by itself where it is too wide.
+ */
+export function table(
+  id: string,
+  caption: HtmlPart,
+  heads: readonly HtmlPart[],
+  rows: readonly (readonly HtmlPart[])[],
+  isNumber: (column: number) => boolean = (column) => column > 0,
+): Html {
+  const kind = (i: number): Html | undefined => (isNumber(i) ? html` class="number"` : undefined);
+  const body = rows.map(
+    ([first, ...rest]) =>
+      html`<tr><th scope="row"${kind(0)}>${first}</th>${rest.map((cell, i) => html`<td${kind(i + 1)}>${cell}</td>`)}</tr>
+`,
+  );
   return html`<div class="scroll" role="region" aria-labelledby="${id}-caption" tabindex="0"><table id="${id}">
 <caption id="${id}-caption">${caption}</caption>
-<thead><tr>${head}</tr></thead>
+<thead><tr>${heads.map((head, i) => html`<th scope="col"${kind(i)}>${head}</th>`)}</tr></thead>
 <tbody>${body}</tbody>
 </table></div>
 `;
 }
 
-/** A table without columns of numbers. */
-export function textTable(id: string, caption: string, heads: readonly string[], rows: Cells): Html {
-  const columns = heads.map((head) => ({ head }));
-  return table(id, caption, columns, rows);
-}
+/** For a table without columns of numbers. */
+export const textAlone = (): boolean => false;
 
 export function section(id: string, title: string, ...content: HtmlPart[]): Html {
   return html`<section id="${id}" aria-labelledby="${id}-title">

@@ -7,6 +7,13 @@ export function grouped(value: number): string {
   return rest === undefined ? spaced : `${spaced}.${rest}`;
 }
 
+/** "1 label", "2,000 labels" */
+export const counted = (count: number, what: string): string => `${grouped(count)} ${what}${count === 1 ? "" : "s"}`;
+
+/** The sizes of a data set. */
+export const sizesLine = (rows: number, features: number, labels: number): string =>
+  [counted(rows, "row"), counted(features, "feature"), counted(labels, "label")].join(", ");
+
 /** Labels with so many training points: "1 to 9", "1,000+". */
 export function countRange({ from, to }: { from: number; to?: number }): string {
   if (to === undefined) return `${grouped(from)}+`;

@@ -10,9 +10,10 @@
 //   GET  /v1/projects/{id}/documents  ids of what was learned, ?offset=0&limit=1000
 
 import { describe, isObject, type JsonObject } from "../base/check.ts";
+import { type Input, plainVectors, type VectorInput } from "../base/input.ts";
 import { type Body, decode, parseJson, queryOf, wholeIn } from "./body.ts";
 import { type HttpError, JSON_TYPE, json, type Reply, refuse } from "./http.ts";
-import type { Found, IndexedDocument, Learning, Project } from "./project.ts";
+import { asInput, type Found, type IndexedDocument, type Learning, type Project, type TextInput } from "./project.ts";
 import { checkThreshold, digits, type Question, type ReplyForm } from "./question.ts";
 import { namedLabel } from "./subjects.ts";
 
@@ -78,14 +79,14 @@ export function parseSuggest(body: Body, project: Project): Question {
 
 export function parseSuggestBatch(body: Body, project: Project): Question {
   const form = `{"documents": [${DOCUMENT}]}`;
-  const { texts, ids } = documentsIn(body.bytes, form, MOST_DOCUMENTS);
+  const { inputs, ids } = documentsIn(body.bytes, form, MOST_DOCUMENTS);
   const choice = choiceOf(queryOf(body.query, CHOICES), project);
   const one: ReplyForm["one"] = (found, i) =>
     `{"results":${resultsOf(found, choice, project)},"document_id":${JSON.stringify(ids[i])}}`;
-  return questionOf(texts, choice, { type: JSON_TYPE, open: "[", separator: ",", close: "]\n", one });
+  return questionOf(inputs.map(asInput), choice, { type: JSON_TYPE, open: "[", separator: ",", close: "]\n", one });
 }
 
-/** A body of this form, the texts of its documents and their ids. */
+/** A body of this form, its documents as inputs and their ids. */
 function documentsIn(bytes: Uint8Array, form: string, most: number): Documents {
   const value = parseJson(decode(bytes), "the body", form);
   const body = isObject(value) ? value : {};
@@ -93,11 +94,11 @@ function documentsIn(bytes: Uint8Array, form: string, most: number): Documents {
   if (!Array.isArray(documents)) refuse("documents", describe(documents), "a list of documents");
   if (documents.length > most) refuse("documents", `${documents.length} of them`, `at most ${most}`);
   const read = documents.map((document, i) => textOf(document, i, DOCUMENT));
-  return { body, texts: read.map(({ text }) => text), ids: read.map(({ id = null }) => id) };
+  return { body, inputs: read.map(({ input }) => input), ids: read.map(({ id = null }) => id) };
 }
 
-type Documents = { body: JsonObject; texts: string[]; ids: readonly (string | null)[] };
-type Text = { readonly document: JsonObject; readonly text: string; readonly id?: string };
+type Documents = { body: JsonObject; inputs: TextInput[]; ids: readonly (string | null)[] };
+type Text = { readonly document: JsonObject; readonly input: TextInput; readonly id?: string };
 
 function textOf(document: unknown, index: number, form: string): Text {
   const where = `document ${index}`;
@@ -106,7 +107,10 @@ function textOf(document: unknown, index: number, form: string): Text {
   if (typeof text !== "string") refuse(where, `${describe(text)} as text`, "a string");
   if (id !== undefined && id !== null && typeof id !== "string")
     refuse(where, `${describe(id)} as document_id`, "a string");
-  return { document, text, id: id ?? undefined };
+  const { vector, vectors } = document as VectorInput;
+  plainVectors(document, (found, expected) => refuse(where, found, expected));
+  const input = { text, ...(vector !== undefined && { vector }), ...(vectors !== undefined && { vectors }) };
+  return { document, input, id: id ?? undefined };
 }
 
 type Choice = { limit: number; threshold: number | undefined; language: string };
@@ -125,7 +129,7 @@ const numberOf = (typed: string | undefined): number | undefined =>
   typed === undefined ? undefined : Number(typed.trim() || Number.NaN);
 
 /** A limit of 0 asks for nothing; a tagger gives one label at least. */
-const questionOf = (inputs: string[], { limit, threshold }: Choice, form: ReplyForm): Question => ({
+const questionOf = (inputs: Input[], { limit, threshold }: Choice, form: ReplyForm): Question => ({
   inputs,
   options: { topK: Math.max(1, limit), sd: false, ...(threshold !== undefined && { threshold }) },
   form,
@@ -156,11 +160,15 @@ export function parseDocuments(bytes: Uint8Array, most: number): IndexedDocument
   const form = '{"text": "...", "subjects": [{"uri": "..."}]}';
   return listIn(bytes, most, "documents", form).map((each, i) => {
     const where = `document ${i}`;
-    const { document, text, id } = textOf(each, i, form);
+    const { document, input, id } = textOf(each, i, form);
     const { subjects } = document;
     if (id === "") refuse(where, '"" as document_id', "a text that is not empty");
     if (!Array.isArray(subjects)) refuse(where, `${describe(subjects)} as subjects`, "a list");
-    return { ...(id !== undefined && { id }), text, subjects: subjects.map((subject) => subjectOf(subject, where)) };
+    return {
+      ...(id !== undefined && { id }),
+      ...input,
+      subjects: subjects.map((subject) => subjectOf(subject, where)),
+    };
   });
 }
 
@@ -185,9 +193,9 @@ export async function queryDocuments(
   learning: Learning,
   project: Project,
 ): Promise<object[]> {
-  const { body, texts, ids } = documentsIn(bytes, `{"documents": [${DOCUMENT}], "top": 10}`, most);
+  const { body, inputs, ids } = documentsIn(bytes, `{"documents": [${DOCUMENT}], "top": 10}`, most);
   const top = wholeIn("top", body.top ?? DEFAULT_TOP, 1, undefined, body.top);
-  return (await learning.query(texts, top)).map(({ row, value, variance, uncertainty, labels }) => ({
+  return (await learning.query(inputs, top)).map(({ row, value, variance, uncertainty, labels }) => ({
     document_id: ids[row],
     document: row,
     value: digits(value),

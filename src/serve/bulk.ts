@@ -12,12 +12,11 @@ const MEGABYTE = 2 ** 20;
 /** Heap of the thread without any request. Only Node keeps to it. */
 const HEAP_MEGABYTES = 192;
 
-export interface BulkThread {
-  readonly answer: DoBulk;
-  stop(): void;
-}
-
-export function bulkThread(projects: readonly Project[], limits: Limits, lists: LabelLists): BulkThread {
+export function bulkThread(
+  projects: readonly Project[],
+  limits: Limits,
+  lists: LabelLists,
+): { answer: DoBulk; stop(): void } {
   const megabytes = HEAP_MEGABYTES + Math.ceil((HEAP_PER_BYTE * limits.bodyBytes) / MEGABYTE);
   const about = projects.map(({ language, subjects }) => ({ language, subjects: subjects?.rows }));
   let thread: Thread<BulkMethods> | undefined;

@@ -1,6 +1,5 @@
 // Requests and replies, whatever carries them. Short replies are one text, long ones pieces that a host writes as they are taken.
 
-/** A request as a host hands it over. */
 export interface HttpRequest {
   readonly method: string;
   /** Path and query: `/predict?topK=3` */

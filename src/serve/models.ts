@@ -4,37 +4,48 @@ import { stat } from "node:fs/promises";
 import { readSafetensors } from "../base/safetensors.ts";
 import { compactModel } from "../compact/index.ts";
 import { edgeModule } from "../compact/module.ts";
+import { type OpenCompact, openCompact } from "../compact/open.ts";
 import { loadStemmer } from "../data/stemmers.ts";
 import { COMPACT_FORMAT } from "../edge/format.ts";
 import { load } from "../edge/index.ts";
 import { readWhole } from "../io/files.ts";
 import { modelFromTensors } from "../model/file.ts";
+import { Embedding } from "./embedding.ts";
 import type { Project, ServedModel } from "./project.ts";
 import type { Subjects } from "./subjects.ts";
 
 let compiled: Promise<WebAssembly.Module> | undefined;
 
-/** Loads a compact model; `name` is what errors call it. */
 export async function loadCompact(bytes: Uint8Array, name = "the model"): Promise<ServedModel> {
   compiled ??= edgeModule();
   const tagger = await load(bytes, { stem: loadStemmer, wasm: await compiled, name });
   return { tagger, labels: tagger.info.labels, bytes };
 }
 
-async function openModel(path: string): Promise<ServedModel> {
+async function openModel(path: string, embed: string | undefined): Promise<ServedModel> {
   const bytes = await readWhole(path);
   const file = readSafetensors(bytes, path);
-  const compact =
-    file.metadata.format === COMPACT_FORMAT
-      ? bytes
-      : await compactModel(modelFromTensors(file, path), { type: "f32", variance: "exact", allLabels: true });
-  return { ...(await loadCompact(compact, path)), modified: (await stat(path)).mtime };
+  const full = file.metadata.format === COMPACT_FORMAT ? undefined : modelFromTensors(file, path);
+  const compact = full ? await compactModel(full, { type: "f32", variance: "exact", allLabels: true }) : bytes;
+  const model = { ...(await loadCompact(compact, path)), modified: (await stat(path)).mtime };
+  if (embed === undefined) return model;
+  const embedding = await Embedding.open(embed, (full ?? (await compactSchema(bytes, path))).schema.vectoriser);
+  // Another thread would need an embedder of its own: large requests wait for their turn in this one.
+  return { ...model, tagger: embedding.before(model.tagger), bytes: undefined };
+}
+
+async function compactSchema(bytes: Uint8Array, path: string): Promise<Pick<OpenCompact, "schema">> {
+  const { schema, predictor } = await openCompact(bytes, path);
+  predictor.free();
+  return { schema };
 }
 
 export interface ProjectOptions {
   readonly id: string;
   readonly language: string;
   readonly subjects?: Subjects;
+  /** An ES module whose embed(texts) makes the vectors of texts that come without. */
+  readonly embed?: string | undefined;
 }
 
 export interface FileProject extends Project {
@@ -43,8 +54,11 @@ export interface FileProject extends Project {
   reload(): Promise<void>;
 }
 
-export async function openProject(path: string, { id, language, subjects }: ProjectOptions): Promise<FileProject> {
-  let model = await openModel(path);
+export async function openProject(
+  path: string,
+  { id, language, subjects, embed }: ProjectOptions,
+): Promise<FileProject> {
+  let model = await openModel(path, embed);
   return {
     path,
     id,
@@ -55,7 +69,7 @@ export async function openProject(path: string, { id, language, subjects }: Proj
       return model;
     },
     async reload() {
-      model = await openModel(path);
+      model = await openModel(path, embed);
     },
   };
 }

@@ -1,6 +1,6 @@
 // A model as the server holds it: under a name, with what can be said about it, and replaced while the server runs.
 
-import type { Input } from "../base/input.ts";
+import type { Input, VectorInput } from "../base/input.ts";
 import type { Expected, Prediction, Predictions, PredictOptions } from "../base/prediction.ts";
 import type { QueriedDocument } from "../learn/query.ts";
 import type { PromiseStatus } from "./learning/drift.ts";
@@ -25,14 +25,22 @@ export interface ServedModel {
   /** When it was made, where that is known. */
   readonly modified?: Date;
   /** The compact model that another thread can load, where there is one. */
-  readonly bytes?: Uint8Array;
+  readonly bytes?: Uint8Array | undefined;
 }
 
+/** A text, with vectors where the model has some. */
+export interface TextInput extends VectorInput {
+  readonly text: string;
+}
+
+/** The same as a tagger takes it. */
+export const asInput = ({ text, vector, vectors }: TextInput): Input =>
+  vector || vectors ? { text, ...(vector && { vector }), ...(vectors && { vectors }) } : text;
+
 /** A document with the subjects that people gave it: of the model, or ones that it has not met. */
-export interface IndexedDocument {
+export interface IndexedDocument extends TextInput {
   /** A document with the id of an earlier one takes its place. */
   readonly id?: string;
-  readonly text: string;
   readonly subjects: readonly { readonly uri?: string; readonly label?: string }[];
 }
 
@@ -49,7 +57,7 @@ export interface Learning {
   /** Forgets documents by their ids; done when that cannot be lost any more. */
   forget(ids: readonly string[]): Promise<void>;
   /** The texts from which the model would learn most, best first. */
-  query(texts: readonly string[], top: number): Promise<readonly QueriedDocument[]>;
+  query(inputs: readonly TextInput[], top: number): Promise<readonly QueriedDocument[]>;
 }
 
 /** One of the models that a server answers for. */

@@ -5,9 +5,10 @@
 
 import type { Input } from "../base/input.ts";
 import { type PredictOptions, predictOptions } from "../base/prediction.ts";
+import { later } from "../base/progress.ts";
 import { MOST_LEFT_OUT } from "../base/reasons.ts";
 import { HttpError, wentAway } from "./http.ts";
-import type { Found, ServedModel } from "./project.ts";
+import type { Found, ServedModel, TextInput } from "./project.ts";
 
 export interface Inputs {
   readonly model: ServedModel;
@@ -44,14 +45,11 @@ const EXPLAINED_TIMES = 1 + MOST_LEFT_OUT;
 function workOf(input: Input, { labels }: ServedModel): number {
   const own = INPUT_WORK + labels * LABEL_WORK;
   if (typeof input === "string") return own + input.length;
-  const { indices } = input as { indices?: unknown };
+  const { indices, text = "", vector = [], vectors = {} } = input as Partial<TextInput> & { indices?: unknown };
+  const beside = [vector, ...Object.values(vectors)].reduce((sum, { length }) => sum + length, 0);
   const features = Array.isArray(indices) ? indices.length : Object.keys(input).length;
-  return own + features * FEATURE_WORK;
+  return own + String(text).length + (features + beside) * FEATURE_WORK;
 }
-
-/** Where there is no setImmediate a timer does. */
-const later: (work: () => void) => void =
-  (globalThis as { setImmediate?: (work: () => void) => void }).setImmediate ?? ((work) => setTimeout(work, 0));
 
 export class PredictionQueue {
   readonly #jobs = new Set<Job>();

@@ -12,7 +12,7 @@ import { transformedRows } from "../data/transform.ts";
 import type { DatasetInput } from "../io/dataset.ts";
 import type { Model } from "../model/model.ts";
 import { familyOf } from "../parts/index.ts";
-import type { TrainOptions } from "../parts/options.ts";
+import { type TrainOptions, trainOptions } from "../parts/options.ts";
 import type { ModelSchema } from "../parts/part.ts";
 import type { RunOptions, UnseenRows } from "../parts/run.ts";
 import { ModelHost } from "../predict/host.ts";
@@ -162,9 +162,9 @@ export async function audit(model: Model, input: DatasetInput, options: AuditOpt
     await predicted(auditor, model, data, all, run);
     return auditor.suspects(top);
   }
-  // The basis of an earlier training is not kept with its options.
-  const { basis: _, ...kept } = summary.options;
-  const again: TrainOptions & RunOptions = { ...(kept as TrainOptions), ...run };
+  // A model of another version may have options that are gone.
+  const kept = Object.entries(summary.options).filter(([name]) => Object.hasOwn(trainOptions, name));
+  const again: TrainOptions & RunOptions = { ...Object.fromEntries(kept), ...run };
   if (parts.every((part) => familyOf(part).loo ?? familyOf(part).follow)) {
     const leftOut = new Auditor();
     await train(data, { ...again, onLeftOut: (rows) => leftOut.take(rows) });

@@ -4,36 +4,55 @@ import { wasmBackend } from "../backend/wasm.ts";
 import type { WorkOptions } from "../base/progress.ts";
 import { selectLabels } from "../base/sparse.ts";
 import { calibrateBlock } from "../calibrate/block.ts";
-import { blocksOf, type CalibratedFit, calibrate, type UnseenScores } from "../calibrate/calibrate.ts";
+import { blocksOf, type CalibratedFit, calibrate, calibratedLoss, type UnseenScores } from "../calibrate/calibrate.ts";
 import type { FitOptions } from "../calibrate/fit.ts";
 import { prepareCalibrator } from "../calibrate/forward.ts";
 import type { HeldOutBlock } from "../calibrate/pairs.ts";
 import type { Core } from "../core/core.ts";
 import { scale } from "../core/dense.ts";
-import { keeping, type Matrix, matrix, scoped } from "../core/matrix.ts";
+import { keeping, type Matrix, matrix, type Scope, scoped } from "../core/matrix.ts";
 import type { Dataset } from "../data/dataset.ts";
 import type { Model } from "../model/model.ts";
-import { families, familyNames, familyOf, type Part, scoreNames, scoring } from "../parts/index.ts";
-import type { Fit, FollowContext, ModelSchema, MovedPoints, MoverContext, MoverFit } from "../parts/part.ts";
-import { type LeaveOneOut, type PointRange, pointsIn, rowsIn } from "../parts/regression/leaveoneout.ts";
+import { type FamilyName, families, familyNames, type Part, scoreNames, scoring } from "../parts/index.ts";
+import type { Fit, FollowContext, ModelSchema, MovedPoints, MoverContext, MoverData, MoverFit } from "../parts/part.ts";
+import {
+  type LeaveOneOut,
+  type LeaveOneOutPoints,
+  type PointRange,
+  pointsIn,
+  rowsIn,
+} from "../parts/regression/leaveoneout.ts";
 import { precisionOf, ScoreSource } from "../predict/open.ts";
 
 /** Begins to fit a part that moves logits to these points; undefined where there is none to fit. */
-export type BeginMover = (points: MovedPoints) => MoverFit<Part> | undefined;
+export type BeginMover = (points: MovedPoints) => Promise<MoverFit<Part> | undefined>;
 
-/** A mover for a training, where a family has one for its data. */
+/** The plan of a part that moves logits, by its family. */
+export type MoverPlan = { readonly [family in FamilyName]?: object };
+
+/** Plans a part that moves logits, where a family has one for the data of a training. */
+export async function planMover(data: MoverData, work: WorkOptions): Promise<MoverPlan | undefined> {
+  for (const name of familyNames) {
+    const plan = await families[name].planMover?.(data, work);
+    if (plan) return { [name]: plan };
+  }
+  return undefined;
+}
+
+/** A mover as it was planned. */
 export const moverFor =
-  (context: MoverContext): BeginMover =>
-  (points) =>
-    familyNames.map((name) => families[name].fitMover?.(context, points)).find((fit) => fit);
+  (context: MoverContext, plan: MoverPlan = {}): BeginMover =>
+  async (points) => {
+    for (const [name, planned] of Object.entries(plan)) {
+      const fit = await families[name as FamilyName].fitMover?.(context, points, planned);
+      if (fit) return fit;
+    }
+    return undefined;
+  };
 
 /** The mover that a model has. */
-const moverOfModel =
-  ({ schema, parts }: Pick<Model, "schema" | "parts">): BeginMover =>
-  (points) => {
-    const context: MoverContext = { schema, names: "off", texts: [], note: () => {} };
-    return parts.map((part) => familyOf(part).fitMover?.(context, points, part)).find((fit) => fit);
-  };
+const moverOfModel = ({ schema, parts }: Pick<Model, "schema" | "parts">, work: WorkOptions): BeginMover =>
+  moverFor({ schema, work, note: () => {} }, Object.fromEntries(parts.map((part) => [part.family, part])));
 
 /** Calibrates, and fits what moves the logits to those that this gives. */
 async function calibrateMoved(
@@ -53,7 +72,30 @@ async function calibrateMoved(
   return { ...fit, ...(moving && { moving }) };
 }
 
-/** Parts that follow the first are fitted to its leave-one-out scores, and the calibrator to those of all. */
+/** Scores of points that are left out, by all parts; those that follow the first are fitted to its scores. `scope` frees them. */
+async function scoresByLoo(
+  { core, schema, work }: FollowContext,
+  first: Fit<Part>,
+  scope: Scope,
+): Promise<{ parts: readonly Part[]; scores: readonly Matrix[]; unseen: UnseenScores; loo: LeaveOneOutPoints }> {
+  const { loo } = first;
+  if (!loo) throw new Error("found a part without leave-one-out scores, expected some");
+  const { source, ranges, sets, distinct } = loo;
+  const fits = [first];
+  const scores = [scope.keep(await looScores(core, source, ranges, work))];
+  for (const name of familyNames) {
+    const fit = await families[name].follow?.({ core, schema, work }, loo);
+    if (!fit?.loo) continue;
+    scope.keep({ free: () => fit.free?.() });
+    fits.push(fit);
+    scores.push(scope.keep(await looScores(core, fit.loo.source, undefined, work)));
+  }
+  const parts = fits.map(({ part }) => part);
+  const labels = selectLabels(sets, rowsIn(ranges));
+  return { parts, scores, unseen: { scores: scoreNames(parts), blocks: blocksOf(scores), labels, distinct }, loo };
+}
+
+/** The calibrator is fitted to leave-one-out scores of all parts. */
 export async function calibrateByLoo(
   context: FollowContext,
   first: Fit<Part>,
@@ -61,24 +103,11 @@ export async function calibrateByLoo(
   onLeftOut?: (rows: readonly number[], probabilities: ArrayLike<number>) => void,
 ): Promise<CalibratedFit & { parts: readonly Part[] }> {
   const { core, schema, work } = context;
-  const { loo } = first;
-  if (!loo) throw new Error("found a part without leave-one-out scores, expected some");
-  const { source, ranges, sets, distinct, order, texts } = loo;
   return await scoped(async (scope) => {
-    const fits = [first];
-    const scores = [scope.keep(await looScores(core, source, ranges, work))];
-    for (const name of familyNames) {
-      const fit = await families[name].follow?.(context, loo);
-      if (!fit?.loo) continue;
-      scope.keep({ free: () => fit.free?.() });
-      fits.push(fit);
-      scores.push(scope.keep(await looScores(core, fit.loo.source, undefined, work)));
-    }
-    const parts = fits.map(({ part }) => part);
-    const rows = rowsIn(ranges);
-    const labels = selectLabels(sets, rows);
-    const mover = texts && begin?.({ texts: rows.map((row) => texts[row]), leftOut: true });
-    const unseen = { scores: scoreNames(parts), blocks: blocksOf(scores), labels, distinct };
+    const { parts, scores, unseen, loo } = await scoresByLoo(context, first, scope);
+    const rows = rowsIn(loo.ranges);
+    const { texts, order } = loo;
+    const mover = texts && (await begin?.({ texts: rows.map((row) => texts[row]), leftOut: true }));
     const { moving, ...fit } = await calibrateMoved(core, schema, unseen, mover, work);
     if (onLeftOut) {
       const prepared = prepareCalibrator(fit.calibrator, schema);
@@ -94,6 +123,13 @@ export async function calibrateByLoo(
     return { ...fit, parts: moving ? [...parts, moving] : parts };
   });
 }
+
+/** The calibrated log loss of points that are left out. */
+export const lossByLoo = async (context: FollowContext, first: Fit<Part>): Promise<number> =>
+  await scoped(async (scope) => {
+    const { unseen } = await scoresByLoo(context, first, scope);
+    return await calibratedLoss(context.core, context.schema, unseen, context.work);
+  });
 
 /** Leave-one-out scores [n,K] of the points in the ranges, one after another. */
 async function looScores(
@@ -124,7 +160,7 @@ export async function calibrateHeldOut(
   { schema, parts }: Pick<Model, "schema" | "parts">,
   { features, labels }: Pick<Dataset, "features" | "labels">,
   options: FitOptions,
-  begin: BeginMover = moverOfModel({ schema, parts }),
+  begin: BeginMover = moverOfModel({ schema, parts }, options),
 ): Promise<CalibratedFit & { parts: readonly Part[] }> {
   const backend = wasmBackend(core, precisionOf({ parts }));
   const source = new ScoreSource({ core, backend }, schema, parts);
@@ -134,7 +170,7 @@ export async function calibrateHeldOut(
   }
   try {
     const unseen = { scores: source.names, blocks: blocks(), labels, heldOut: true };
-    const mover = features.texts && begin({ texts: features.texts, labels, leftOut: false });
+    const mover = features.texts && (await begin({ texts: features.texts, labels, leftOut: false }));
     const { moving, ...fit } = await calibrateMoved(core, schema, unseen, mover, options);
     return { ...fit, parts: moving ? [...scoring(parts), moving] : parts };
   } finally {

@@ -57,4 +57,12 @@ function askedFor(model: string): readonly FamilyName[] {
 const inWords = (names: readonly FamilyName[], why: string): string =>
   `Model: ${names.map((name) => families[name].title).join(" and ")} (${why})`;
 
+/** The options of a training that say something of a model of these parts. */
+export const optionsFor = <T extends object>(options: T, parts: readonly { family: string }[]): Partial<T> =>
+  Object.fromEntries(
+    Object.entries(options).filter(
+      ([name]) => !isOfSteps(name) || parts.some(({ family }) => LAST.some((each) => each === family)),
+    ),
+  ) as Partial<T>;
+
 const isOfSteps = (name: string): boolean => Object.hasOwn(trainOptions, name) && !FOR_ANY.includes(name);

@@ -6,43 +6,40 @@ import type { WorkOptions } from "../base/progress.ts";
 import { checkSingle, firstEqualRows } from "../base/sparse.ts";
 import { createCore } from "../core/core.ts";
 import { checkDataset, type Dataset, labelledPart, selectRows } from "../data/dataset.ts";
-import type { TfidfState } from "../data/tfidf.ts";
+import { loadStemmer } from "../data/stemmers.ts";
 import type { FeatureTransform } from "../data/transform.ts";
-import type { Model } from "../model/model.ts";
+import { type Model, withUnseen } from "../model/model.ts";
 import { families, familyNames } from "../parts/index.ts";
-import { completeOptions, type TrainOptions } from "../parts/options.ts";
+import { completeOptions, type TrainOptions, toldOptions } from "../parts/options.ts";
 import type { ModelSchema } from "../parts/part.ts";
 import { type LearningState, mergeStates, planIdentity } from "../parts/regression/state.ts";
 import { schemaFor } from "../parts/schema.ts";
 import { heldOutRows } from "../parts/split.ts";
-import { calibrateHeldOut } from "./calibrate.ts";
+import { calibrateHeldOut, type MoverPlan, moverFor, planMover } from "./calibrate.ts";
 
-export const PLAN_FORMAT = "mlgpf-plan";
-const PLAN_VERSION = 2;
+const PLAN_FORMAT = "mlgpf-plan";
+const PLAN_VERSION = 3;
+
+/** A schema as JSON has it. */
+type PlannedSchema = Omit<ModelSchema, "columnIds" | "labelCounts" | "transform"> & {
+  columnIds?: number[];
+  transform: Omit<FeatureTransform, "columnWeights"> & { columnWeights?: number[] };
+};
 
 /** Everything that all parts of a training agree on; plain JSON. */
 export interface TrainingPlan {
   format: typeof PLAN_FORMAT;
   version: typeof PLAN_VERSION;
-  /** D and K; the points that have labels, and how many have none. */
-  features: number;
-  labels: number;
-  points: number;
+  /** Features and labels, as the model will have them; its points are those that have labels. */
+  schema: PlannedSchema;
+  /** Points without labels. */
   dropped: number;
-  normalise: boolean;
-  /** Vectors of the documents. */
-  views?: FeatureTransform["views"];
-  /** Weights of the features, where they have some. */
-  columnWeights?: number[];
   /** Rows that are held out, where equal ones are so together. */
   held?: number[];
   /** Fixed by the part of the model. */
   part: Record<string, unknown>;
-  labelNames?: readonly string[];
-  featureNames?: readonly string[];
-  vectoriser?: TfidfState;
-  /** Ids of the columns as the file has them, where only some were kept. */
-  columnIds?: number[];
+  /** The plan of a part that moves logits (names of labels): shards then carry the texts of their held-out rows. */
+  mover?: MoverPlan;
   /** Every option that is in force. */
   options: Record<string, unknown>;
 }
@@ -56,26 +53,27 @@ export interface Shard {
 /** Options of the work on a part or on all of them. */
 export interface PartOptions extends WorkOptions {
   threads?: number | "auto";
+  /** Told what was chosen. */
+  onNote?: (text: string) => void;
 }
 
 /** The family whose sums add up over parts. */
 const family = familyNames.map((name) => families[name]).find(({ shards }) => shards) as (typeof families)["linear"];
 const shards = family.shards as NonNullable<typeof family.shards>;
 
-/** Rows whose labels are known. */
 function labelledPoints(dataset: Dataset): Dataset {
   checkDataset(dataset);
   return labelledPart(dataset);
 }
 
 /** The plan of a training in closed form on these data. */
-export function makePlan(dataset: Dataset, options: TrainOptions = {}): TrainingPlan {
+export async function makePlan(dataset: Dataset, options: TrainOptions = {}): Promise<TrainingPlan> {
   const data = labelledPoints(dataset);
   const { rows: points, columns: features } = data.features;
   const sizes = { points, features, labels: data.labels.labels };
   const full = completeOptions({ ...options, model: family.name }, sizes);
-  if (typeof full.names !== "string")
-    throw new ArgumentError("names", "found some, expected none in a training in parts: add them with mlgpf names");
+  if (typeof full.names !== "string" && !data.features.texts)
+    throw new ArgumentError("names", "found some with rows that are no texts, or too many to keep, expected none");
   if (!full.normalise)
     throw new ArgumentError(
       "normalise",
@@ -90,22 +88,25 @@ export function makePlan(dataset: Dataset, options: TrainOptions = {}): Training
       `found ${points} points with labels, expected more of them for a training in parts`,
     );
   const fitted = selectRows(data, held.kept);
-  const { transform, labelNames, featureNames, vectoriser, columnIds } = schemaFor(fitted, full);
+  const counted = schemaFor(fitted, full);
+  const { labelCounts: _, columnIds, transform, ...schema } = counted;
+  const texts = fitted.features.texts ?? [];
+  const mover = await planMover({ schema: counted, names: full.names, texts }, {});
+  const { columnWeights, ...scaling } = transform;
   return {
     format: PLAN_FORMAT,
     version: PLAN_VERSION,
-    ...sizes,
+    schema: {
+      ...schema,
+      points,
+      transform: { ...scaling, ...(columnWeights && { columnWeights: [...columnWeights] }) },
+      ...(columnIds && { columnIds: [...columnIds] }),
+    },
     dropped: dataset.features.rows - points,
-    normalise: transform.normalise,
-    ...(transform.views && { views: transform.views }),
-    ...(transform.columnWeights && { columnWeights: [...transform.columnWeights] }),
     part: shards.plan(fitted),
     ...(firstEqual && { held: held.held }),
-    ...(labelNames && { labelNames }),
-    ...(featureNames && { featureNames }),
-    ...(vectoriser && { vectoriser }),
-    ...(columnIds && { columnIds: [...columnIds] }),
-    options: { ...full, basis: typeof full.basis === "string" ? full.basis : "given", names: "off" },
+    ...(mover && { mover }),
+    options: toldOptions(full),
   };
 }
 
@@ -126,9 +127,11 @@ function checkedPlan(found: unknown, file: string): TrainingPlan {
     throw new FormatError(file, `format ${JSON.stringify(plan.format)}`, "a plan made by mlgpf plan");
   if (plan.version !== PLAN_VERSION)
     throw new FormatError(file, `plan version ${plan.version}`, `version ${PLAN_VERSION}`);
-  for (const name of ["features", "labels", "points", "dropped"] as const)
-    if (!Number.isSafeInteger(plan[name]) || plan[name] < 0)
-      throw new FormatError(file, `${name} ${JSON.stringify(plan[name])}`, "a whole number");
+  const { features, labels, points, transform } = Object(plan.schema) as PlannedSchema;
+  for (const [name, size] of Object.entries({ features, labels, points, dropped: plan.dropped }))
+    if (!Number.isSafeInteger(size) || size < 0)
+      throw new FormatError(file, `${name} ${JSON.stringify(size)}`, "a whole number");
+  if (typeof transform?.normalise !== "boolean") throw new FormatError(file, "no transform", "that of the features");
   try {
     shards.check(Object(plan.part), schemaOf(plan));
   } catch (error) {
@@ -138,23 +141,15 @@ function checkedPlan(found: unknown, file: string): TrainingPlan {
   return plan;
 }
 
-function schemaOf(plan: TrainingPlan): ModelSchema {
-  const { features, labels, normalise, views, columnWeights, columnIds, labelNames, featureNames, vectoriser } = plan;
+/** The schema of the parts, which have counted nothing yet. */
+export function schemaOf({ schema: { transform, columnIds, ...schema } }: TrainingPlan): ModelSchema {
+  const { columnWeights, ...scaling } = transform;
   return {
-    features,
-    labels,
+    ...schema,
     points: 0,
-    transform: {
-      normalise,
-      ...(views && { views }),
-      ...(columnWeights && { columnWeights: Float32Array.from(columnWeights) }),
-    },
     labelCounts: new Int32Array(0),
-    ...(labelNames && { labelNames }),
-    ...(featureNames && { featureNames }),
+    transform: { ...scaling, ...(columnWeights && { columnWeights: Float32Array.from(columnWeights) }) },
     ...(columnIds && { columnIds: Int32Array.from(columnIds) }),
-    ...(vectoriser && { vectoriser }),
-    ...(plan.options.exclusive === true && { exclusive: true as const }),
   };
 }
 
@@ -168,27 +163,34 @@ export async function trainPart(
   checkShard(shard);
   const data = labelledPoints(dataset);
   const { rows: points } = data.features;
-  if (points !== plan.points)
-    throw new ArgumentError("dataset", `found ${points} points with labels, expected the ${plan.points} of the plan`);
+  if (points !== plan.schema.points)
+    throw new ArgumentError(
+      "dataset",
+      `found ${points} points with labels, expected the ${plan.schema.points} of the plan`,
+    );
   const { from, to } = rangeOf(shard, points);
   const held = heldOutOf(plan);
   const within = (rows: readonly number[]): number[] => rows.filter((row) => row >= from && row < to);
   const heldOut = selectRows(data, within(held.held));
   const core = await createCore({ threads: options.threads ?? "auto" });
   try {
+    const { labelNames } = plan.schema;
     const identity = planIdentity([JSON.stringify(plan)]);
     const about = { family: family.name, shard, plan };
-    const own = { identity, columns: plan.features, about };
+    const own = { identity, columns: plan.schema.features, about };
     const state = shards.sums(core, selectRows(data, within(held.kept)), schemaOf(plan), plan.part, own);
     const ids = within(held.held).map((row) => `row ${row}`);
-    const documents = { ids, features: heldOut.features, labels: heldOut.labels };
-    return { ...state, ...(plan.labelNames && { labelNames: plan.labelNames }), documents };
+    const { labels, features } = heldOut;
+    if (plan.mover && !features.texts && features.values.length > 0)
+      throw new ArgumentError("dataset", "found rows without texts, expected the texts that the plan was made from");
+    const texts = plan.mover && (features.texts ?? new Array<string>(features.rows).fill(""));
+    return { ...state, ...(labelNames && { labelNames }), documents: { ids, features, labels }, texts };
   } finally {
     core.dispose();
   }
 }
 
-function heldOutOf({ points, held }: TrainingPlan): { held: readonly number[]; kept: readonly number[] } {
+function heldOutOf({ schema: { points }, held }: TrainingPlan): { held: readonly number[]; kept: readonly number[] } {
   if (!held) return heldOutRows(points) as NonNullable<ReturnType<typeof heldOutRows>>;
   const isHeld = new Set(held);
   return { held, kept: Array.from({ length: points }, (_, row) => row).filter((row) => !isHeld.has(row)) };
@@ -201,16 +203,17 @@ export async function mergeParts(parts: readonly LearningState[], options: PartO
   try {
     const fit = await shards.solve(core, whole, schemaOf(plan), plan.part, options);
     const model = { schema: fit.schema as ModelSchema, parts: [fit.part] };
-    const { documents } = whole as Required<LearningState>;
-    const { figures, parts: _, ...calibration } = await calibrateHeldOut(core, model, documents as Documents, options);
+    const { documents, texts } = whole as Required<LearningState>;
+    const held = { ...documents, features: { ...documents.features, texts } };
+    if (model.schema.vectoriser?.options.stem) await loadStemmer(model.schema.vectoriser.options.stem);
+    const mover = moverFor({ schema: model.schema, work: options, note: options.onNote ?? (() => {}) }, plan.mover);
+    const { figures, ...calibration } = await calibrateHeldOut(core, model, held, options, mover);
     const summary = { options: plan.options, droppedPoints: plan.dropped, leftOut: figures };
-    return { ...model, ...calibration, summary };
+    return withUnseen({ ...model, ...calibration, summary });
   } finally {
     core.dispose();
   }
 }
-
-type Documents = NonNullable<LearningState["documents"]>;
 
 /** The sums of all parts, each of which must be there once. */
 function addUp(parts: readonly LearningState[]): { plan: TrainingPlan; whole: LearningState } {

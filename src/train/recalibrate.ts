@@ -12,7 +12,7 @@ import { scoring, unseenNames } from "../parts/index.ts";
 import type { TrainOptions } from "../parts/options.ts";
 import { FEWEST } from "../parts/split.ts";
 import { numberedFor } from "../predict/reading.ts";
-import { calibrateHeldOut, moverFor } from "./calibrate.ts";
+import { calibrateHeldOut, moverFor, planMover } from "./calibrate.ts";
 
 /** Options of recalibrate(). */
 export interface RecalibrateOptions extends CoreOptions, WorkOptions {
@@ -48,7 +48,9 @@ export async function recalibrate(
   const data = numberedFor({ ...model.schema, unseenLabels }, selectRows(all, rows));
   const { texts } = data.features;
   if (names && !texts) throw new ArgumentError("dataset", "found no texts, expected some to look for names in");
-  const mover = names && moverFor({ schema: model.schema, names, texts: texts ?? [], note });
+  const { schema } = model;
+  const mover =
+    names && moverFor({ schema, work: options, note }, await planMover({ schema, names, texts: texts ?? [] }, options));
   const core = await createCore(options);
   try {
     const from = model.calibrator && { from: model.calibrator };

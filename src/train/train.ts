@@ -4,7 +4,7 @@
 import { wasmBackend } from "../backend/wasm.ts";
 import { ArgumentError, NotFiniteError } from "../base/errors.ts";
 import { termsOf } from "../base/kernels.ts";
-import type { WorkOptions } from "../base/progress.ts";
+import { Turns, type WorkOptions } from "../base/progress.ts";
 import { checkSingle, firstEqualRows, labelFrequencies, rowsWithLabels, type SparseRows } from "../base/sparse.ts";
 import type { CalibratedFit } from "../calibrate/calibrate.ts";
 import { type Core, createCore } from "../core/core.ts";
@@ -13,10 +13,17 @@ import { checkDataset, compactColumns, type Dataset, isScattered, labelledPart, 
 import type { ReadOptions } from "../data/options.ts";
 import { comparedFrom, denseNote, type FeatureTransform, isDense } from "../data/transform.ts";
 import { type DatasetInput, datasetFrom } from "../io/dataset.ts";
+import { summaryFigures } from "../metrics/evaluation.ts";
 import { type Model, withUnseen } from "../model/model.ts";
 import { estimate } from "../parts/estimate.ts";
 import { families, type Part } from "../parts/index.ts";
-import { completeOptions, type FullTrainOptions, type TrainOptions, trainOptions } from "../parts/options.ts";
+import {
+  completeOptions,
+  type FullTrainOptions,
+  type TrainOptions,
+  toldOptions,
+  trainOptions,
+} from "../parts/options.ts";
 import type { Fit, FitContext } from "../parts/part.ts";
 import type { Predictor } from "../parts/predictor.ts";
 import type { TrainProgress } from "../parts/progress.ts";
@@ -27,7 +34,7 @@ import { type Split, splitData } from "../parts/split.ts";
 import { evaluatePredictor } from "../predict/evaluate.ts";
 import { openPredictor, precisionOf } from "../predict/open.ts";
 import { dataFor, readingLike } from "../predict/reading.ts";
-import { calibrateByLoo, calibrateHeldOut, moverFor } from "./calibrate.ts";
+import { calibrateByLoo, calibrateHeldOut, lossByLoo, moverFor, planMover } from "./calibrate.ts";
 import { type ChosenParts, chosenParts, fittedFamilies } from "./choose.ts";
 import { holdOut, type Read, readAlready } from "./holdout.ts";
 import { noted, stateOf } from "./state.ts";
@@ -57,7 +64,8 @@ export async function train(input: DatasetInput, options: TrainOptions & RunOpti
     part === undefined ? undefined : await holdOut(readerOf(input, keys), Number(part) / 100, options.seed ?? 0);
   const dataset = halves?.kept ?? (await datasetFrom(input, keys));
   checkDataset(dataset);
-  const data = dataToLearn(dataset, options);
+  await new Turns(options).take();
+  const data = dataToLearn(dataset);
   const dense = data.vectoriser === undefined && isDense(data.features);
   const chosen = chosenParts(options, data, dense);
   const firstEqual = firstEqualRows(data.features, comparedFrom(data));
@@ -94,10 +102,7 @@ export async function train(input: DatasetInput, options: TrainOptions & RunOpti
       run,
       work,
       note,
-      looLoss: async (fit, own, quiet) => {
-        const { figures } = await calibrateByLoo({ core, schema: own, work: quiet }, fit as Fit<Part>);
-        return figures.logLoss ?? Number.POSITIVE_INFINITY;
-      },
+      looLoss: (fit, own, quiet) => lossByLoo({ core, schema: own, work: quiet }, fit as Fit<Part>),
       measure: validationFigures,
     };
     const model = await trainParts(context, chosen, split, dropped).catch((error) => {
@@ -117,12 +122,11 @@ function readerOf(input: DatasetInput, keys: ReadOptions): Read {
 }
 
 /** The rows whose labels are known, also those that have none; where most columns do not occur, on those that do. */
-function dataToLearn(dataset: Dataset, { basis }: TrainOptions): Dataset {
+function dataToLearn(dataset: Dataset): Dataset {
   const data = labelledPart(dataset);
   if (data.labels.labelIndex.length === 0)
     throw new ArgumentError("dataset", "found no row with a label, expected at least one");
-  // A basis of one's own has a number for every column.
-  return typeof basis !== "object" && isScattered(data) ? compactColumns(data) : data;
+  return isScattered(data) ? compactColumns(data) : data;
 }
 
 /** Every part has leave-one-out scores: then no point need be held out. */
@@ -161,7 +165,6 @@ function checkRanks({ names }: ChosenParts, { negatives }: FullTrainOptions, { d
     if (found[name] !== value) throw new ArgumentError(name, `found ${found[name]} with ranks, expected ${value}`);
 }
 
-/** Fits the parts, then the calibrator. */
 async function trainParts(
   context: FitContext,
   { names }: ChosenParts,
@@ -188,7 +191,8 @@ async function trainParts(
     let model: Model = { schema, parts, summary: summaryOf(context, fits, dropped) };
     if (typeof options.names === "object" && !data.features.texts)
       note("Names of labels are not used: the rows are no texts, or too many of them to keep");
-    const mover = moverFor({ schema, names: options.names, texts: data.features.texts ?? [], note });
+    const planned = await planMover({ schema, names: options.names, texts: data.features.texts ?? [] }, work);
+    const mover = moverFor({ schema, work, note }, planned);
     const { onLeftOut } = run;
     const told =
       onLeftOut &&
@@ -214,11 +218,7 @@ function calibrated(
 function summaryOf({ core, options }: FitContext, fits: readonly Fit<Part>[], dropped: number): Model["summary"] {
   const full = fits[0].options ?? options;
   return {
-    options: {
-      ...full,
-      basis: typeof full.basis === "string" ? full.basis : "given",
-      names: typeof full.names === "string" ? full.names : "given",
-    },
+    options: toldOptions(full),
     droppedPoints: dropped,
     ...(core.relaxed && { relaxed: true as const }),
     // Where two say the same, the first has it.
@@ -326,13 +326,9 @@ export async function validationFigures(
   data: Dataset,
   logLoss: boolean,
 ): Promise<Record<string, number>> {
-  const { ranking, calibration, singleLabel } = await evaluatePredictor(predictor, data, { calibration: logLoss });
-  const loss = singleLabel?.logLoss ?? calibration?.logLoss;
-  return {
-    ...ranking.metrics,
-    ...(singleLabel && { accuracy: 100 * singleLabel.accuracy }),
-    ...(loss !== undefined && { logLoss: loss }),
-  };
+  const evaluation = await evaluatePredictor(predictor, data, { calibration: logLoss });
+  const loss = evaluation.singleLabel?.logLoss ?? evaluation.calibration?.logLoss;
+  return { ...summaryFigures(evaluation), ...(loss !== undefined && { logLoss: loss }) };
 }
 
 /** The model with its figures: those of its steps, if there were any, were of one that was not calibrated yet. */

@@ -14,6 +14,7 @@ import { allocateParameters, type ModelShape, type Parameters, parameterNames } 
 import { sharedDevice, withGpu } from "../support/backends.ts";
 import { flatErrors } from "../support/boundcheck.ts";
 import { boundCases } from "../support/cases.ts";
+import { countBuffers, workOn } from "../support/devices.ts";
 import { randomNumbers } from "../support/numbers.ts";
 
 const names = Object.keys(shaders) as ShaderName[];
@@ -126,7 +127,6 @@ const STEP: ModelShape = {
   inducingPoints: 5,
   rank: 0,
   batch: 8,
-  likelihood: "bernoulli",
   kernel: "linear",
   inducing: "free",
   posterior: "perFactor",
@@ -180,12 +180,13 @@ describe("the GPU's memory", () => {
         }
       };
       await round();
-      const { buffers, bytes, uploadedBytes } = { ...backend.statistics };
+      const seen = workOn(backend.device);
+      const { count, bytes, uploadedBytes } = seen();
       await round();
       await round();
-      expect([backend.statistics.buffers, backend.statistics.bytes]).toEqual([buffers, bytes]);
+      expect(seen()).toMatchObject({ count, bytes });
       const data = 3 * 2 * Array.from({ length: 10 }, (_, i) => 4 * 20 * (20 + i)).reduce((sum, x) => sum + x, 0);
-      expect(backend.statistics.uploadedBytes - uploadedBytes).toBe(data);
+      expect(seen().uploadedBytes - uploadedBytes).toBe(data);
     });
   });
 
@@ -195,9 +196,10 @@ describe("the GPU's memory", () => {
         for (const problem of boundCases) await flatErrors(backend, problem, "closed");
       };
       await evaluate();
-      const { buffers, bytes } = { ...backend.statistics };
+      const seen = countBuffers(backend.device);
+      const before = seen();
       await evaluate();
-      expect([backend.statistics.buffers, backend.statistics.bytes]).toEqual([buffers, bytes]);
+      expect(seen()).toEqual(before);
     });
   });
 
@@ -205,10 +207,11 @@ describe("the GPU's memory", () => {
     await withGpu(async (backend) => {
       const step = trainingStep(backend);
       for (let i = 0; i < 3; i++) step();
-      const before = { ...backend.statistics };
+      const seen = workOn(backend.device);
+      const before = seen();
       step();
-      const { buffers, bytes, submits, readBytes, uploadedBytes } = backend.statistics;
-      expect([buffers, bytes, readBytes]).toEqual([before.buffers, before.bytes, before.readBytes]);
+      const { count, bytes, submits, readBytes, uploadedBytes } = seen();
+      expect([count, bytes, readBytes]).toEqual([before.count, before.bytes, before.readBytes]);
       expect(submits - before.submits).toBe(1);
       // Rows, starts of lists and labels; the step's length, new each time, for each parameter.
       const adamFields = 11;
@@ -285,10 +288,12 @@ describe("the GPU's memory", () => {
 
   test("dispose frees the buffers and leaves the device alone", async () => {
     const device = await sharedDevice();
+    const left = countBuffers(device);
+    const before = left();
     const backend = await webGpuBackend(device);
     work(backend, 30);
     backend.dispose();
-    expect(backend.statistics.buffers).toBe(0);
+    expect(left()).toEqual(before);
     const again = await webGpuBackend(device);
     const out = work(again, 3);
     expect((await again.read(out)).length).toBe(9);

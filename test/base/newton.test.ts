@@ -162,6 +162,30 @@ describe("the search", () => {
     expect([x[0], value, converged]).toEqual([0.5, 0.25, false]);
   });
 
+  test("pauses between a curvature and the next value", async () => {
+    const order: string[] = [];
+    const given = problem(4, 4);
+    const said = <A extends unknown[], R>(name: string, work: (...given: A) => R) => {
+      return (...all: A): R => {
+        order.push(name);
+        return work(...all);
+      };
+    };
+    await minimise(
+      {
+        ...given,
+        evaluate: said("value", given.evaluate),
+        curvature: said("curvature", given.curvature),
+        pause: said("pause", async () => {}),
+      },
+      new Float64Array(4).fill(10),
+    );
+    order.forEach((name, i) => {
+      if (name === "curvature") expect([order[i - 1], order[i + 1]]).toEqual(["pause", "pause"]);
+    });
+    expect(order).toContain("curvature");
+  });
+
   test("is cancelled between two steps", async () => {
     let steps = 0;
     const pause = async (): Promise<void> => {

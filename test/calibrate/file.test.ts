@@ -57,7 +57,6 @@ describe("a calibrator in a file", () => {
   test("comes back as it was, with and without what it need not have", () => {
     for (const one of [calibrator, { ...calibrator, rankOffsets: Float64Array.from([0.2, 0, -0.1]) }])
       expect(readCalibrator(through(calibratorToFile(one)))).toEqual(one);
-    expect(readCalibrator({ tensors: new Map(), metadata: {} })).toBeUndefined();
   });
 
   test("may have fewer labels than the model, not more", () => {
@@ -155,10 +154,8 @@ describe("thresholds in a file", () => {
   const wrong: Record<string, [fields: object, tensors?: [string, Tensor][]]> = {
     "an overall one above 1": [{ overall: 1.5 }],
     "no overall one": [{ overall: null }],
-    "precisions that are no list": [{ precisions: {} }],
-    "precisions that fall": [
-      { precisions: thresholds.precisions.map((_, i) => ({ precision: 1 - i / 9, overall: 0.5 })) },
-    ],
+    "guarantees that are no list": [{ guarantees: { ...guarantees, precision: {} } }],
+    "a guarantee above 1": [{ guarantees: { ...guarantees, precision: [{ target: 2, threshold: 0.5 }] } }],
     "no expectation": [{ expected: null }],
     "a label's below 0": [
       {},

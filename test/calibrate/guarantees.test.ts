@@ -7,7 +7,7 @@ import { binomialBelow, chooseGuarantees, saferGuarantees, type UnseenPairs } fr
 import { guarantees } from "../support/guarantees.ts";
 import { generator } from "../support/numbers.ts";
 
-test("the binomial tail is the sum of its terms", () => {
+test("the binomial tail is the sum of its terms", async () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 60 }),
@@ -66,11 +66,11 @@ const truthOf = ({ row, signedWeight, probabilities }: UnseenPairs, threshold: n
   };
 };
 
-describe("recall", () => {
+describe("recall", async () => {
   const given = documents(400, 1);
-  const { recall } = chooseGuarantees(given, "leave-one-out");
+  const { recall } = await chooseGuarantees(given, "leave-one-out");
 
-  test("is the largest threshold that conformal risk control allows", () => {
+  test("is the largest threshold that conformal risk control allows", async () => {
     const values = Array.from(given.probabilities)
       .filter((_, e) => given.signedWeight[e] > 0)
       .sort((a, b) => a - b);
@@ -85,17 +85,17 @@ describe("recall", () => {
     }
   });
 
-  test("is not promised by documents that are too few for it", () => {
-    const targets = chooseGuarantees(documents(12, 2), "leave-one-out").recall.map(({ target }) => target);
+  test("is not promised by documents that are too few for it", async () => {
+    const targets = (await chooseGuarantees(documents(12, 2), "leave-one-out")).recall.map(({ target }) => target);
     expect(targets).toContain(0.9);
     expect(targets).not.toContain(0.95);
   });
 
-  test("counts labels that no other document has as lost at every threshold", () => {
+  test("counts labels that no other document has as lost at every threshold", async () => {
     // Every fifth true label is one of these: nobody can promise more than four fifths.
     let positives = 0;
     const unknown = Array.from(given.signedWeight, (weight) => Number(weight > 0 && positives++ % 5 === 0));
-    const found = chooseGuarantees({ ...given, unknown }, "leave-one-out").recall;
+    const found = (await chooseGuarantees({ ...given, unknown }, "leave-one-out")).recall;
     const targets = found.map(({ target }) => target);
     expect(targets).toContain(0.75);
     expect(targets).not.toContain(0.85);
@@ -107,11 +107,11 @@ describe("recall", () => {
     }
   });
 
-  test("holds on average over trainings", () => {
+  test("holds on average over trainings", async () => {
     const fresh = documents(4000, 99);
     let sum = 0;
     for (let seed = 0; seed < 60; seed++) {
-      const found = chooseGuarantees(documents(100, seed + 100), "leave-one-out").recall;
+      const found = (await chooseGuarantees(documents(100, seed + 100), "leave-one-out")).recall;
       sum += truthOf(fresh, found.find(({ target }) => target === 0.8)?.threshold as number).recall;
     }
     expect(sum / 60).toBeGreaterThan(0.795);
@@ -120,13 +120,13 @@ describe("recall", () => {
 });
 
 describe("precision", () => {
-  test("holds in as many trainings as the confidence says, labels of a document being alike", () => {
+  test("holds in as many trainings as the confidence says, labels of a document being alike", async () => {
     const fresh = documents(6000, 98);
     const trainings = 150;
     for (const confidence of [0.8, 0.95]) {
       let kept = 0;
       for (let seed = 0; seed < trainings; seed++) {
-        const found = chooseGuarantees(documents(150, seed + 300), "leave-one-out").precision.find(
+        const found = (await chooseGuarantees(documents(150, seed + 300), "leave-one-out")).precision.find(
           (each) => each.target === 0.7 && each.confidence === confidence,
         );
         if (!found || truthOf(fresh, found.threshold).precision >= 0.7) kept++;
@@ -137,7 +137,7 @@ describe("precision", () => {
     }
   });
 
-  test("of leave-one-out documents is that of half as many held out", () => {
+  test("of leave-one-out documents is that of half as many held out", async () => {
     const given = documents(600, 12);
     const row = Int32Array.from([...given.row, ...Array.from(given.row, (i) => i + 600)]);
     const twice = {
@@ -145,19 +145,19 @@ describe("precision", () => {
       signedWeight: Float64Array.from([...given.signedWeight, ...given.signedWeight]),
       probabilities: Float64Array.from([0, 1].flatMap(() => Array.from(given.probabilities))),
     };
-    const [held, left] = [chooseGuarantees(given, "held-out"), chooseGuarantees(twice, "leave-one-out")];
+    const [held, left] = [await chooseGuarantees(given, "held-out"), await chooseGuarantees(twice, "leave-one-out")];
     expect(left.precision).toEqual(held.precision);
   });
 
-  test("is refused where probabilities say too much", () => {
+  test("is refused where probabilities say too much", async () => {
     const given = documents(400, 3, false);
     const boasting = { ...given, probabilities: Float64Array.from(given.probabilities, (p) => p ** 0.2) };
-    const found = chooseGuarantees(boasting, "leave-one-out").precision;
+    const found = (await chooseGuarantees(boasting, "leave-one-out")).precision;
     for (const { target, threshold } of found) expect(truthOf(given, threshold ** 5).precision).toBeGreaterThan(target);
   });
 });
 
-test("copies of documents do not make a guarantee surer", () => {
+test("copies of documents do not make a guarantee surer", async () => {
   const given = documents(60, 4);
   const twice = {
     row: Int32Array.from([...given.row, ...given.row.map((row) => row + 60)]),
@@ -167,14 +167,24 @@ test("copies of documents do not make a guarantee surer", () => {
       ...(given.probabilities as Float64Array),
     ]),
   };
-  const [once, again] = [chooseGuarantees(given, "held-out"), chooseGuarantees(twice, "held-out", 60)];
+  const [once, again] = [await chooseGuarantees(given, "held-out"), await chooseGuarantees(twice, "held-out", 60)];
   expect(again.rows).toBe(60);
   expect(again.recall).toEqual(once.recall);
   expect(again.precision).toEqual(once.precision);
 });
 
-test("of two halves the safer one counts", () => {
-  const [a, b] = [5, 6].map((seed) => chooseGuarantees(documents(300, seed), "held-out"));
+test("others get a turn between two pieces of the work, which ends when they say so", async () => {
+  for (const most of [1, 2, 3]) {
+    let pauses = 0;
+    const pause = async (): Promise<void> => {
+      if (++pauses === most) throw new Error("enough");
+    };
+    await expect(chooseGuarantees(documents(50, 3), "held-out", undefined, pause)).rejects.toThrow("enough");
+  }
+});
+
+test("of two halves the safer one counts", async () => {
+  const [a, b] = await Promise.all([5, 6].map((seed) => chooseGuarantees(documents(300, seed), "held-out")));
   const both = saferGuarantees(a, b);
   expect(both.rows).toBe(600);
   both.recall.forEach(({ target, threshold }) => {
@@ -190,8 +200,8 @@ test("of two halves the safer one counts", () => {
   });
 });
 
-test("the expected recall of a document is what comes", () => {
-  const own = { guarantees: chooseGuarantees(documents(1500, 7), "leave-one-out") };
+test("the expected recall of a document is what comes", async () => {
+  const own = { guarantees: await chooseGuarantees(documents(1500, 7), "leave-one-out") };
   const fresh = documents(3000, 8);
   const bins = Array.from({ length: 4 }, () => ({ expected: 0, found: 0, count: 0 }));
   for (let i = 0; i < 3000; i++) {
@@ -217,7 +227,7 @@ test("the expected recall of a document is what comes", () => {
     if (count > 200) expect(Math.abs(expected - found) / count).toBeLessThan(0.04);
 });
 
-test("none of the labels fits where the best of them add up to less than one half", () => {
+test("none of the labels fits where the best of them add up to less than one half", async () => {
   const own = { guarantees };
   expect(expectedOf([{ probability: 0.3 }], 0.49, own)).toMatchObject({ noneFits: true, expectedPrecision: 0.3 });
   expect(expectedOf([], 0.2, own)).toEqual({ expectedRecall: 0, noneFits: true });
@@ -230,15 +240,21 @@ describe("asking for a guarantee", () => {
     f1: cut,
     macroF1: cut.labels,
     expected: { precision: 1, recall: 1, f1: 1 },
-    precisions: [],
     guarantees,
   };
 
-  test("takes the least that is as high", () => {
+  test("takes the least that is as high", async () => {
     expect(chosenThreshold({ recall: 0.45 }, own)).toBe(0.4);
     expect(chosenThreshold({ recall: 0.6 }, own)).toBe(0.1);
     expect(chosenThreshold({ precision: 0.4, confidence: 0.92 }, own)).toBe(0.35);
     expect(chosenThreshold({ precision: 0.8, confidence: 0.5 }, own)).toBe(0.7);
+  });
+
+  test("takes a confidence of 0.95 where none is given", () => {
+    expect(chosenThreshold({ precision: 0.4 }, own)).toBe(0.35);
+    expect(() => chosenThreshold({ precision: 0.8 }, own)).toThrow(
+      "precision: found 0.8 with confidence 0.95, which 300 rows cannot guarantee, expected at most 0.5",
+    );
   });
 
   test("says what can be guaranteed", () => {
@@ -248,10 +264,15 @@ describe("asking for a guarantee", () => {
     expect(() => chosenThreshold({ precision: 0.9, confidence: 0.95 }, own)).toThrow(
       "precision: found 0.9 with confidence 0.95, which 300 rows cannot guarantee, expected at most 0.5",
     );
-    expect(() => chosenThreshold({ precision: 0.9, confidence: 0.999 }, own)).toThrow("expected more rows");
+    expect(() => chosenThreshold({ precision: 0.9, confidence: 0.999 }, own)).toThrow(
+      "precision: found 0.9 with confidence 0.999, which 300 rows cannot guarantee, expected at most 0.9 with confidence 0.9",
+    );
+    expect(() => chosenThreshold({ recall: 0.5 }, { ...own, guarantees: { ...guarantees, recall: [] } })).toThrow(
+      "recall: found 0.5, which 300 rows cannot guarantee, expected a threshold: they guarantee no recall",
+    );
   });
 
-  test("takes one aim alone", () => {
+  test("takes one aim alone", async () => {
     for (const choice of [
       { recall: 0.5, threshold: 0.2 },
       { recall: 0.5, threshold: "best" as const },

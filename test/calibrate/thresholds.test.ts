@@ -1,9 +1,7 @@
 // Thresholds: the best of all that could be tried, shrunk for rare labels, as precise as wanted.
 
 import { describe, expect, test } from "vitest";
-import { cutFor } from "../../src/base/prediction.ts";
 import { chooseThresholds, type Predictions } from "../../src/calibrate/thresholds.ts";
-import { guarantees } from "../support/guarantees.ts";
 import { generator } from "../support/numbers.ts";
 
 /** Predictions that are right as often as they say, mostly small; label k has about 4,000 / (1 + k)^2 of them. */
@@ -97,37 +95,11 @@ test("thresholds for macro F1 are the best for what the probabilities expect of 
   expect(chooseThresholds(turned).macroF1).toEqual(macroF1);
 });
 
-describe("thresholds for a precision", () => {
+test("a label without predictions is cut where all are", () => {
   const given = somePredictions(12, 3);
-  const chosen = chooseThresholds(given);
-  const fresh = somePredictions(12, 4);
-
-  test("give it, on other points too, and keep as much as they can", () => {
-    for (const { precision, cut } of chosen.precisions) {
-      const here = figures(given, () => cut.overall);
-      expect(here.precision).toBeGreaterThanOrEqual(precision);
-      if (precision < 0.9) expect(here.precision).toBeLessThan(precision + 0.03);
-      if (precision < 0.95) expect(figures(fresh, () => cut.overall).precision).toBeGreaterThan(precision - 0.05);
-    }
-    const overall = chosen.precisions.map(({ cut }) => cut.overall);
-    expect(overall).toEqual([...overall].sort((a, b) => a - b));
-  });
-
-  test("of a label without predictions are those of all", () => {
-    const none = { ...given, labelStart: Int32Array.from([...given.labelStart, given.probabilities.length]) };
-    const { precisions, f1 } = chooseThresholds(none);
-    expect(f1.labels[12]).toBe(Math.fround(f1.overall));
-    for (const { cut } of precisions) expect(cut.labels[12]).toBe(Math.fround(cut.overall));
-  });
-
-  test("a wanted precision between two takes the higher one", () => {
-    expect(cutFor({ ...chosen, guarantees }, 0.85)).toBe(
-      chosen.precisions.find(({ precision }) => precision === 0.9)?.cut,
-    );
-    expect(() => cutFor({ ...chosen, guarantees }, 0.999)).toThrow(
-      "precision: found 0.999, expected a number above 0 and up to 0.99",
-    );
-  });
+  const none = { ...given, labelStart: Int32Array.from([...given.labelStart, given.probabilities.length]) };
+  const { f1 } = chooseThresholds(none);
+  expect(f1.labels[12]).toBe(Math.fround(f1.overall));
 });
 
 test("degenerate predictions have thresholds too", () => {
@@ -139,9 +111,8 @@ test("degenerate predictions have thresholds too", () => {
   };
   const certain = { labelStart: Int32Array.from([0, 2]), probabilities: [1, 0], signedWeight: [1, -1] };
   for (const given of [empty, noPositives, certain]) {
-    const { f1, precisions } = chooseThresholds(given);
-    for (const cut of [f1, ...precisions.map((aim) => aim.cut)])
-      for (const threshold of [cut.overall, ...cut.labels]) expect(threshold > 0 && threshold <= 1).toBe(true);
+    const { f1, macroF1 } = chooseThresholds(given);
+    for (const threshold of [f1.overall, ...f1.labels, ...macroF1]) expect(threshold > 0 && threshold <= 1).toBe(true);
   }
   expect(chooseThresholds(certain).expected.f1).toBe(1);
 });

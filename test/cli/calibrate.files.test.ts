@@ -2,6 +2,7 @@
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { promised } from "../../src/base/prediction.ts";
 import { modelFromBytes } from "../../src/model/file.ts";
 import { generator } from "../support/numbers.ts";
 import { inFolder, mlgpf } from "./support.ts";
@@ -56,7 +57,7 @@ async function cuts(model: string, data: string): Promise<void> {
   const { thresholds } = modelFromBytes(readFileSync(model));
   for (const [flags, least] of [
     [["--threshold", "best"], thresholds?.f1.overall],
-    [["--precision", "0.5"], thresholds?.precisions[0]?.cut.overall],
+    [["--recall", "0.5"], thresholds && promised({ recall: 0.5 }, thresholds.guarantees)?.threshold],
   ] as const) {
     const { out, code, err } = await mlgpf(["predict", model, data, ...flags, "--quiet"]);
     expect(code, err).toBe(0);

@@ -87,7 +87,7 @@ describe("wrong usage", () => {
     [["predict", "m", "a.txt", "--top", "0"], "--top: found 0, expected a whole number of at least 1"],
     [
       ["predict", "m", "a.txt", "--format", "pdf"],
-      "--format: found pdf, expected auto, xc, svmlight, jsonl, json, csv, annif, numpy or parquet",
+      "--format: found pdf, expected auto, xc, svmlight, jsonl, json, csv, annif or parquet",
     ],
     [["eval", "m"], "mlgpf eval takes MODEL FILE, found m"],
     [["inspect"], "mlgpf inspect takes MODEL, found nothing"],
@@ -377,7 +377,9 @@ describe("--device", () => {
     });
   });
 
-  test("webgpu trains and checks on a GPU; auto takes no software one and says so, unless --quiet", async () => {
+  test("webgpu trains and checks on a GPU; auto takes no software one and says so, unless --quiet", {
+    tags: "long",
+  }, async () => {
     await inFolder(async (path) => {
       writeFileSync(path("data.txt"), xcText(data));
       const train = ["train", path("data.txt"), "--out", path("model"), ...small, "--device", "webgpu", "--json"];

@@ -225,3 +225,26 @@ describe("mlgpf eval", () => {
     });
   });
 });
+
+test("of a single label eval and train say precision, recall and F1 at one half, no rankings", () => {
+  inFolder((path) => {
+    const moderation = (list: readonly Point[]): string =>
+      jsonl(list.map(({ text, labels }) => ({ text, labels: labels.filter((label) => label === "l0") })));
+    writeFileSync(path("train.jsonl"), moderation(trainedOn));
+    writeFileSync(path("one.jsonl"), moderation(tested));
+    const trained = mlgpf("train", path("train.jsonl"), "--valid", path("one.jsonl"), "--out", path("model"));
+    const said = /with 1 label\. On the 160 rows of .*: precision ([\d.]+) recall ([\d.]+) F1 [\d.]+ log loss [\d.]+$/m;
+    const [, precision, recall] = said.exec(trained.stderr) ?? [];
+    const lines = mlgpf("predict", path("model"), path("one.jsonl"), "--threshold", "0.5", "--quiet").stdout.trimEnd();
+    const kept = lines.split("\n").map((line) => JSON.parse(line).labels.length === 1);
+    const isTrue = tested.map(({ labels }) => labels.includes("l0"));
+    const right = kept.filter((each, row) => each && isTrue[row]).length;
+    const count = (list: boolean[]): number => list.filter(Boolean).length;
+    expect(Number(precision)).toBeCloseTo((100 * right) / count(kept), 1);
+    expect(Number(recall)).toBeCloseTo((100 * right) / count(isTrue), 1);
+    const { stdout } = mlgpf("eval", path("model"), path("one.jsonl"));
+    expect(stdout).toMatch(new RegExp(`^  160 rows, ${count(isTrue)} of them with the label\\.$`, "m"));
+    expect(stdout).toContain(`${right} right, ${count(kept) - right} wrong, ${count(isTrue) - right} missed`);
+    expect(stdout).not.toMatch(/nDCG|R-precision/);
+  });
+});

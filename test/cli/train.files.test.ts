@@ -30,34 +30,6 @@ import {
   xcText,
 } from "./support.ts";
 
-describe("--early-stop", () => {
-  test("stops, with a number or without, and keeps the best; it needs --valid", async () => {
-    await inFolder(async (path) => {
-      writeFileSync(path("data.txt"), xcText(data));
-      // The same points with other labels: the better these data are known, the worse for those.
-      const { labels } = data;
-      const labelIndex = labels.labelIndex.map((label) => (label + 5) % 12);
-      writeFileSync(path("other.txt"), xcText({ ...data, labels: { ...labels, labelIndex } }));
-      const train = ["train", path("data.txt"), "--out", path("model"), ...small, "--kl-warmup", "0", "--json"];
-      for (const [flag, patience] of [
-        [["--early-stop"], 3],
-        [["--early-stop", "2"], 2],
-      ] as const) {
-        const { code, out, err } = await mlgpf([...train, ...flag, "--valid", path("other.txt")]);
-        expect(code, err).toBe(0);
-        const { steps, earlyStopping, options } = JSON.parse(out);
-        expect(options.earlyStopping).toEqual({ patience, metric: "logLoss" });
-        expect(earlyStopping).toMatchObject({ lastStep: steps + 3 * patience, plannedSteps: 60 });
-        expect(err).toContain(`Stopped at step ${earlyStopping.lastStep} of 60`);
-      }
-      const lacking = await mlgpf([...train, "--early-stop"]);
-      expect(lacking.code).toBe(2);
-      expectSentence(lacking);
-      expect(lacking.err).toContain("--early-stop: found no validation data, expected --valid FILE");
-    });
-  });
-});
-
 /** A training that takes long enough to be stopped, with some options instead of its own. */
 function long(path: (name: string) => string, out: string, own: Record<string, string> = {}): string[] {
   const sizes = { kernel: "se", factors: "20", "inducing-points": "60", batch: "75", epochs: "1500" };
@@ -346,6 +318,9 @@ describe("what a training says", () => {
       expect(closed.err).toMatch(
         /^Trained in [\d.]+ m?s on 150 rows with 12 labels\. On rows it was not fitted on: P@1 [\d.]+ P@3 [\d.]+ P@5 [\d.]+ log loss [\d.]+$/m,
       );
+      const { out } = await mlgpf(["inspect", path("model")]);
+      expect(out).toMatch(/^options {8}model gpr, .*kernel se/m);
+      expect(out, "options of minibatches alone").not.toMatch(/batch|inducingPoints|learningRate/);
       const measured = await mlgpf([...train, "--valid", path("data.txt"), "--json"]);
       expect(measured.err).toMatch(
         /^Trained in [\d.]+ m?s on 150 rows with 12 labels\. On the 150 rows of .*data\.txt: P@1 [\d.]+ P@3 [\d.]+ P@5 [\d.]+ log loss [\d.]+$/m,

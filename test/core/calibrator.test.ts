@@ -59,16 +59,18 @@ describe("sums over pairs", () => {
   for (const kind of coreKinds) {
     test(`logits, loss, gradient and curvature are those of a plain loop, ${kind.name}`, async () => {
       await withCore(kind, (core) => {
-        for (const [count, labels] of [
-          [0, 1],
-          [1, 1],
-          [37, 6],
-          [8201, 4],
+        const all = Array.from({ length: columns }, (_, i) => i);
+        const few = [0, 3, 5, 14, 22, columns - 1];
+        for (const [count, labels, chosen] of [
+          [0, 1, few],
+          [1, 1, few],
+          [37, 6, all],
+          [8201, 4, few],
+          [8240, 3, all],
         ] as const) {
           const given = somePairs(count, labels);
           const held = hold(core, given);
           const parameters = randomNumbers(columns, 6);
-          const chosen = [0, 3, 5, 14, 22, columns - 1];
           const logits = held.logits(parameters);
           const { value, gradient } = held.loss(parameters, given.offsets);
           const curvature = held.curvature(parameters, given.offsets, chosen);

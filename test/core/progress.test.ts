@@ -1,7 +1,7 @@
 // Long work in parts: all of it is done once, in order, and a cancellation is heard after the part in which it comes.
 
 import { expect, test } from "vitest";
-import { byParts } from "../../src/base/progress.ts";
+import { byParts, later } from "../../src/base/progress.ts";
 
 test("parts cover everything once, in order", async () => {
   for (const [count, each] of [
@@ -24,7 +24,7 @@ test("a cancellation during a part ends the work after it", async () => {
   const parts: number[] = [];
   const work = byParts({ signal: abort.signal }, 10, 1e12, (from) => {
     parts.push(from);
-    if (from === 2) setTimeout(() => abort.abort(new Error("enough")), 0);
+    if (from === 2) later(() => abort.abort(new Error("enough")));
   });
   await expect(work).rejects.toThrow("enough");
   expect(parts).toEqual([0, 1, 2]);

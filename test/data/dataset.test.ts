@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { hashInteger, hashText } from "../../src/base/hash.ts";
 import { documentFrequencies, labelFrequencies, rowsWithLabels } from "../../src/base/sparse.ts";
 import { LabelSetsBuilder, SparseRowsBuilder } from "../../src/data/builders.ts";
-import { type Dataset, selectRows, splitByKey, splitRows } from "../../src/data/dataset.ts";
+import { type Dataset, selectRows, splitRows } from "../../src/data/dataset.ts";
 
 const SEED_1 = [1, 3, 9, 13, 17];
 const HASH_12345 = 2679938182;
@@ -125,17 +125,5 @@ describe("splits", () => {
     expect(hashInteger(12345)).toBe(HASH_12345);
     expect(hashText("entity, n. 1")).toBe(HASH_TEXT);
     expect(() => splitRows(10, 1.5)).toThrow("fraction: found 1.5, expected a number from 0 to 1");
-  });
-  test("by key do not depend on the other rows, and come near the fraction", () => {
-    const keys = Array.from({ length: 5000 }, (_, i) => `synset ${i}`);
-    const { held } = splitByKey(keys, 0.2);
-    expect(Math.abs(held.length / 5000 - 0.2)).toBeLessThan(0.02);
-    const half = keys.filter((_, i) => i % 2 === 0);
-    const heldOfHalf = Array.from(splitByKey(half, 0.2).held, (row) => half[row]);
-    expect(heldOfHalf).toEqual(
-      Array.from(held)
-        .filter((row) => row % 2 === 0)
-        .map((row) => keys[row]),
-    );
   });
 });

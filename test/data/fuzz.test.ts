@@ -16,7 +16,7 @@ describe(`${runs} altered files`, () => {
     test(
       `of ${name} are data sets or refused in one sentence`,
       async () => {
-        for (const file of sample.files) expect(await outcome(file, sample.options ?? {})).toBe("read");
+        for (const file of sample.files) expect(await outcome(file, sample)).toBe("read");
         let read = 0;
         for (let i = 0; i < runs; i++) {
           const own = seed * 1_000_003 + i;
@@ -25,8 +25,8 @@ describe(`${runs} altered files`, () => {
           });
           if (!refused) read++;
         }
-        // Neither all nor nothing: both outcomes are met, that of an archive seldom, for it has checksums.
-        expect(read).toBeGreaterThan(runs / (name === "npz" ? 40 : 20));
+        // Neither all nor nothing: both outcomes are met.
+        expect(read).toBeGreaterThan(runs / 20);
         expect(read).toBeLessThan(runs);
       },
       patience,

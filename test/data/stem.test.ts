@@ -4,10 +4,8 @@
 import * as english from "@orama/stemmers/english";
 import * as finnish from "@orama/stemmers/finnish";
 import * as german from "@orama/stemmers/german";
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Stems } from "../../src/base/stem.ts";
-import { forEachTerm, type TermRules, TermScanner } from "../../src/base/terms.ts";
 import { tokenise } from "../../src/base/text.ts";
 import { NewWords } from "../../src/data/newwords.ts";
 import { readDataset } from "../../src/data/reader.ts";
@@ -59,25 +57,6 @@ describe("stems", () => {
       ["the", "the"],
     ]);
     expect(TfidfVectoriser.fit(["a b", "a c"], wordsAlone).vectoriser.written(asked)).toBeUndefined();
-  });
-
-  test("are the same for training as at the edge, whatever the text", () => {
-    const rules: TermRules = {
-      ...{ wordNgrams: 2, charNgrams: [2, 3], leadWords: 0.7, charWeight: 0.5 },
-      ...{ sublinear: true, idf: true, normalise: true, stem: "english" },
-    };
-    const text = fc.array(fc.oneof(fc.constantFrom(...PORTER.flat(), "国語", "l'été"), fc.string()));
-    fc.assert(
-      fc.property(text, (words) => {
-        const [scanned, listed] = [[] as string[], [] as string[]];
-        const whole = words.join(" ");
-        const terms: string[] = [];
-        const scanner = new TermScanner(rules, (term) => terms.push(term) - 1, new Stems(english));
-        scanner.scan(whole, (number, field) => scanned.push(`${field} ${terms[number]}`));
-        forEachTerm(whole, rules, (term, field) => listed.push(`${field} ${term}`), new Stems(english));
-        expect(scanned.sort()).toEqual(listed.sort());
-      }),
-    );
   });
 
   test("give the same rows in every runtime", async () => {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { characterNgrams, tokenise, UNSPACED, wordNgrams } from "../../src/base/text.ts";
+import { characterNgrams, tokenise, UNSPACED } from "../../src/base/text.ts";
 
 describe("words", () => {
   const cases: readonly [text: string, tokens: string[]][] = [
@@ -64,11 +64,6 @@ describe("words", () => {
 });
 
 describe("n-grams", () => {
-  test("of words", () => {
-    const terms: string[] = [];
-    wordNgrams(["a", "b", "c"], 2, (term) => terms.push(term));
-    expect(terms).toEqual(["a", "a b", "b", "b c", "c"]);
-  });
   test("of characters, bounded by the word", () => {
     const terms: string[] = [];
     characterNgrams(["cat", "𝒳"], 3, 4, (term) => terms.push(term));

@@ -8,6 +8,7 @@ import { compactModel } from "../../src/compact/index.ts";
 import { load } from "../../src/edge/index.ts";
 import { labelProbability } from "../../src/edge/probability.ts";
 import { rowScores } from "../../src/edge/scores.ts";
+import { SigmoidLogits } from "../../src/edge/svgp.ts";
 import { loadModel } from "../../src/predict/load.ts";
 import { logitByFormula, someCalibrator, someFrequencies } from "../calibrate/calibrators.ts";
 import { generator } from "../support/numbers.ts";
@@ -94,7 +95,8 @@ function someScores(names: readonly string[], labels: number, next: () => number
     .map(() => Float64Array.from({ length: labels }, () => next() ** 8 - 0.02));
   const means = Float64Array.from({ length: labels }, () => 14 * next() ** 3 - 10);
   const spreads = Float64Array.from({ length: labels }, () => 8 * next() ** 2);
-  const latent = { values: means, variance: (label: number) => spreads[label] };
+  const scores = { values: means, variance: (label: number) => spreads[label] };
+  const latent = { ...scores, logits: new SigmoidLogits(scores) };
   const utility = means.map((mean, label) => {
     const p = labelProbability(mean, spreads[label]);
     return deterministicLog(p) - deterministicLog(1 - p);

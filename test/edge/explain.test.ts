@@ -86,7 +86,7 @@ describe("reasons at the edge", () => {
 
 test("every name of a vocabulary is found and told", async () => {
   const model = textModel(sizes);
-  const { vocabulary, order } = readCompact(await compactModel(model));
+  const { vocabulary, order } = await readCompact(await compactModel(model));
   const names = Array.from({ length: sizes.features }, (_, at) => vocabulary?.name(at) as string);
   expect(names.map((name) => vocabulary?.find(name))).toEqual([...names.keys()]);
   const terms = model.schema.vectoriser?.terms as string[];

@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { labelProbability } from "../../src/edge/probability.ts";
-import { rowScores } from "../../src/edge/scores.ts";
+import { SigmoidLogits, sigmoidScores } from "../../src/edge/svgp.ts";
 
 const label = fc.record({
   mean: fc.double({ min: -30, max: 10, noNaN: true }),
@@ -30,7 +30,7 @@ describe("the most probable labels", () => {
             .filter(({ label: at, probability }) => allowed?.[at] !== 0 && probability >= threshold)
             .sort((a, b) => b.probability - a.probability || a.label - b.label)
             .slice(0, most);
-          expect(rowScores([scores], undefined).best(most, threshold, allowed)).toEqual(wanted);
+          expect(sigmoidScores(new SigmoidLogits(scores)).best(most, threshold, allowed)).toEqual(wanted);
         },
       ),
       { numRuns: 400 },

@@ -8,7 +8,8 @@ import { compactModel } from "../../src/compact/index.ts";
 import { edgeModule } from "../../src/compact/module.ts";
 import type { CompactAbout } from "../../src/edge/format.ts";
 import { load } from "../../src/edge/index.ts";
-import { LARGEST_NUMBER, LARGEST_ROW } from "../../src/edge/reader.ts";
+import { LARGEST_ROW } from "../../src/edge/layer.ts";
+import { LARGEST_NUMBER } from "../../src/edge/reader.ts";
 import { guarantees } from "../support/guarantees.ts";
 import { calibrated, closedModel, textModel } from "./support.ts";
 
@@ -58,7 +59,6 @@ function withThresholds(): Uint8Array {
     f1: { overall: 0.5, labels },
     macroF1: labels,
     expected,
-    precisions: [],
     guarantees,
   });
   const { tensors, metadata } = readSafetensors(linear);
@@ -304,9 +304,9 @@ describe("refuses", () => {
       "an older version",
       writeSafetensors({
         tensors: readSafetensors(linear).tensors,
-        metadata: { ...readSafetensors(linear).metadata, version: "3" },
+        metadata: { ...readSafetensors(linear).metadata, version: "5" },
       }),
-      'found version "3" of mlgpf-compact, expected version 5',
+      'found version "5" of mlgpf-compact, expected version 6',
     ],
   ];
   for (const [what, bytes, message] of cases)

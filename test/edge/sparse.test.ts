@@ -4,7 +4,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { edgeModule } from "../../src/compact/module.ts";
 import { SparseWriter } from "../../src/compact/writer.ts";
-import { sparseMatrix, wasmSparse } from "../../src/edge/sparse.ts";
+import { sparseMatrix } from "../../src/edge/sparse.ts";
+import { wasmSparse } from "../../src/edge/wasm.ts";
 import { leastKept } from "../../src/parts/regression/compact.ts";
 import { generator } from "../support/numbers.ts";
 

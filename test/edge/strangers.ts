@@ -75,7 +75,7 @@ export async function compactSubject(): Promise<Subject> {
       ...Object.values(closed).map((model) => compactModel(model)),
     ]),
     async attempt(bytes) {
-      const model = readCompact(bytes, "small");
+      const model = await readCompact(bytes, "small");
       const tagger = new Tagger(model);
       const input = tagger.info.fromText ? words.join(" ") : model.vocabulary ? byName : { 0: 1 };
       return tagger.predict(input, { topK: 3 });

@@ -71,7 +71,6 @@ export function textModel(form: TextModelForm = {}): TextModel {
     parts: [
       {
         family: "svgp",
-        likelihood: "bernoulli",
         kernel,
         posterior: form.groups ?? "shared",
         mean,

@@ -48,6 +48,42 @@ test("files are both new, or can be made so by whoever comes next", async () => 
   });
 });
 
+test("content goes behind a file once, wherever that was cut off", async () => {
+  await inFolder(async (path) => {
+    const [a, b, record] = [path("a"), path("b"), path("record")];
+    const read = (): string[] => [a, b].map((each) => readFileSync(each, "utf8"));
+    writeFileSync(a, "a1");
+    writeFileSync(b, "old and torn");
+    await writeTogether(record, [
+      { path: a, content: content("a2") },
+      { path: b, content: content(", new"), behind: 3 },
+    ]);
+    expect(read()).toEqual(["a2", "old, new"]);
+    expect(existsSync(`${b}.next`)).toBe(false);
+    const names = JSON.stringify({ replace: ["a", "b"], behind: [null, 8] });
+    // Cut off before it began, in the middle, when it was there, and when the next content was gone.
+    for (const [found, next] of [
+      ["old, new", true],
+      ["old, new, ne", true],
+      ["old, new, newer", true],
+      ["old, new, newer", false],
+    ] as const) {
+      writeFileSync(a, "a3");
+      writeFileSync(b, found);
+      if (next) writeFileSync(`${b}.next`, ", newer");
+      writeFileSync(record, names);
+      await finishTogether(record);
+      expect(read()).toEqual(["a3", "old, new, newer"]);
+      expect([`${b}.next`, record].some((each) => existsSync(each))).toBe(false);
+    }
+    writeFileSync(b, "short");
+    writeFileSync(`${b}.next`, ", newer");
+    writeFileSync(record, names);
+    await expect(finishTogether(record)).rejects.toThrow(/b: found 5 bytes, expected 8 or more/);
+    expect(existsSync(record)).toBe(true);
+  });
+});
+
 test("files stay as they are where one cannot be written", async () => {
   await inFolder(async (path) => {
     writeFileSync(path("a"), "a1");

@@ -160,11 +160,14 @@ test("a linear model learns a few documents without changing all of C, and goes 
     [start + 4, start + 9],
   ] as const) {
     const state = stateFromBytes(stateToBytes(now.state));
-    expect(state).toEqual(now.state);
+    expect({ ...state, file: undefined }).toEqual({ ...now.state, file: undefined });
     now = await learn(modelFromBytes(modelToBytes(now.model)), state, rowsFrom(data, range(from, to)), {
       threads: 1,
     });
-    const behind = now.state.solution?.pending?.signs.length ?? 0;
+    const behind = (now.state.solution?.pending ?? []).reduce(
+      (sum, { factors }) => sum + factors.length / now.state.plan.features,
+      0,
+    );
     expect(behind).toBe(to - start <= 5 ? to - start : 0);
     const same = difference([[...(now.state.solution?.inverse ?? [])]], [[...(inverse ?? [])]]) === 0;
     expect(same).toBe(behind > 0);

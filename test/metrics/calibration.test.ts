@@ -5,7 +5,7 @@ import { meanOf, rankingOf, setsOf } from "./support.ts";
 
 describe("by hand", () => {
   // Three points, two labels: probabilities .75 .5 / .25 .0 / .9 .9, truth {0} / {1} / nothing.
-  const meter = new CalibrationMeter(2, { trainingCounts: [5, 50] });
+  const meter = new CalibrationMeter(2, [5, 50]);
   meter.update(Float64Array.of(0.75, 0.5, 0.25, 0, 0.9, 0.9), setsOf([[0], [1], []], 2));
   const report = meter.report();
   test("a point without labels counts, and is said", () => {
@@ -61,10 +61,10 @@ describe("always", () => {
           points.map(([, row]) => row),
           labels,
         );
-        const whole = new CalibrationMeter(labels, { trainingCounts });
+        const whole = new CalibrationMeter(labels, trainingCounts);
         whole.update(Float32Array.from(points.flatMap(([row]) => row)), truth);
         const at = cut % (points.length + 1);
-        const parts = new CalibrationMeter(labels, { trainingCounts });
+        const parts = new CalibrationMeter(labels, trainingCounts);
         parts.update(Float32Array.from(points.slice(0, at).flatMap(([row]) => row)), truth, 0);
         parts.update(Float32Array.from(points.slice(at).flatMap(([row]) => row)), truth, at);
         const report = whole.report();
@@ -144,6 +144,6 @@ describe("edges", () => {
     expect(() => meter.update([0.5, NaN], setsOf([[0]], 2))).toThrow("probabilities: found NaN for label 1");
     expect(() => meter.update([0.5, 1.5], setsOf([[0]], 2))).toThrow("found 1.5 for label 1");
     expect(() => meter.update([0.5], setsOf([[0]], 2))).toThrow("probabilities: found 1 from row 0");
-    expect(() => new CalibrationMeter(3, { trainingCounts: [1] })).toThrow("trainingCounts: found 1, expected");
+    expect(() => new CalibrationMeter(3, [1])).toThrow("trainingCounts: found 1, expected");
   });
 });

@@ -2,9 +2,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { topLabels } from "../../src/base/top.ts";
 import { inversePropensities, tailOrder, tailWeights } from "../../src/metrics/propensity.ts";
-import { rankingMetrics } from "../../src/metrics/ranking.ts";
 import { generator } from "../support/numbers.ts";
-import { setsOf } from "./support.ts";
+import { rankingMetrics, setsOf } from "./support.ts";
 
 describe("rare labels first", () => {
   test("is p times the inverse propensity to the power of tail", () => {

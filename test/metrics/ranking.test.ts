@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { topLabels } from "../../src/base/top.ts";
 import { inversePropensities } from "../../src/metrics/propensity.ts";
-import { CoverageMeter, RankingMeter, rankingMetrics } from "../../src/metrics/ranking.ts";
-import { setsOf } from "./support.ts";
+import { CoverageMeter, RankingMeter } from "../../src/metrics/ranking.ts";
+import { rankingMetrics, setsOf } from "./support.ts";
 
 /** The definitions once more, on dense matrices, one k at a time. */
 function reference(

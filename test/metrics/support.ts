@@ -2,6 +2,19 @@
 
 import type { LabelSets } from "../../src/base/sparse.ts";
 import { LabelSetsBuilder } from "../../src/data/builders.ts";
+import { RankingMeter, type RankingOptions, type RankingReport } from "../../src/metrics/ranking.ts";
+
+/** The ranking metrics of predictions [rows, width] at once. */
+export function rankingMetrics(
+  ranked: ArrayLike<number>,
+  width: number,
+  truth: LabelSets,
+  options?: RankingOptions,
+): RankingReport {
+  const meter = new RankingMeter(options);
+  meter.update(ranked, width, truth);
+  return meter.report();
+}
 
 export function setsOf(rows: readonly (readonly number[])[], labels: number): LabelSets {
   const builder = new LabelSetsBuilder();

@@ -62,9 +62,8 @@ describe("a table", () => {
   interface Given {
     size?: number;
     name?: "long" | "short";
-    extra?: false | { depth?: number };
   }
-  type Full = { size: number; name: "long" | "short"; extra: false | { depth: number } };
+  type Full = { size: number; name: "long" | "short" };
   const table: OptionTable<Given, Full, { rows: number } & Full> = {
     // Asks for an option that stands after it.
     size: {
@@ -81,23 +80,13 @@ describe("a table", () => {
       meaning: "name",
       refuse: (name, { rows }) => (name === "long" && rows < 3 ? "short" : undefined),
     },
-    extra: {
-      kind: "group",
-      parts: { depth: { kind: "whole", from: 1, default: 4, meaning: "depth" } },
-      default: false,
-      meaning: "extra",
-    },
   };
 
   test("fills in defaults that depend on the data and on other options, in its own order", () => {
     const filled = completeTable(table, {}, { rows: 10 });
-    expect(filled).toEqual({ size: 9, name: "long", extra: false });
-    expect(Object.keys(filled)).toEqual(["size", "name", "extra"]);
-    expect(completeTable(table, { name: "short", extra: {} }, { rows: 10 })).toEqual({
-      size: 2,
-      name: "short",
-      extra: { depth: 4 },
-    });
+    expect(filled).toEqual({ size: 9, name: "long" });
+    expect(Object.keys(filled)).toEqual(["size", "name"]);
+    expect(completeTable(table, { name: "short" }, { rows: 10 })).toEqual({ size: 2, name: "short" });
   });
 
   test("refuses by name", () => {
@@ -108,9 +97,6 @@ describe("a table", () => {
     expect(complete({ size: 11 })).toThrow("size: found 11, expected a whole number from 1 to 10");
     expect(complete({ size: null })).toThrow("size: found null, expected");
     expect(complete({ name: "long" }, 2)).toThrow("name: found long, expected short");
-    expect(complete({ extra: true })).toThrow("extra: found true, expected false or { depth }");
-    expect(complete({ extra: { depth: 0 } })).toThrow("extra.depth: found 0, expected a whole number");
-    expect(complete({ extra: { dept: 1 } })).toThrow("extra.dept: there is no such option, did you mean depth?");
   });
 });
 

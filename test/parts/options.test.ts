@@ -22,9 +22,6 @@ describe("options", () => {
     [{ fixedInducing: 0 }, "fixedInducing: found 0, expected true or false"],
     [{ fixedKernel: "no" }, "fixedKernel: found no, expected true or false"],
     [{ kernel: "rbf", mean: "features" }, "mean: found features, expected inducing with the kernel se"],
-    [{ earlyStopping: true }, "earlyStopping: found true, expected false or { patience, metric }"],
-    [{ earlyStopping: { patience: 0 } }, "earlyStopping.patience: found 0, expected a whole number"],
-    [{ earlyStopping: { metric: "luck" } }, "earlyStopping.metric: found luck, expected logLoss, P@1"],
   ];
   for (const [options, message] of wrong) {
     test(`${message.split(",")[0]} is refused`, () => {

@@ -10,7 +10,7 @@ import type { SvgpPart } from "../../src/parts/svgp/shape.ts";
 import { type LoadedModel, loadModel } from "../../src/predict/load.ts";
 import { train } from "../../src/train/train.ts";
 import { wordsAlone } from "../data/support.ts";
-import { randomNumbers } from "../support/numbers.ts";
+import { generator, randomNumbers } from "../support/numbers.ts";
 
 const WORDS = ["cat", "dog", "fish", "fur", "fins", "purring", "barking", "water", "wild", "tame"];
 const rows: DataRow[] = Array.from({ length: 60 }, (_, i) => ({
@@ -127,6 +127,43 @@ describe("shares of any other score are what is missing without the word", () =>
         );
     }
     expect(model.parts[0].family).toBe(options.model);
+  });
+});
+
+test("what is missing without a feature, and without a vector, where rows are scaled to unit length", async () => {
+  const next = generator(8);
+  const some = (row: number): Record<string, number> =>
+    Object.fromEntries(
+      ["a", "b", "c", "d", "e", "f"].flatMap((name, i) => ((row + i) % 3 ? [[name, 1 + next()]] : [])),
+    );
+  const vector = (row: number): number[] => Array.from({ length: 40 }, (_, i) => ((row * (i + 3)) % 7) - 3);
+  const labelled = Array.from({ length: 50 }, (_, i) => ({ features: some(i), labels: [`l${i % 5}`, `m${i % 3}`] }));
+  const texts = rows.map((row, i) => ({ ...row, vector: vector(i) }));
+  const scoresOf = async (model: LoadedModel, row: DataRow): Promise<Map<string, number>> =>
+    new Map((await model.predict([row], { topK: 8 })).flat().map(({ label, score = 0 }) => [label, score]));
+  const compared = async (data: DataRow[], row: DataRow, without: Record<string, DataRow>): Promise<void> => {
+    const { dataset } = await readDataset(data, { tfidf: wordsAlone });
+    const model = await train(dataset, { model: "gpr", normalise: true, threads: 1 });
+    using loaded = await loadModel(model, { threads: 1 });
+    const whole = await scoresOf(loaded, row);
+    const found = (await loaded.predict([row], { topK: 8, explain: 100 })).flat();
+    for (const [word, rest] of Object.entries(without)) {
+      const scores = await scoresOf(loaded, rest);
+      for (const { label, reasons = [] } of found) {
+        const share = reasons.find((reason) => reason.word === word)?.share ?? 0;
+        expect(share, `${word} for ${label}`).toBeCloseTo((whole.get(label) ?? 0) - (scores.get(label) ?? 0), 3);
+      }
+    }
+  };
+  const features = { a: 1.5, b: 3, d: 0.4, e: 2 };
+  await compared(labelled, { features } as DataRow, {
+    b: { features: { ...features, b: 0 } } as DataRow,
+    e: { features: { ...features, e: 0 } } as DataRow,
+  });
+  const text = { text: TEXT, vector: vector(4) };
+  await compared(texts, text as DataRow, {
+    cat: { ...text, text: TEXT.replace("cat", "") } as DataRow,
+    "[vector]": { ...text, vector: vector(0).map(() => 0) } as DataRow,
   });
 });
 

@@ -163,8 +163,8 @@ describe("a model file", () => {
     ],
     [
       "a later version",
-      () => altered({}, {}, { version: "4" }),
-      'found version "4" of mlgpf-model, expected version 3',
+      () => altered({}, {}, { version: "5" }),
+      'found version "5" of mlgpf-model, expected version 4',
     ],
     ["another kernel", () => altered({}, { kernel: "cubic" }), 'found kernel "cubic", expected linear or se'],
     ["another mean", () => altered({}, { mean: "median" }), 'found mean "median", expected inducing or features'],

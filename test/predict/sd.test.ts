@@ -125,7 +125,7 @@ test("sd is what the probability moves by when the scores move by their standard
 
 test("the same of a linear part, by the squares of its features", async () => {
   const many = namedData({ points: 2100, features: 40, labels: 6 }, 7);
-  const plan = makePlan(many);
+  const plan = await makePlan(many);
   const part = await trainPart(many, plan, { index: 1, count: 1 }, { threads: 1 });
   const model = await mergeParts([part], { threads: 1 });
   const { features } = rowsFrom(data, range(60, 75));

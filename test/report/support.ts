@@ -38,7 +38,6 @@ export function madeUpModel(data: Dataset, names?: readonly string[]): Model & {
     parts: [
       {
         family: "svgp",
-        likelihood: "bernoulli",
         kernel: "linear",
         posterior: "shared",
         mean: "features",

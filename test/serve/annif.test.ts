@@ -202,9 +202,9 @@ describe("learning", () => {
         forget: async (ids) => {
           forgotten.push(...ids);
         },
-        query: async (texts, top) =>
-          texts
-            .map((text, row) => ({
+        query: async (inputs, top) =>
+          inputs
+            .map(({ text }, row) => ({
               row,
               value: 1 / 3,
               variance: 1,

@@ -95,6 +95,26 @@ describe("drift", () => {
     expect(drift.status).toMatchObject([{ target: 0.8, documents: 5 }]);
   });
 
+  test("goes on from what was kept, and begins anew with what is none", () => {
+    const judgements = (seed: number): Judgement[] =>
+      (["recall", "precision"] as const).map((promise) => ({
+        promise,
+        target: 0.85,
+        documents: documents(40, seed, 0.8, 0.1),
+      }));
+    const [whole, first] = [new Drift(() => {}), new Drift(() => {})];
+    for (const drift of [whole, first]) drift.add(judgements(1), 7);
+    const kept: unknown = JSON.parse(JSON.stringify(first.kept));
+    first.add(judgements(3), 8); // changes nothing of what was kept
+    const second = new Drift(() => {}, kept);
+    expect(second.batch).toBe(7);
+    for (const drift of [whole, second]) drift.add(judgements(2), 8);
+    expect(second.status).toEqual(whole.status);
+    expect(second.status[0].documents).toBe(80);
+    for (const odd of [undefined, 7, { watched: [{}] }, { watched: [{ of: { promise: "recall", target: 1 } }] }])
+      expect(new Drift(() => {}, odd).status).toEqual([]);
+  });
+
   test("stands in /health and /metrics", async () => {
     const status = {
       promise: "recall",

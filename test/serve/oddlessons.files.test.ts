@@ -1,5 +1,5 @@
 // Odd lessons: each is refused in one sentence, or learned; none is taken and cannot be learned, and whatever was learned can be
-// opened again. MLGPF_FUZZ=20000 teaches more of them, MLGPF_FUZZ_SEED=1000000 others; npm run bench -- trust --only lessons teaches servers.
+// opened again. MLGPF_FUZZ=200000 teaches 20,000 of them, MLGPF_FUZZ_SEED=1000000 others; npm run bench -- trust --only lessons teaches servers.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,7 +16,8 @@ import { train } from "../../src/train/train.ts";
 import { oddLesson } from "./oddlessons.ts";
 import { ask, wordTagger } from "./support.ts";
 
-const COUNT = Number(process.env.MLGPF_FUZZ ?? 0) || 100;
+// A lesson is a training: a tenth of what other fuzzers play.
+const COUNT = Math.ceil(Number(process.env.MLGPF_FUZZ ?? 0) / 10) || 100;
 const FIRST = Number(process.env.MLGPF_FUZZ_SEED ?? 1);
 
 const WORDS = ["whiskers paw", "harbour sail", "violin chord"];

@@ -193,6 +193,7 @@ describe("mlgpf serve --learn", () => {
 
   test(
     "answers on a full disk, refuses lessons with one sentence, and learns when there is room again",
+    { tags: "long" },
     cleanly(async () => {
       const { model, state, folder } = await trained();
       const before = readFileSync(state);

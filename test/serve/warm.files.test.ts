@@ -21,9 +21,10 @@ describe("a model that is to take over", () => {
       const asked: { texts: number; sd: boolean | undefined; words: number; answers: number }[] = [];
       const watched = {
         model: loaded.model,
-        predict: async (texts: string[], options: { sd?: boolean } = {}) => {
+        predict: async (texts: { text: string }[], options: { sd?: boolean } = {}) => {
           const found = await loaded.predict(texts, options);
           const words = texts
+            .map(({ text }) => text)
             .join(" ")
             .split(" ")
             .filter((word) => word !== "").length;

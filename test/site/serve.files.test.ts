@@ -34,6 +34,10 @@ describe("the page's server", () => {
           const wasm = await fetch(`${server.url}core.wasm`);
           expect(wasm.headers.get("content-type")).toBe("application/wasm");
           expect((await wasm.arrayBuffer()).byteLength).toBe(4);
+          expect(wasm.headers.get("content-encoding")).toBe("gzip");
+          const plain = await fetch(server.url, { headers: { "Accept-Encoding": "identity" } });
+          expect(plain.headers.get("content-encoding")).toBe(null);
+          expect(await plain.text()).toBe("<p>hello</p>");
         } finally {
           await server.close();
         }

@@ -6,6 +6,7 @@ import { wasmBackend } from "../../src/backend/wasm.ts";
 import { type WebGpuBackend, webGpuBackend } from "../../src/backend/webgpu/backend.ts";
 import { createCore, type Precision } from "../../src/core/index.ts";
 import { epsilon } from "./cores.ts";
+import { countBuffers } from "./devices.ts";
 
 export interface BackendKind {
   name: string;
@@ -30,7 +31,7 @@ const wasm = (precision: Precision): BackendKind => ({
 });
 
 /** MLGPF_GPU: "none" for tests without a GPU, or a word that the adapter's description must have. */
-const wanted = (import.meta as { env?: Record<string, string | undefined> }).env?.MLGPF_GPU;
+const wanted = (globalThis as { process?: { env: Record<string, string | undefined> } }).process?.env.MLGPF_GPU;
 
 /** navigator.gpu, or in Node the package `webgpu`. Bun has neither. */
 async function findGpu(): Promise<GPU | undefined> {
@@ -69,11 +70,13 @@ export function sharedDevice(): Promise<GPUDevice> {
 }
 
 export async function withGpu(body: (backend: WebGpuBackend) => Promise<void>): Promise<void> {
-  const backend = await webGpuBackend(await sharedDevice());
+  const device = await sharedDevice();
+  const left = countBuffers(device);
+  const before = left();
+  const backend = await webGpuBackend(device);
   await body(backend);
   backend.dispose();
-  expect(backend.statistics.buffers, "buffers left").toBe(0);
-  expect(backend.statistics.bytes, "bytes left").toBe(0);
+  expect(left(), "buffers left").toEqual(before);
 }
 
 const onGpu: BackendKind = {

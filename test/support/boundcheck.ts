@@ -4,7 +4,7 @@
 import type { Backend } from "../../src/backend/backend.ts";
 import type { KernelName } from "../../src/base/kernels.ts";
 import { type BoundCase, boundAnswers, relativeError } from "../../src/cli/selfcheck.ts";
-import { groupsOf, type ModelShape, type PosteriorName } from "../../src/parts/svgp/shape.ts";
+import { groupsOf, type ModelShape } from "../../src/parts/svgp/shape.ts";
 import { flat, type Rows, rowsOf, sparseOf, transposed } from "./lists.ts";
 
 /** One problem; the numbers given are the numbers used, no least sigma and no jitter. */
@@ -13,7 +13,7 @@ export interface SelfcheckCase {
   /** `sum` is linear+se. */
   kernel: KernelName | "sum";
   inducing: "subspace" | "free";
-  posterior: PosteriorName;
+  posterior: ModelShape["posterior"];
   N: number;
   X: Rows;
   basis: Rows | null;
@@ -53,7 +53,6 @@ function shapeOf(problem: SelfcheckCase): BoundCase["shape"] {
     inducingPoints: parameters.mu.length,
     rank: basis?.length ?? 0,
     batch: X.length,
-    likelihood: "bernoulli",
     kernel: kernel === "sum" ? "linear+se" : kernel,
     inducing,
     posterior,

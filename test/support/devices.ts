@@ -28,26 +28,82 @@ export async function seeingDevices<T>(body: (devices: GPUDevice[]) => Promise<T
   }
 }
 
+/** Work on a device: buffers that were made and not destroyed, and what was asked of the device so far. */
+export interface DeviceWork extends LiveBuffers {
+  dispatches: number;
+  uploadedBytes: number;
+  submits: number;
+  readBytes: number;
+}
+
 export interface LiveBuffers {
   count: number;
   bytes: number;
 }
 
-/** Counts the buffers of a device that have been made and not destroyed. */
-export function countBuffers(device: GPUDevice): () => LiveBuffers {
+const watched = new WeakMap<GPUDevice, () => DeviceWork>();
+
+/** Counts what a device is asked to do from the first time on that this is asked for. */
+export function workOn(device: GPUDevice): () => DeviceWork {
+  const known = watched.get(device);
+  if (known) return known;
   const live = new Map<GPUBuffer, number>();
-  const create = device.createBuffer.bind(device);
+  const work = { dispatches: 0, uploadedBytes: 0, submits: 0, readBytes: 0 };
+  const { queue } = device;
+  const [create, encode] = [device.createBuffer.bind(device), device.createCommandEncoder.bind(device)];
+  const [write, submit] = [queue.writeBuffer.bind(queue), queue.submit.bind(queue)];
   device.createBuffer = (descriptor) => {
     const buffer = create(descriptor);
-    const destroy = buffer.destroy.bind(buffer);
+    const [destroy, map] = [buffer.destroy.bind(buffer), buffer.mapAsync.bind(buffer)];
     live.set(buffer, descriptor.size);
     buffer.destroy = (): undefined => {
       live.delete(buffer);
       destroy();
     };
+    buffer.mapAsync = (mode, offset, size) => {
+      work.readBytes += size ?? descriptor.size;
+      return map(mode, offset, size);
+    };
     return buffer;
   };
-  return () => ({ count: live.size, bytes: Array.from(live.values()).reduce((sum, size) => sum + size, 0) });
+  device.createCommandEncoder = (descriptor) => {
+    const encoder = encode(descriptor);
+    const begin = encoder.beginComputePass.bind(encoder);
+    encoder.beginComputePass = (about) => {
+      const pass = begin(about);
+      const dispatch = pass.dispatchWorkgroups.bind(pass);
+      pass.dispatchWorkgroups = (...grid): undefined => {
+        work.dispatches++;
+        dispatch(...grid);
+      };
+      return pass;
+    };
+    return encoder;
+  };
+  queue.writeBuffer = (...given): undefined => {
+    work.uploadedBytes += given[2].byteLength;
+    write(...given);
+  };
+  queue.submit = (buffers): undefined => {
+    work.submits++;
+    submit(buffers);
+  };
+  const counted = (): DeviceWork => ({
+    count: live.size,
+    bytes: Array.from(live.values()).reduce((sum, size) => sum + size, 0),
+    ...work,
+  });
+  watched.set(device, counted);
+  return counted;
+}
+
+/** Counts the buffers of a device that have been made and not destroyed. */
+export function countBuffers(device: GPUDevice): () => LiveBuffers {
+  const work = workOn(device);
+  return () => {
+    const { count, bytes } = work();
+    return { count, bytes };
+  };
 }
 
 /** Whether a device still does what it is told. */

@@ -37,7 +37,6 @@ export function randomModel(
     parts: [
       {
         family: "svgp",
-        likelihood: "bernoulli",
         kernel,
         posterior: form,
         mean,

@@ -11,11 +11,11 @@ import { modelDigest, numbersDigest, tinyTraining } from "../support/training.ts
 const recorded = {
   linear: {
     numbers: "eaaed1bd76984b43f9fdeeac16758acc6585b587004baf6af018a86ab86437c3",
-    file: "8f4e26047f7bbb9a368976a1348d5dce63ac9ed40903e6f3b747bbf42a2c1c3a",
+    file: "d6830ba14bee6b2562d14c35331595bef209bec6b74c102df45cfb6fffc059ec",
   },
   combined: {
     numbers: "89f7c0b66ed51ad1090104dbb7d57d93e18124271bdeab38e11e774050744618",
-    file: "fa754f298ec19c1dbf7502dbd9fb21405a0b1da9932425acda3878b04bfd0bc9",
+    file: "d6ad2f8db7c5644d4ee7a7d14be9e014c46470e19f2bf2b69790772f1822cb04",
   },
 };
 

@@ -1,6 +1,6 @@
 // Training in parts: the same bytes however the points are cut, those of training in one piece, and what is refused.
 
-import { describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { Dataset } from "../../src/data/dataset.ts";
 import { modelToBytes } from "../../src/model/file.ts";
 import type { Model } from "../../src/model/model.ts";
@@ -21,7 +21,10 @@ async function partsOf(plan: TrainingPlan, count: number, threads = 1): Promise<
 }
 
 describe("training in parts", () => {
-  const plan: TrainingPlan = planFromText(JSON.stringify(makePlan(data)));
+  let plan: TrainingPlan;
+  beforeAll(async () => {
+    plan = planFromText(JSON.stringify(await makePlan(data)));
+  });
   let merged: Promise<Model> | undefined;
   /** The model of one part, made once. */
   const inOne = (): Promise<Model> => {
@@ -98,7 +101,13 @@ describe("training in parts", () => {
     );
     expect(() => planFromText("{", "p.json")).toThrow("p.json: found no JSON, expected a plan made by mlgpf plan");
     expect(() => planFromText("{}", "p.json")).toThrow("p.json: found format undefined");
-    expect(() => makePlan(data, { normalise: false })).toThrow("normalise: found false");
+    const { schema: _, ...bare } = plan;
+    expect(() => planFromText(JSON.stringify(bare), "p.json")).toThrow("p.json: found features undefined");
+    const { transform: __, ...flat } = plan.schema;
+    expect(() => planFromText(JSON.stringify({ ...plan, schema: flat }), "p.json")).toThrow(
+      "p.json: found no transform",
+    );
+    await expect(makePlan(data, { normalise: false })).rejects.toThrow("normalise: found false");
   });
 
   test("a part file that was cut short is refused", async () => {

@@ -14,7 +14,6 @@ import type { SvgpPart } from "../../src/parts/svgp/shape.ts";
 import { evaluatePredictor } from "../../src/predict/evaluate.ts";
 import { openPredictor, precisionOf } from "../../src/predict/open.ts";
 import { type RunOptions, train } from "../../src/train/train.ts";
-import { randomNumbers } from "../support/numbers.ts";
 import { topicData } from "../support/problems.ts";
 import { modelDigest, tinyData, tinyOptions, tinyTraining, withFastClock } from "../support/training.ts";
 
@@ -294,28 +293,23 @@ describe("a training that is stopped", () => {
   });
 
   test("does not go on from a state that cannot be, whoever wrote it", async () => {
-    const early = { ...settings, earlyStopping: { patience: 3 }, validation: tinyData };
-    for (const [own, changes] of [
-      [settings, { step: "" }],
-      [settings, { step: "0x10" }],
-      [settings, { step: "1e1" }],
-      [settings, { step: -1 }],
-      [settings, { step: 61 }],
-      [settings, { step: Number.MAX_SAFE_INTEGER }],
-      [settings, { extra: { raised: "x" } }],
-      [settings, { extra: { raised: -1 } }],
-      [early, { extra: { raised: 0, early: 7 } }],
-      [early, { extra: { raised: 0, early: null } }],
-      [early, { extra: { raised: 0, early: { best: { step: 1e9, raised: 0 }, since: 0 } } }],
-      [early, { extra: { raised: 0, early: { best: null, since: -1e9 } } }],
+    for (const changes of [
+      { step: "" },
+      { step: "0x10" },
+      { step: "1e1" },
+      { step: -1 },
+      { step: 61 },
+      { step: Number.MAX_SAFE_INTEGER },
+      { extra: { raised: "x" } },
+      { extra: { raised: -1 } },
     ] as const) {
-      const resume = await stopAt(10, own);
+      const resume = await stopAt(10, settings);
       const { metadata } = readSafetensors(resume);
       const identity = { options: metadata.options as string, data: metadata.data as string };
       const state = checkpointFromBytes(resume, identity);
       const forged = joined(checkpointChunks({ ...state, ...changes } as typeof state, identity));
-      await expect(tinyTraining({ ...own, resume: forged })).rejects.toThrow(
-        /^the checkpoint: found (step|raised|no right record)/,
+      await expect(tinyTraining({ ...settings, resume: forged })).rejects.toThrow(
+        /^the checkpoint: found (step|raised)/,
       );
     }
   });
@@ -417,7 +411,6 @@ describe("the options", () => {
     epochs: 1,
     threads: 1,
   } as const;
-  const given = { rows: 6, values: Float32Array.from(randomNumbers(6 * 25, 8)) };
 
   for (const kernel of ["linear", "se", "linear+se"] as const) {
     for (const posterior of ["shared", "perFactor"] as const) {
@@ -426,7 +419,7 @@ describe("the options", () => {
           for (const negatives of ["all", 3] as const) {
             const common = { ...few, kernel, posterior, fixedInducing, negatives };
             const models = [await train(data, { ...common, inducing: "free" })];
-            for (const basis of ["svd", "kmeans", given] as const)
+            for (const basis of ["svd", "kmeans"] as const)
               models.push(await train(data, { ...common, inducing: "subspace", basis }));
             if (kernel === "linear") models.push(await train(data, { ...common, inducing: "free", mean: "inducing" }));
             for (const model of models) {
@@ -475,12 +468,7 @@ describe("the options", () => {
     ["posterior", { posterior: "full" }, "found full, expected shared or perFactor"],
     ["mean", { mean: "median" }, "found median, expected inducing or features"],
     ["mean", { mean: "features", kernel: "se" }, "found features, expected inducing with the kernel se"],
-    ["basis", { basis: "pca" }, "found pca, expected svd, kmeans or rows of your own"],
-    [
-      "basis",
-      { basis: { rows: 2, values: new Float32Array(50) } },
-      "found 2 rows and 50 numbers, expected 6 rows of 25",
-    ],
+    ["basis", { basis: "pca" }, "found pca, expected svd or kmeans"],
     ["negatives", { negatives: 0 }, "found 0, expected all or a whole number from 1 to 9"],
     ["negatives", { negatives: 10 }, "found 10, expected all or a whole number from 1 to 9"],
     ["gradientLabels", { gradientLabels: 0 }, "found 0, expected all or a whole number of at least 1"],

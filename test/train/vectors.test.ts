@@ -10,6 +10,7 @@ import { loadModel, modelFromBytes, modelToBytes, readDataset, train } from "../
 import type { Model } from "../../src/model/model.ts";
 import type { KernelPart } from "../../src/parts/regression/kernel.ts";
 import { makePlan, mergeParts, trainPart } from "../../src/train/plan.ts";
+import { npy } from "../data/formats/numpyfiles.ts";
 import { modelDigest } from "../support/training.ts";
 
 const ANIMALS = ["cat", "dog", "horse", "cow"];
@@ -104,7 +105,7 @@ describe("documents with vectors", () => {
     const vectors = new Map(training.map(({ text, vector }) => [text, Float32Array.from(vector)]));
     const own = training.map((each) => ({ ...each, vector: Array.from(vectors.get(each.text) ?? []) }));
     const inline = await train((await readDataset(own)).dataset, options);
-    const bytes = npy(own.map(({ vector }) => vector));
+    const bytes = matrixOf(own.map(({ vector }) => vector));
     const beside = await readDataset(texts, { vectorsFrom: async () => bytes });
     expect(await modelDigest(await train(beside.dataset, options))).toBe(await modelDigest(inline));
     const probe = new Float32Array(40).fill(1);
@@ -176,7 +177,7 @@ describe("documents with vectors", () => {
     expect(dense.dataset.features.columns).toBe(40);
     const wrong = [...training.slice(0, 3), { ...training[3], vector: [1, 2] }];
     await expect(readDataset(wrong)).rejects.toThrow("row 4: found a vector vector of 2 numbers, expected 40 numbers");
-    const bytes = npy([[1, 2]]);
+    const bytes = matrixOf([[1, 2]]);
     await expect(readDataset(training, { vectorsFrom: async () => bytes })).rejects.toThrow(
       "more rows than the 1 vector",
     );
@@ -184,7 +185,7 @@ describe("documents with vectors", () => {
 
   test("train in shards as in one piece", { tags: "long" }, async () => {
     const { dataset } = await readDataset(documents(2400));
-    const plan = makePlan(dataset, { seed: 1 });
+    const plan = await makePlan(dataset, { seed: 1 });
     const part = (index: number, count: number) => trainPart(dataset, plan, { index, count }, { threads: 1 });
     const whole = await mergeParts([await part(1, 1)]);
     const shards = await mergeParts([await part(2, 2), await part(1, 2)]);
@@ -194,10 +195,5 @@ describe("documents with vectors", () => {
 });
 
 /** A numpy array of doubles. */
-function npy(rows: readonly (readonly number[])[]): Uint8Array {
-  const head = `{'descr': '<f8', 'fortran_order': False, 'shape': (${rows.length}, ${rows[0].length}), }`;
-  const header = `${head.padEnd(117)}\n`;
-  const start = [0x93, ...new TextEncoder().encode("NUMPY"), 1, 0, header.length, 0];
-  const numbers = new Uint8Array(Float64Array.from(rows.flat()).buffer);
-  return Uint8Array.of(...start, ...new TextEncoder().encode(header), ...numbers);
-}
+const matrixOf = (rows: readonly (readonly number[])[]): Uint8Array =>
+  npy("<f8", `(${rows.length}, ${rows[0].length})`, new Uint8Array(Float64Array.from(rows.flat()).buffer));

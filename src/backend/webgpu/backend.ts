@@ -7,32 +7,20 @@ import type { Backend } from "../backend.ts";
 import * as dense from "./dense.ts";
 import { Factorisation, inverseFromFactor, logDeterminant } from "./factor.ts";
 import * as likelihood from "./likelihood.ts";
-import type { WebGpuStatistics } from "./memory.ts";
-import { Recorder, type Sources } from "./recorder.ts";
+import { type GpuOperations, type Operation, Recorder, type Sources } from "./recorder.ts";
 import * as sparse from "./sparse.ts";
-import { type GpuIndices, type GpuPattern, GpuSparse, GpuTensor } from "./tensors.ts";
-
-export type { WebGpuStatistics } from "./memory.ts";
+import { GpuSparse, GpuTensor } from "./tensors.ts";
 
 export interface WebGpuBackend extends Backend {
   readonly device: GPUDevice;
-  readonly statistics: WebGpuStatistics;
   tensor(rows: number, columns: number, values?: ArrayLike<number>): GpuTensor;
   flush(): void;
 }
 
-/** Operations that take the recorder first. */
-type Operations = Record<string, (recorder: Recorder, ...given: never[]) => unknown>;
-type Recorded<From extends Operations> = {
-  [Name in keyof From]: From[Name] extends (recorder: Recorder, ...given: infer Given) => infer Result
-    ? (...given: Given) => Result
-    : never;
-};
-
-/** The same operations, which record here. */
-function recorded<From extends Operations>(recorder: Recorder, operations: From): Recorded<From> {
-  const bound = Object.entries(operations).map(([name, operation]) => [name, operation.bind(undefined, recorder)]);
-  return Object.fromEntries(bound) as Recorded<From>;
+/** Operations that record here. */
+function recorded<From extends { [Name in keyof GpuOperations]?: Operation<Name> }>(recorder: Recorder, from: From) {
+  const bound = Object.entries(from).map(([name, operation]) => [name, operation.bind(undefined, recorder)]);
+  return Object.fromEntries(bound) as Pick<GpuOperations, keyof From & keyof GpuOperations>;
 }
 
 const floats = (values: ArrayLike<number>): Float32Array =>
@@ -45,12 +33,10 @@ const greatestOf = (values: Int32Array): number =>
 export async function webGpuBackend(device: GPUDevice, changed: Sources = {}): Promise<WebGpuBackend> {
   const recorder = await Recorder.create(device, changed);
   const factorisation = new Factorisation(recorder);
-  return {
+  const operations: Omit<GpuOperations, "rowSteps" | "drawColumns"> = {
     name: "webgpu",
     onCore: false,
     precision: "f32",
-    device,
-    statistics: recorder.statistics,
     ...recorded(recorder, { ...dense, ...sparse, ...likelihood, inverseFromFactor, logDeterminant }),
     tensor(rows, columns, values) {
       wholeNumber("rows", rows, 0);
@@ -68,20 +54,19 @@ export async function webGpuBackend(device: GPUDevice, changed: Sources = {}): P
       const values = typeof given === "number" ? new Int32Array(wholeNumber("length", given, 0)) : given;
       const { length } = values;
       const block = recorder.upload(values, `${length} whole numbers`);
-      return { block, offset: 0, length, greatest: greatestOf(values) } as GpuIndices;
+      return { block, offset: 0, length, greatest: greatestOf(values) };
     },
-    write(tensor: GpuTensor, values) {
+    write(tensor, values) {
       sameSize("values", "elements", values.length, tensor.length);
       recorder.write(tensor, floats(values));
     },
-    writeIndices(indices: GpuIndices, values) {
+    writeIndices(indices, values) {
       sameSize("values", "elements", values.length, indices.length);
       indices.greatest = greatestOf(values);
       recorder.write(indices, values);
     },
-    read: async (tensor: GpuTensor) =>
-      tensor.length === 0 ? new Float32Array(0) : new Float32Array(await recorder.read(tensor)),
-    free(...tensors: (GpuTensor | GpuSparse | GpuIndices | GpuPattern)[]) {
+    read: async (tensor) => (tensor.length === 0 ? new Float32Array(0) : new Float32Array(await recorder.read(tensor))),
+    free(...tensors) {
       for (const tensor of tensors) {
         if (tensor instanceof GpuTensor && !tensor.owner)
           throw new ArgumentError("tensor", "found a view, expected the tensor that it looks into");
@@ -89,11 +74,12 @@ export async function webGpuBackend(device: GPUDevice, changed: Sources = {}): P
         for (const block of blocks) recorder.release(block);
       }
     },
-    rowRange: (tensor: GpuTensor, from, to) => tensor.rowRange(from, to),
-    reshape: (tensor: GpuTensor, rows, columns) => tensor.reshape(rows, columns),
-    factorise: (a: GpuTensor, count) => factorisation.factorise(a, count),
+    rowRange: (tensor, from, to) => tensor.rowRange(from, to),
+    reshape: (tensor, rows, columns) => tensor.reshape(rows, columns),
+    factorise: (a, count) => factorisation.factorise(a, count),
     factorisationReport: () => factorisation.report(),
     flush: () => recorder.flush(),
     dispose: () => recorder.dispose(),
   };
+  return { ...operations, device };
 }

@@ -193,7 +193,6 @@ const products: Record<string, Check> = {
   patternTransposeTimes: patternProduct("patternTransposeTimes"),
 };
 
-/** Everything a check makes, with the outcome of its run. */
 async function outcome(backend: Backend, check: Check): Promise<Float64Array[]> {
   const kept: Parameters<Backend["free"]>[0][] = [];
   const keep: Scratch["keep"] = (thing) => {

@@ -1,12 +1,11 @@
 // Dense algebra: products, maps, reductions, the steps of Adam. backend.ts says what the operations are.
 
 import { finiteNumber, wholeNumber } from "../../base/check.ts";
-import { type AdamOptions, type AdamState, correctedStep } from "../../core/adam.ts";
-import { broadcast, type SyrkOptions } from "../../core/dense.ts";
+import { correctedStep } from "../../core/adam.ts";
+import { broadcast } from "../../core/dense.ts";
 import { disjoint, hasShape, isSquare, isVector, productSizes } from "../../core/shapes.ts";
-import type { ProductOptions } from "../backend.ts";
-import type { Recorder } from "./recorder.ts";
-import { type GpuIndices, GpuTensor } from "./tensors.ts";
+import type { Operation, Recorder } from "./recorder.ts";
+import { GpuTensor } from "./tensors.ts";
 
 /**
  * Runs an operation over rows of these tensors: all of them at once, or where one is larger than the device can bind,
@@ -107,7 +106,7 @@ export function product(gpu: Recorder, a: GpuTensor, b: GpuTensor, out: GpuTenso
   gpu.release(total.block);
 }
 
-export function gemm(gpu: Recorder, a: GpuTensor, b: GpuTensor, out: GpuTensor, options: ProductOptions = {}): void {
+export const gemm: Operation<"gemm"> = (gpu, a, b, out, options = {}) => {
   const { transposeA = false, transposeB = false } = options;
   const { m: rows, n: columns, k: depth, alpha, beta } = productSizes(a, b, out, options);
   const [aRow, aColumn] = transposeA ? [1, a.columns] : [a.columns, 1];
@@ -115,70 +114,63 @@ export function gemm(gpu: Recorder, a: GpuTensor, b: GpuTensor, out: GpuTensor, 
   const of = { columns, depth, alpha, beta, aRow, aColumn, bRow, bColumn };
   if (transposeA) product(gpu, a, b, out, { rows, ...of });
   else overRows(gpu, { a, out }, (part) => product(gpu, part.a, b, part.out, { rows: part.out.rows, ...of }));
-}
+};
 
 /** out = beta out + alpha A diag(w) A', or A' diag(w) A. */
-export function syrk(gpu: Recorder, a: GpuTensor, out: GpuTensor, options: SyrkOptions<GpuTensor> = {}): void {
+export const syrk: Operation<"syrk"> = (gpu, a, out, options = {}) => {
   const { transpose = false, weights } = options;
   const transposes = { transposeA: transpose, transposeB: !transpose };
   const { m: size, k: depth, alpha, beta } = productSizes(a, a, out, { ...options, ...transposes });
   const [row, column] = transpose ? [1, a.columns] : [a.columns, 1];
   const of = { rows: size, columns: size, depth, alpha, beta, symmetric: true, weights };
   product(gpu, a, a, out, { ...of, aRow: row, aColumn: column, bRow: column, bColumn: row });
-}
+};
 
 const COMBINATIONS = { add: 0, subtract: 1, multiply: 2, divide: 3 } as const;
 
-export function combine(
-  gpu: Recorder,
-  op: keyof typeof COMBINATIONS,
-  x: GpuTensor,
-  y: GpuTensor,
-  out: GpuTensor,
-): void {
+export const combine: Operation<"combine"> = (gpu, op, x, y, out) => {
   const { columns } = x;
-  hasShape("out", out, x.rows, columns);
+  hasShape({ out }, x.rows, columns);
   const operation = COMBINATIONS[op];
   const [yRow, yColumn] = broadcast(x, y, y.columns);
   overRows(gpu, { x, y, out }, (part) => {
     gpu.each("combine", part.out.length, part, { rows: part.out.rows, columns, operation, yRow, yColumn });
   });
-}
+};
 
-export function blend(gpu: Recorder, alpha: number, x: GpuTensor, beta: number, y: GpuTensor, out: GpuTensor): void {
+export const blend: Operation<"blend"> = (gpu, alpha, x, beta, y, out) => {
   finiteNumber("alpha", alpha);
   finiteNumber("beta", beta);
-  hasShape("y", y, x.rows, x.columns);
-  hasShape("out", out, x.rows, x.columns);
+  hasShape({ y, out }, x.rows, x.columns);
   overRows(gpu, { x, y, out }, (part) => {
     const count = part.out.length;
     gpu.each("blend", count, part, { count, alpha, beta });
   });
-}
+};
 
 const MAPS = { exp: 0, log: 1, square: 2, reciprocal: 3 } as const;
 
-export function map(gpu: Recorder, op: keyof typeof MAPS, x: GpuTensor, out: GpuTensor): void {
-  hasShape("out", out, x.rows, x.columns);
+export const map: Operation<"map"> = (gpu, op, x, out) => {
+  hasShape({ out }, x.rows, x.columns);
   overRows(gpu, { x, out }, (part) => {
     const count = part.out.length;
     gpu.each("map", count, part, { count, operation: MAPS[op] });
   });
-}
+};
 
-export function fill(gpu: Recorder, out: GpuTensor, value: number): void {
+export const fill: Operation<"fill"> = (gpu, out, value) => {
   finiteNumber("value", value);
   overRows(gpu, { out }, (part) => {
     const count = part.out.length;
     gpu.each("fill", count, part, { count, value });
   });
-}
+};
 
 /** Terms that are worth an invocation of their own. */
 const TERMS_A_LANE = 8;
 
-export function rowSums(gpu: Recorder, x: GpuTensor, out: GpuTensor, y?: GpuTensor): void {
-  if (y) hasShape("y", y, y.rows === 1 ? 1 : x.rows, x.columns);
+export const rowSums: Operation<"rowSums"> = (gpu, x, out, y) => {
+  if (y) hasShape({ y }, y.rows === 1 ? 1 : x.rows, x.columns);
   isVector("out", out, x.rows);
   const size = gpu.constant("rowSums", "SIZE");
   let lanes = 1;
@@ -190,58 +182,52 @@ export function rowSums(gpu: Recorder, x: GpuTensor, out: GpuTensor, y?: GpuTens
     const grid = gpu.grid(rows, size / lanes);
     gpu.run("rowSums", grid, part, { rows, columns, lanes, weighted: y ? 1 : 0, yRow });
   });
-}
+};
 
-export function columnSums(gpu: Recorder, x: GpuTensor, out: GpuTensor, y?: GpuTensor): void {
-  if (y) hasShape("y", y, x.rows, y.columns === 1 ? 1 : x.columns);
+export const columnSums: Operation<"columnSums"> = (gpu, x, out, y) => {
+  if (y) hasShape({ y }, x.rows, y.columns === 1 ? 1 : x.columns);
   isVector("out", out, x.columns);
   const { rows, columns } = x;
   const grid = gpu.grid(columns, gpu.constant("columnSums", "STRIP"));
   const strides = { yRow: y?.columns ?? 0, yColumn: y?.columns === 1 ? 0 : 1 };
   gpu.run("columnSums", grid, { x, y, out }, { rows, columns, weighted: y ? 1 : 0, ...strides });
-}
+};
 
-export function transpose(gpu: Recorder, x: GpuTensor, out: GpuTensor): void {
-  hasShape("out", out, x.columns, x.rows);
+export const transpose: Operation<"transpose"> = (gpu, x, out) => {
+  hasShape({ out }, x.columns, x.rows);
   disjoint("out", out, { x });
   const tile = gpu.constant("transpose", "TILE");
   const grid = [Math.ceil(x.columns / tile), Math.ceil(x.rows / tile), 1] as const;
   gpu.run("transpose", grid, { x, out }, { rows: x.rows, columns: x.columns });
-}
+};
 
-export function diagonal(gpu: Recorder, x: GpuTensor, out: GpuTensor): void {
+export const diagonal: Operation<"diagonal"> = (gpu, x, out) => {
   const size = isSquare("x", x);
   isVector("out", out, size);
   gpu.each("diagonal", size, { x, out }, { size });
-}
+};
 
-export function addDiagonal(gpu: Recorder, out: GpuTensor, values: GpuTensor): void {
+export const addDiagonal: Operation<"addDiagonal"> = (gpu, out, values) => {
   const size = isSquare("x", out);
   isVector("values", values, size);
   gpu.each("addDiagonal", size, { x: values, out }, { size });
-}
+};
 
-export function gatherRows(gpu: Recorder, x: GpuTensor, rows: GpuIndices, out: GpuTensor): void {
-  hasShape("out", out, rows.length, x.columns);
+export const gatherRows: Operation<"gatherRows"> = (gpu, x, rows, out) => {
+  hasShape({ out }, rows.length, x.columns);
   disjoint("out", out, { x });
   wholeNumber("rows", rows.greatest, 0, x.rows - 1);
   gpu.each("gatherRows", out.length, { x, chosen: rows, out }, { rows: rows.length, columns: x.columns });
-}
+};
 
-export function adam(
-  gpu: Recorder,
-  parameter: GpuTensor,
-  gradient: GpuTensor,
-  { first, second }: AdamState<GpuTensor>,
-  options: AdamOptions,
-): void {
+export const adam: Operation<"adam"> = (gpu, parameter, gradient, { first, second }, options) => {
   const tensors = { parameter, gradient, first, second };
   const { rows, columns } = parameter;
-  for (const [name, value] of Object.entries(tensors)) hasShape(name, value, rows, columns);
+  hasShape(tensors, rows, columns);
   const { length: rate, beta1, beta2, epsilon } = correctedStep(options);
   const constants = { rate, beta1, beta2, rest1: 1 - beta1, rest2: 1 - beta2, epsilon };
   overRows(gpu, tensors, (part) => {
     const count = part.parameter.length;
     gpu.each("adam", count, part, { count, ...constants });
   });
-}
+};

@@ -4,7 +4,7 @@ import { hasShape, isStack, isVector } from "../../core/shapes.ts";
 import type { FactorisationReport } from "../backend.ts";
 import { product } from "./dense.ts";
 import type { Block } from "./memory.ts";
-import type { Recorder } from "./recorder.ts";
+import type { Operation, Recorder } from "./recorder.ts";
 import { GpuTensor } from "./tensors.ts";
 
 /** Up to here one workgroup does all of a matrix; larger ones are shared out, a dispatch a panel. */
@@ -23,7 +23,6 @@ export class Factorisation {
     this.#tally = gpu.allocate(2, "the tally of factorisations");
   }
 
-  /** L L' = A for each matrix of the stack, in its place. */
   factorise(a: GpuTensor, count: number): void {
     const gpu = this.#recorder;
     const size = isStack("a", a, count);
@@ -54,7 +53,6 @@ export class Factorisation {
     return { block: this.#tally, offset: 0, length: 2 };
   }
 
-  /** How it went since the last time it was asked. */
   async report(): Promise<FactorisationReport> {
     const tally = this.#tallied();
     const [raised, failed] = new Uint32Array(await this.#recorder.read(tally, () => this.#recorder.clear(tally)));
@@ -63,9 +61,9 @@ export class Factorisation {
 }
 
 /** inverse(L L') = X' X with X = L^-1, for each factor of the stack. */
-export function inverseFromFactor(gpu: Recorder, factor: GpuTensor, out: GpuTensor, count: number): void {
+export const inverseFromFactor: Operation<"inverseFromFactor"> = (gpu, factor, out, count) => {
   const size = isStack("factor", factor, count);
-  hasShape("out", out, factor.rows, factor.columns);
+  hasShape({ out }, factor.rows, factor.columns);
   if (factor.length === 0) return;
   const block = gpu.allocate(factor.length, "inverses of triangles");
   const x = new GpuTensor(block, factor.rows, size, 0, false);
@@ -77,10 +75,10 @@ export function inverseFromFactor(gpu: Recorder, factor: GpuTensor, out: GpuTens
   const stack = { count, aStack: step, bStack: step, weightsStack: 0, outStack: step, totalDepth: count * size };
   product(gpu, x, x, out, { ...sizes, ...transposed, stack });
   gpu.release(block);
-}
+};
 
-export function logDeterminant(gpu: Recorder, factor: GpuTensor, out: GpuTensor, count: number): void {
+export const logDeterminant: Operation<"logDeterminant"> = (gpu, factor, out, count) => {
   const size = isStack("factor", factor, count);
   isVector("out", out, count);
   gpu.run("logDeterminant", gpu.grid(count), { factor, out }, { count, size });
-}
+};

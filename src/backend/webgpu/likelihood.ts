@@ -1,41 +1,31 @@
 // Covariances, expected log-likelihoods, probabilities and rankings on the GPU.
 
 import { wholeNumber } from "../../base/check.ts";
-import { type CovarianceInputs, covarianceSizes } from "../../core/covariance.ts";
-import type { TopK } from "../../core/dense.ts";
-import {
-  checkLikelihood,
-  hermiteRule,
-  type LikelihoodInputs,
-  type LikelihoodOutputs,
-  type ListedLikelihoodInputs,
-  type ListedLikelihoodOutputs,
-  type Quadrature,
-} from "../../core/quadrature.ts";
+import { covarianceSizes } from "../../core/covariance.ts";
+import { checkLikelihood, hermiteRule, type Quadrature } from "../../core/quadrature.ts";
 import { hasShape, isVector } from "../../core/shapes.ts";
-import type { Recorder } from "./recorder.ts";
+import type { Operation, Recorder } from "./recorder.ts";
 import { GpuTensor, type Operand } from "./tensors.ts";
 
-export function covariance(gpu: Recorder, { terms, ...tensors }: CovarianceInputs<GpuTensor>, out: GpuTensor): void {
+export const covariance: Operation<"covariance"> = (gpu, { terms, ...tensors }, out) => {
   const sizes = covarianceSizes({ terms, ...tensors });
-  hasShape("out", out, sizes.rows, sizes.columns);
+  hasShape({ out }, sizes.rows, sizes.columns);
   gpu.each("covariance", out.length, { ...tensors, out }, sizes);
-}
+};
 
-export function covarianceGradient(
-  gpu: Recorder,
-  { terms, ...tensors }: CovarianceInputs<GpuTensor>,
-  d: GpuTensor,
-  stationaryPart: GpuTensor,
-  sums: GpuTensor,
-): void {
+export const covarianceGradient: Operation<"covarianceGradient"> = (
+  gpu,
+  { terms, ...tensors },
+  d,
+  stationaryPart,
+  sums,
+) => {
   const sizes = covarianceSizes({ terms, ...tensors });
-  hasShape("d", d, sizes.rows, sizes.columns);
-  hasShape("stationaryPart", stationaryPart, sizes.rows, sizes.columns);
-  hasShape("sums", sums, sizes.rows, 3);
+  hasShape({ d, stationaryPart }, sizes.rows, sizes.columns);
+  hasShape({ sums }, sizes.rows, 3);
   const operands = { ...tensors, d, stationaryPart, sums };
   gpu.run("covarianceGradient", gpu.grid(sizes.rows), operands, sizes);
-}
+};
 
 /** Quadrature rules on each device, made once. */
 const placed = new WeakMap<Recorder, Map<number, Operand>>();
@@ -53,11 +43,7 @@ function placeRule(gpu: Recorder, quadrature: Quadrature = "closed") {
   return { nodes, rule: operand };
 }
 
-export function expectedLogLikelihood(
-  gpu: Recorder,
-  inputs: LikelihoodInputs<GpuTensor>,
-  out: LikelihoodOutputs<GpuTensor>,
-): void {
+export const expectedLogLikelihood: Operation<"expectedLogLikelihood"> = (gpu, inputs, out) => {
   const { mean, variance: given, positives, scale = 1, quadrature } = inputs;
   const { rows, columns } = mean;
   const [variance, rowVariance] = given instanceof GpuTensor ? [given] : [given.ofLabel, given.ofRow];
@@ -71,30 +57,29 @@ export function expectedLogLikelihood(
     { rows, columns, outer: rowVariance ? 1 : 0, nodes, scale },
   );
   gpu.release(lists.block);
-}
+};
 
-export function listedLogLikelihood(
-  gpu: Recorder,
-  { mean, variance, signedWeight, scale = 1, quadrature }: ListedLikelihoodInputs<GpuTensor>,
-  { value, dMean, dVariance }: ListedLikelihoodOutputs<GpuTensor>,
-): void {
+export const listedLogLikelihood: Operation<"listedLogLikelihood"> = (
+  gpu,
+  { mean, variance, signedWeight, scale = 1, quadrature },
+  { value, dMean, dVariance },
+) => {
   const tensors = { mean, variance, signedWeight, value, dMean, dVariance };
   const count = mean.length;
   for (const [name, tensor] of Object.entries(tensors)) isVector(name, tensor, count);
   const { nodes, rule } = placeRule(gpu, quadrature);
   gpu.each("listedLikelihood", count, { ...tensors, rule }, { count, nodes, scale });
-}
+};
 
-export function probability(gpu: Recorder, mean: GpuTensor, variance: GpuTensor, out: GpuTensor): void {
-  hasShape("variance", variance, mean.rows, mean.columns);
-  hasShape("out", out, mean.rows, mean.columns);
+export const probability: Operation<"probability"> = (gpu, mean, variance, out) => {
+  hasShape({ variance, out }, mean.rows, mean.columns);
   gpu.each("probability", out.length, { mean, variance, out }, { count: out.length });
-}
+};
 
 /** The shader's NaN: the least number there is. */
 const LEAST = -3.4028234663852886e38;
 
-export async function topScores(gpu: Recorder, scores: GpuTensor, k: number): Promise<TopK> {
+export const topScores: Operation<"topScores"> = async (gpu, scores, k) => {
   const { rows, columns } = scores;
   wholeNumber("k", k, 0, columns);
   const length = rows * k;
@@ -110,4 +95,4 @@ export async function topScores(gpu: Recorder, scores: GpuTensor, k: number): Pr
     indices: new Int32Array(foundPlaces),
     values: new Float32Array(foundValues).map((value) => (value === LEAST ? Number.NEGATIVE_INFINITY : value)),
   };
-}
+};

@@ -1,17 +1,6 @@
 // Buffers on the GPU. A freed one is kept for the next of its size: a step that makes and frees the same tensors as the
 // one before makes no buffer at all, and its bind groups stay valid.
 
-/** Counts of a backend's work so far. */
-export interface WebGpuStatistics {
-  /** GPU buffers that exist, kept ones included, and their bytes. */
-  buffers: number;
-  bytes: number;
-  dispatches: number;
-  uploadedBytes: number;
-  submits: number;
-  readBytes: number;
-}
-
 /** A buffer, and what must be known before it is written to or destroyed. */
 export interface Storage {
   readonly buffer: GPUBuffer;
@@ -45,14 +34,6 @@ function sizeClass(bytes: number): number {
 }
 
 export class GpuMemory {
-  readonly statistics: WebGpuStatistics = {
-    buffers: 0,
-    bytes: 0,
-    dispatches: 0,
-    uploadedBytes: 0,
-    submits: 0,
-    readBytes: 0,
-  };
   readonly #device: GPUDevice;
   readonly #largest: number;
   readonly #report: (error: Error) => void;
@@ -104,8 +85,6 @@ export class GpuMemory {
   destroy(storage: Storage): void {
     if (!this.#live.delete(storage)) return;
     storage.buffer.destroy();
-    this.statistics.buffers--;
-    this.statistics.bytes -= storage.bytes;
   }
 
   dispose(): void {
@@ -127,8 +106,6 @@ export class GpuMemory {
     );
     const storage = { buffer, bytes, id: this.#nextId++, lastUse: -1, bindGroups: new Set<string>() };
     this.#live.add(storage);
-    this.statistics.buffers++;
-    this.statistics.bytes += bytes;
     return storage;
   }
 }

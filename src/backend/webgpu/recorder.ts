@@ -2,8 +2,9 @@
 // that repeats the one before only records.
 
 import { type Shader, type ShaderName, type ShaderNames, shaders } from "../../generated/shaders.ts";
-import { type Block, GpuMemory, type Storage, type WebGpuStatistics } from "./memory.ts";
-import { alive, type Operand } from "./tensors.ts";
+import type { Backend } from "../backend.ts";
+import { type Block, GpuMemory, type Storage } from "./memory.ts";
+import { alive, type GpuIndices, type GpuPattern, type GpuSparse, type GpuTensor, type Operand } from "./tensors.ts";
 
 /** Bytes from one set of parameters to the next: what offsets of uniform buffers must be a multiple of. */
 const SLOT = 256;
@@ -15,10 +16,18 @@ const MOST_WORKGROUPS = 65_535;
 /** Offsets of storage buffers are multiples of it. */
 const ALIGNMENT = 256;
 
+/** The backend's operations on tensors of a GPU. */
+export type GpuOperations = Required<Backend<GpuTensor, GpuSparse, GpuIndices, GpuPattern>>;
+/** One of them, which records. */
+export type Operation<Name extends keyof GpuOperations> = GpuOperations[Name] extends (
+  ...given: infer Given
+) => infer Result
+  ? (gpu: Recorder, ...given: Given) => Result
+  : never;
+
 /** Texts to put in the place of some shaders'. */
 export type Sources = Partial<Record<ShaderName, string>>;
 
-/** The operands of a shader by name. */
 type Operands<Name extends ShaderName> = {
   [Required in ShaderNames[Name]["operand"]]: Operand;
 } & { [Optional in ShaderNames[Name]["optional"]]?: Operand | undefined };
@@ -142,11 +151,6 @@ export class Recorder {
     return recorder;
   }
 
-  get statistics(): WebGpuStatistics {
-    return this.#memory.statistics;
-  }
-
-  /** A named constant of a shader. */
   constant<Name extends ShaderName>(shader: Name, name: ShaderNames[Name]["constant"]): number {
     return shaders[shader].constants[name];
   }
@@ -156,7 +160,6 @@ export class Recorder {
     return this.#memory.allocate(4 * elements, what, this.#submission, false);
   }
 
-  /** Memory with these numbers in it. */
   upload(values: Float32Array | Int32Array, what: string): Block {
     const block = this.#memory.allocate(values.byteLength, what, this.#submission, true);
     this.write({ block, offset: 0, length: values.length }, values);
@@ -217,7 +220,6 @@ export class Recorder {
     this.#pass.dispatchWorkgroups(...grid);
     for (const { storage } of windows) storage.lastUse = this.#submission;
     for (const copy of copies) this.release(copy);
-    this.statistics.dispatches++;
     this.#counted();
   }
 
@@ -334,7 +336,6 @@ export class Recorder {
     this.#slots.set(key, slot);
     // No command that is recorded but not started reads this slot: it can be written at once.
     this.device.queue.writeBuffer(this.#parameters.buffer, slot * SLOT, words);
-    this.statistics.uploadedBytes += words.byteLength;
     return slot;
   }
 
@@ -355,7 +356,6 @@ export class Recorder {
     if (this.#commands >= MOST_COMMANDS) this.flush();
   }
 
-  /** A copy of an operand in a block of its own. */
   copied(operand: Operand, what: string): Block {
     const copy = this.allocate(operand.length, `a copy of ${what}`);
     this.copy(operand, { block: copy, offset: 0, length: operand.length });
@@ -387,7 +387,6 @@ export class Recorder {
     if (storage.lastUse === this.#submission) this.flush();
     const plain = isShared(values) ? values.slice() : (values as Float32Array<ArrayBuffer>);
     this.device.queue.writeBuffer(storage.buffer, 4 * operand.offset, plain);
-    this.statistics.uploadedBytes += values.byteLength;
   }
 
   /** Reads back, after everything that was recorded. */
@@ -407,7 +406,6 @@ export class Recorder {
     await reader.buffer.mapAsync(MAP_READ_MODE, 0, bytes);
     const copy = reader.buffer.getMappedRange(0, bytes).slice(0);
     reader.buffer.unmap();
-    this.statistics.readBytes += bytes;
     this.#readers.push(reader);
     if (this.#readers.length > MOST_READERS) this.#memory.destroy(this.#readers.shift() as Storage);
     if (this.#error) throw this.#error;
@@ -421,7 +419,6 @@ export class Recorder {
       this.#encoder = undefined;
       this.#commands = 0;
       this.#submission++;
-      this.statistics.submits++;
     }
     // Between two submissions parameters may be overwritten: better now than in the middle of the next.
     if (this.#slots.size > SLOTS / 2) this.#slots.clear();

@@ -3,11 +3,9 @@
 
 import { sameSize, wholeNumber } from "../../base/check.ts";
 import { type SparseRows, transpose } from "../../base/sparse.ts";
-import type { RealArray } from "../../core/matrix.ts";
 import { disjoint, hasShape, isVector } from "../../core/shapes.ts";
-import type { LabelLists } from "../backend.ts";
-import type { Recorder } from "./recorder.ts";
-import { type Entries, type GpuIndices, type GpuPattern, GpuSparse, type GpuTensor } from "./tensors.ts";
+import type { Operation, Recorder } from "./recorder.ts";
+import { type Entries, GpuSparse } from "./tensors.ts";
 
 function upload(gpu: Recorder, starts: Int32Array, places: Int32Array, values: Float32Array): Entries {
   return {
@@ -17,7 +15,7 @@ function upload(gpu: Recorder, starts: Int32Array, places: Int32Array, values: F
   };
 }
 
-export function sparse(gpu: Recorder, x: SparseRows<RealArray>): GpuSparse {
+export const sparse: Operation<"sparse"> = (gpu, x) => {
   const { rows, columns, rowStart, columnIndex, values } = x;
   sameSize("rowStart", "elements", rowStart.length, rows + 1);
   sameSize("rowStart", "entries at its end", rowStart[rows], columnIndex.length);
@@ -25,7 +23,7 @@ export function sparse(gpu: Recorder, x: SparseRows<RealArray>): GpuSparse {
   for (const column of columnIndex) wholeNumber("columnIndex", column, 0, columns - 1);
   const arrays = { rows, columns, rowStart, columnIndex, values: Float32Array.from(values) };
   return new GpuSparse(rows, columns, upload(gpu, rowStart, columnIndex, arrays.values), arrays);
-}
+};
 
 function columnsOf(gpu: Recorder, x: GpuSparse): NonNullable<GpuSparse["byColumns"]> {
   if (x.byColumns) return x.byColumns;
@@ -39,9 +37,9 @@ function columnsOf(gpu: Recorder, x: GpuSparse): NonNullable<GpuSparse["byColumn
 
 const whole = (block: Entries["numbers"]) => ({ block, offset: 0, length: block.storage.bytes / 4 });
 
-export function sparseTimes(gpu: Recorder, x: GpuSparse, rows: GpuIndices, b: GpuTensor, out: GpuTensor): void {
+export const sparseTimes: Operation<"sparseTimes"> = (gpu, x, rows, b, out) => {
   sameSize("b", "rows", b.rows, x.columns);
-  hasShape("out", out, rows.length, b.columns);
+  hasShape({ out }, rows.length, b.columns);
   disjoint("out", out, { b });
   wholeNumber("rows", rows.greatest, 0, x.rows - 1);
   gpu.run(
@@ -50,17 +48,11 @@ export function sparseTimes(gpu: Recorder, x: GpuSparse, rows: GpuIndices, b: Gp
     { entries: whole(x.byRows.numbers), values: whole(x.byRows.values), chosen: rows, b, out },
     { rows: out.rows, columns: out.columns, choose: 1, starts: 0, places: x.byRows.places },
   );
-}
+};
 
-export function sparseTransposeTimes(
-  gpu: Recorder,
-  x: GpuSparse,
-  rows: GpuIndices,
-  b: GpuTensor,
-  out: GpuTensor,
-): void {
+export const sparseTransposeTimes: Operation<"sparseTransposeTimes"> = (gpu, x, rows, b, out) => {
   sameSize("b", "rows", b.rows, rows.length);
-  hasShape("out", out, x.columns, b.columns);
+  hasShape({ out }, x.columns, b.columns);
   disjoint("out", out, { b });
   wholeNumber("rows", rows.greatest, 0, x.rows - 1);
   const { numbers, values, places, position } = columnsOf(gpu, x);
@@ -75,9 +67,9 @@ export function sparseTransposeTimes(
   );
   gpu.each("markRows", rows.length, marks, { rows: rows.length, erase: 1 });
   gpu.release(following);
-}
+};
 
-export function pattern(gpu: Recorder, columns: number, { rowStart, labelIndex }: LabelLists): GpuPattern {
+export const pattern: Operation<"pattern"> = (gpu, columns, { rowStart, labelIndex }) => {
   wholeNumber("columns", columns, 0);
   const [rows, entries] = [rowStart.length - 1, labelIndex.length];
   sameSize("rowStart", "entries at its end", rowStart.at(-1) ?? 0, entries);
@@ -111,11 +103,11 @@ export function pattern(gpu: Recorder, columns: number, { rowStart, labelIndex }
   const block = gpu.upload(all, `a pattern of ${entries} entries`);
   const parts = { places, rowsOfEntries, labelNames, labelStarts, byLabel };
   return { block, rows, columns, entries, labels, parts };
-}
+};
 
-export function sampledProducts(gpu: Recorder, of: GpuPattern, a: GpuTensor, b: GpuTensor, out: GpuTensor): void {
-  hasShape("a", a, of.rows, a.columns);
-  hasShape("b", b, of.columns, a.columns);
+export const sampledProducts: Operation<"sampledProducts"> = (gpu, of, a, b, out) => {
+  hasShape({ a }, of.rows, a.columns);
+  hasShape({ b }, of.columns, a.columns);
   isVector("out", out, of.entries);
   const { places, rowsOfEntries } = of.parts;
   gpu.run(
@@ -124,30 +116,24 @@ export function sampledProducts(gpu: Recorder, of: GpuPattern, a: GpuTensor, b: 
     { entries: whole(of.block), a, b, out },
     { count: of.entries, columns: a.columns, places, rowsOfEntries },
   );
-}
+};
 
-export function patternTimes(gpu: Recorder, of: GpuPattern, values: GpuTensor, b: GpuTensor, out: GpuTensor): void {
+export const patternTimes: Operation<"patternTimes"> = (gpu, of, values, b, out) => {
   isVector("values", values, of.entries);
-  hasShape("b", b, of.columns, b.columns);
-  hasShape("out", out, of.rows, b.columns);
+  hasShape({ b }, of.columns, b.columns);
+  hasShape({ out }, of.rows, b.columns);
   gpu.run(
     "sparseTimes",
     gpu.strips("sparseTimes", out.columns, out.rows),
     { entries: whole(of.block), values, b, out },
     { rows: out.rows, columns: out.columns, choose: 0, starts: 0, places: of.parts.places },
   );
-}
+};
 
-export function patternTransposeTimes(
-  gpu: Recorder,
-  of: GpuPattern,
-  values: GpuTensor,
-  b: GpuTensor,
-  out: GpuTensor,
-): void {
+export const patternTransposeTimes: Operation<"patternTransposeTimes"> = (gpu, of, values, b, out) => {
   isVector("values", values, of.entries);
-  hasShape("b", b, of.rows, b.columns);
-  hasShape("out", out, of.columns, b.columns);
+  hasShape({ b }, of.rows, b.columns);
+  hasShape({ out }, of.columns, b.columns);
   const { rowsOfEntries, labelNames, labelStarts, byLabel } = of.parts;
   gpu.run(
     "patternTransposeTimes",
@@ -155,4 +141,4 @@ export function patternTransposeTimes(
     { entries: whole(of.block), values, b, out },
     { labels: of.labels, columns: out.columns, rowsOfEntries, labelNames, labelStarts, byLabel },
   );
-}
+};

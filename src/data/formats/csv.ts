@@ -83,7 +83,6 @@ export class CsvParser implements RowParser {
     if (!this.#columns) this.builder.refuse("an empty file", "a first line with the names of the columns");
   }
 
-  /** Excel's line before the names. */
   #isDelimiterLine(text: string): boolean {
     const delimiter = DELIMITER_LINE.exec(text.trim())?.[1];
     if (delimiter === undefined) return false;
@@ -106,6 +105,7 @@ export class CsvParser implements RowParser {
       throw builder.missing("column", names, `a column ${alternatives(wanted)}${or}`, option);
     };
     const find = (name: string): number => positions.get(name.toLowerCase()) ?? -1;
+    const has = (name: string): boolean => find(name) >= 0;
     const findAny = (usual: readonly string[]): number[] =>
       usual
         .map(find)
@@ -115,17 +115,19 @@ export class CsvParser implements RowParser {
       const at = find(name);
       return at < 0 ? missing([name], option) : at;
     };
-    const texts = options.text?.map(demand("text")) ?? findAny(["text"]);
+    const texts = builder.keysOf("text", has)?.map(demand("text")) ?? findAny(["text"]);
     if (texts.length === 0 && builder.kind() === "text") missing(["text"], "text");
-    const labels = options.labels?.map(demand("labels")) ?? (this.#oneHot.wanted ? [] : findAny(LABEL_KEYS));
-    const [id = -1] = options.id === undefined ? findAny(ID_KEYS) : [demand("id")(options.id)];
+    const labels =
+      builder.keysOf("labels", has)?.map(demand("labels")) ?? (this.#oneHot.wanted(names) ? [] : findAny(LABEL_KEYS));
+    const [id = -1] =
+      options.id === undefined ? findAny([options.keys?.id ?? "", ...ID_KEYS]) : [demand("id")(options.id)];
     const kept = (options.keep ?? []).map(demand("keep"));
     const isFeature = (at: number): boolean => options.featureNames?.includes(names[at]) ?? false;
     const ignored = new Set(options.ignore.map((name) => name.toLowerCase()));
     const taken = new Set([...texts, ...labels, id, ...kept.filter((at) => !isFeature(at))]);
     const free = [...names.keys()].filter((i) => !taken.has(i) && !ignored.has(names[i].toLowerCase()));
     const oneHot = free.filter((i) => this.#oneHot.has(names[i]));
-    if (this.#oneHot.wanted && oneHot.length === 0) missing(options.oneHot ?? [], "oneHot");
+    if (options.oneHot && oneHot.length === 0) missing(options.oneHot, "oneHot");
     if (oneHot.length > 0) builder.declareLabels(oneHot.map((i) => names[i]));
     if (labels.length + oneHot.length === 0 && builder.requireLabels) missing(["labels"], "labels");
     const useText = texts.length > 0 && builder.kind() !== "features";
@@ -170,7 +172,6 @@ export class CsvParser implements RowParser {
   }
 }
 
-/** Annif's short texts. */
 export class AnnifParser implements RowParser {
   readonly blank = "unlabelled";
   readonly #cells: LabelCells;

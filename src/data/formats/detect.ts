@@ -2,11 +2,11 @@
 
 import { excerpt } from "../../base/errors.ts";
 import type { DatasetBuilder } from "../builder.ts";
+import type { DataKeys } from "../dataset.ts";
 import type { TextFormat } from "../options.ts";
 
 /** Blank lines that came one after another. */
 export interface BlankRun {
-  /** The line of the first. */
   readonly first: number;
   readonly count: number;
 }
@@ -37,18 +37,31 @@ const ENDINGS: Readonly<Record<string, TextFormat>> = {
 };
 
 const XC_HEADER = /^\s*\d+[ \t]+\d+[ \t]+\d+\s*$/;
-const COLUMN_NAMES = /(?:^|[,;\t])\s*"?(?:text|labels?|subject_uris)"?\s*(?:$|[,;\t])/i;
+const COLUMN_NAMES = ["text", "label", "labels", "subject_uris"];
 const ANNIF_LINE = /^[^\t]*\t\s*(?:<[^<>\s]+>|https?:\/\/\S+)(?:\s+(?:<[^<>\s]+>|https?:\/\/\S+))*\s*$/;
 /** Excel's line before the names of the columns. */
 export const DELIMITER_LINE: RegExp = /^"?sep=(.)"?\s*$/i;
+
+/** A line has the name of a column: a usual one, or one of a model's data. */
+export function namesColumns(line: string, { text = [], labels = [], id = "text" }: DataKeys = {}): boolean {
+  const names = new Set([...COLUMN_NAMES, ...text, ...labels, id].map((name) => name.toLowerCase()));
+  return line.split(/[,;\t]/).some((cell) =>
+    names.has(
+      cell
+        .trim()
+        .replace(/^"(.*)"$/, "$1")
+        .toLowerCase(),
+    ),
+  );
+}
 
 /**
  * svmlight is taken by its name or on demand only: without a header it looks like an XC file whose header is
  * missing, and that must be said rather than guessed away.
  */
 export function detectFormat(builder: DatasetBuilder, firstLine: string): TextFormat {
-  const { format, text, labels } = builder.options;
-  if (format === "numpy" || format === "parquet") builder.refuse(excerpt(firstLine), `a file of format ${format}`);
+  const { format, text, labels, keys } = builder.options;
+  if (format === "parquet") builder.refuse(excerpt(firstLine), `a file of format ${format}`);
   if (format !== "auto") return format;
   const ending = /\.(\w+)$/.exec(builder.file.replace(/\.gz$/i, ""))?.[1]?.toLowerCase() ?? "";
   const byName = Object.hasOwn(ENDINGS, ending) ? ENDINGS[ending] : undefined;
@@ -60,7 +73,7 @@ export function detectFormat(builder: DatasetBuilder, firstLine: string): TextFo
   if (/^\s*\{/.test(firstLine)) return "jsonl";
   if (/^\s*\[\s*(?:[{\]]|$)/.test(firstLine)) return "json";
   if (ANNIF_LINE.test(firstLine)) return "annif";
-  if (COLUMN_NAMES.test(firstLine) || DELIMITER_LINE.test(firstLine)) return "csv";
+  if (namesColumns(firstLine, keys) || DELIMITER_LINE.test(firstLine)) return "csv";
   if (/[,;\t]/.test(firstLine) && (text !== undefined || labels !== undefined)) return "csv";
   if (/^\s*[-+\d]/.test(firstLine)) return "xc";
   builder.refuse(

@@ -4,7 +4,7 @@ import { describe, isObject, type JsonObject } from "../../base/check.ts";
 import { excerpt } from "../../base/errors.ts";
 import { duplicateKey } from "../../base/jsonkeys.ts";
 import type { DatasetBuilder } from "../builder.ts";
-import { Growable } from "../builders.ts";
+import { growableBytes } from "../builders.ts";
 import { isSpace } from "../numbers.ts";
 import type { RowParser } from "./detect.ts";
 import { Records } from "./records.ts";
@@ -29,7 +29,6 @@ function parseRecord(text: string, builder: DatasetBuilder): JsonObject {
   return row;
 }
 
-/** One JSON object a line. */
 export class JsonlParser implements RowParser {
   readonly blank = "unlabelled";
   readonly #records: Records;
@@ -50,7 +49,7 @@ export class JsonlParser implements RowParser {
 export class JsonListParser implements RowParser {
   readonly #records: Records;
   #place: "before" | "within" | "after" = "before"; // the list
-  readonly #record = new Growable((length) => new Uint8Array(length)); // its bytes so far
+  readonly #record = growableBytes(); // its bytes so far
   #recordLine = 0;
   #depth = 0; // of brackets open within the record
   #inString = false;

@@ -2,7 +2,9 @@
 // have them, and the keys under which they are found.
 
 import { excerpt } from "../../base/errors.ts";
+import { listed } from "../../options/kinds.ts";
 import type { DatasetBuilder } from "../builder.ts";
+import { bareAddress } from "../names.ts";
 
 /** Where labels and ids are looked for, in this order, when no key is named. */
 export const LABEL_KEYS: readonly string[] = ["labels", "label", "subjects", "subject_uris"];
@@ -16,13 +18,7 @@ const YES = /^(?:1|1\.0|true|yes|x)$/i;
 const NO = /^(?:|0|0\.0|false|no|null)$/i;
 
 /** Names for a sentence: `"a", "b" or "c"`. */
-export function alternatives(names: readonly string[]): string {
-  const quoted = names.map((name) => excerpt(name));
-  return quoted.length < 2 ? quoted.join("") : `${quoted.slice(0, -1).join(", ")} or ${quoted.at(-1)}`;
-}
-
-/** A URI without the brackets around it. */
-const withoutBrackets = (uri: string): string => (uri.startsWith("<") && uri.endsWith(">") ? uri.slice(1, -1) : uri);
+export const alternatives = (names: readonly string[]): string => listed(names.map((name) => excerpt(name)));
 
 const escaped = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&");
 
@@ -37,19 +33,18 @@ export class LabelCells {
     this.#escaped = new RegExp(`\\\\(${(labelSeparator ? [labelSeparator] : SEPARATORS).map(escaped).join("|")})`, "g");
   }
 
-  /** Adds the labels of a cell to the row being built. */
   add(cell: string): void {
     for (const label of this.#split(cell.trim())) if (label.trim() !== "") this.builder.labelByName(label);
   }
 
   /** URIs with blanks between them, in brackets or not. */
   addUris(cell: string): void {
-    for (const uri of cell.split(/\s+/)) if (uri !== "") this.builder.labelByName(withoutBrackets(uri));
+    for (const uri of cell.split(/\s+/)) if (uri !== "") this.builder.labelByName(bareAddress(uri));
   }
 
   #split(cell: string): string[] {
     const { file, notes, options } = this.builder;
-    if (URIS.test(cell)) return cell.split(/\s+/).map(withoutBrackets);
+    if (URIS.test(cell)) return cell.split(/\s+/).map(bareAddress);
     if (this.#separator === "" || (options.labelNames && this.builder.knowsLabel(cell))) return [cell];
     const bare = cell.replaceAll(this.#escaped, "");
     if (this.#separator === undefined) {
@@ -69,17 +64,16 @@ export class OneHot {
   readonly #patterns: readonly RegExp[];
 
   constructor(private readonly builder: DatasetBuilder) {
-    const { oneHot = [] } = builder.options;
+    const { labels, keys, oneHot = (labels ? undefined : keys?.oneHot) ?? [] } = builder.options;
     // `*` stands for anything.
     this.#patterns = oneHot.map((name) => new RegExp(`^${name.split("*").map(escaped).join(".*")}$`, "i"));
   }
 
-  /** Some columns were named. */
-  get wanted(): boolean {
-    return this.#patterns.length > 0;
+  /** Some columns were asked for, or are among these. */
+  wanted(names: readonly string[]): boolean {
+    return this.builder.options.oneHot !== undefined || names.some((name) => this.has(name));
   }
 
-  /** A column is a label. */
   has(name: string): boolean {
     return this.#patterns.some((pattern) => pattern.test(name));
   }

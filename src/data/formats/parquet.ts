@@ -5,6 +5,7 @@
 // are checked first, and where there are threads (Node, Deno, Bun) it is read in one that ends with its limits of time and memory.
 
 import { isObject, type JsonObject } from "../../base/check.ts";
+import { clean } from "../../base/errors.ts";
 import type { DatasetBuilder } from "../builder.ts";
 import { ID_KEYS, LABEL_KEYS, OneHot } from "./labels.ts";
 
@@ -27,7 +28,6 @@ interface AsyncBuffer {
   slice(start: number, end?: number): ArrayBuffer;
 }
 
-/** The part of hyparquet that is used. */
 interface Hyparquet {
   parquetMetadataAsync(file: AsyncBuffer): Promise<{
     row_groups: { num_rows: bigint; columns: { meta_data?: { total_uncompressed_size: bigint } }[] }[];
@@ -42,7 +42,6 @@ interface Hyparquet {
 
 interface Job {
   readonly bytes: Uint8Array;
-  /** Bytes that the file may unpack to. */
   readonly limit: number;
   readonly hyparquet: string;
   readonly compressors: string;
@@ -121,7 +120,6 @@ async function* rowGroupsInThread(job: Job, signal: AbortSignal | undefined): As
   }
 }
 
-/** Rows of a file that may unpack to so many bytes. */
 export async function* parquetRows(
   bytes: Uint8Array,
   limit: number,
@@ -156,7 +154,7 @@ export async function* parquetRows(
 
 function refused(error: Error, limit: number, builder: DatasetBuilder): never {
   builder.options.signal?.throwIfAborted();
-  const [message] = error.message.split("\n", 1);
+  const message = clean(error.message.split("\n", 1)[0]);
   if (message.startsWith(LIMIT)) {
     const expected = `at most ${limit} unpacked bytes (${builder.option("maxUnpacked")} allows more)`;
     builder.refuse(`a Parquet file that ${message.slice(LIMIT.length)}`, expected, 0);
@@ -181,8 +179,9 @@ function plainObject(row: JsonObject): JsonObject {
 
 /** Gives a row that has neither a text nor features its numbers as features. */
 function featureMaker(builder: DatasetBuilder): (row: JsonObject) => JsonObject {
-  const { text = ["text"], labels = LABEL_KEYS, id, ignore } = builder.options;
-  const others = new Set([...labels, ...(id === undefined ? ID_KEYS : [id]), ...ignore]);
+  const { keys, text = ["text", ...(keys?.text ?? [])], id, ignore } = builder.options;
+  const { labels = [...LABEL_KEYS, ...(keys?.labels ?? [])] } = builder.options;
+  const others = new Set([...labels, ...(id === undefined ? [...ID_KEYS, keys?.id ?? ""] : [id]), ...ignore]);
   const oneHot = new OneHot(builder);
   return (row) => {
     if (Object.hasOwn(row, "features") || text.some((key) => Object.hasOwn(row, key))) return row;

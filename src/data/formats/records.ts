@@ -19,7 +19,6 @@ function fieldOf(row: JsonObject, key: string): unknown {
   return isObject(inner) ? fieldOf(inner, key.slice(dot + 1)) : undefined;
 }
 
-/** Whatever stands under a key, to be kept. */
 function asText(value: unknown): string {
   if (value === undefined || value === null) return "";
   return typeof value === "string" ? value : JSON.stringify(value);
@@ -29,7 +28,6 @@ export class Records {
   readonly #builder: DatasetBuilder;
   readonly #cells: LabelCells;
   readonly #oneHot: OneHot;
-  readonly #textKeys: readonly string[];
   readonly #notLabels: ReadonlySet<string>; // whatever the pattern of one-hot keys is
   #kind: "text" | "features" | undefined;
   #labelKind: "string" | "number" | undefined;
@@ -39,14 +37,13 @@ export class Records {
     this.#builder = builder;
     this.#cells = new LabelCells(builder);
     this.#oneHot = new OneHot(builder);
-    const { text = ["text"], id = "id", labels = [], featureKeys, featureNames } = builder.options;
-    this.#textKeys = text;
+    const { keys, featureKeys, featureNames } = builder.options;
+    const { text = keys?.text ?? ["text"], id = keys?.id ?? "id", labels = keys?.labels ?? [] } = builder.options;
     this.#notLabels = new Set([...text, ...labels, id, "features"]);
     if (featureKeys !== "auto") this.#keys = featureKeys;
     else if (featureNames) this.#keys = "names";
   }
 
-  /** The next row. */
   add(row: JsonObject): void {
     const before = [this.#kind, this.#labelKind, this.#keys] as const;
     try {
@@ -65,7 +62,7 @@ export class Records {
   #id(row: JsonObject): void {
     const builder: DatasetBuilder = this.#builder;
     const wanted = builder.options.id;
-    const key = wanted ?? ID_KEYS.find((each) => Object.hasOwn(row, each));
+    const key = wanted ?? [builder.options.keys?.id ?? "", ...ID_KEYS].find((each) => Object.hasOwn(row, each));
     const id = key === undefined ? undefined : fieldOf(row, key);
     if (typeof id === "string" || typeof id === "number") builder.id(String(id));
     else if (wanted !== undefined) {
@@ -76,10 +73,12 @@ export class Records {
 
   #labels(row: JsonObject): void {
     const builder: DatasetBuilder = this.#builder;
-    const { labels, oneHot } = builder.options;
-    const usual = oneHot ? [] : [LABEL_KEYS.find((key) => Object.hasOwn(row, key)) ?? "labels"];
-    const wanted = labels ?? usual;
-    const marked = oneHot ? Object.keys(row).filter((key) => !this.#notLabels.has(key) && this.#oneHot.has(key)) : [];
+    const { oneHot } = builder.options;
+    const usual = this.#oneHot.wanted(Object.keys(row))
+      ? []
+      : [LABEL_KEYS.find((key) => Object.hasOwn(row, key)) ?? "labels"];
+    const wanted = builder.keysOf("labels", (key) => fieldOf(row, key) !== undefined) ?? usual;
+    const marked = Object.keys(row).filter((key) => this.#oneHot.has(key) && !this.#notLabels.has(key));
     for (const key of marked) this.#oneHot.add(key, row[key]);
     let found = marked.length > 0;
     for (const key of wanted) {
@@ -120,10 +119,11 @@ export class Records {
 
   #input(row: JsonObject): void {
     const builder: DatasetBuilder = this.#builder;
-    const texts = this.#textKeys.map((key) => fieldOf(row, key));
+    const textKeys = builder.keysOf("text", (key) => fieldOf(row, key) !== undefined) ?? ["text"];
+    const texts = textKeys.map((key) => fieldOf(row, key));
     const hasText = texts.some((text) => text !== undefined);
     const hasFeatures = Object.hasOwn(row, "features") && builder.options.text === undefined;
-    const keys = alternatives(this.#textKeys);
+    const keys = alternatives(textKeys);
     const vectors = plainVectors(row, this.#refuse);
     // A vector alone is features of all columns; several, or one for a model of texts with vectors, stand beside an empty text.
     const alone = vectors !== undefined && !hasText && !hasFeatures;

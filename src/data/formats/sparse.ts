@@ -13,7 +13,7 @@ const [HASH, COMMA, COLON] = [35, 44, 58];
 const HEADER = "a header of three numbers, rows features labels (a file without one is format svmlight)";
 
 /** Labels before the first blank; none when the row begins with a blank or with a feature. */
-function scanLabels(scanner: Scanner, builder: DatasetBuilder, first: number): void {
+function scanLabels(scanner: Scanner, builder: DatasetBuilder): void {
   const rowStart = scanner.position;
   if (scanner.atBreak()) return;
   for (;;) {
@@ -30,21 +30,21 @@ function scanLabels(scanner: Scanner, builder: DatasetBuilder, first: number): v
         scanner.position = rowStart;
         return;
       }
-      if (/^[-+]?\d+$/.test(token)) builder.label(-1, token, first);
+      if (/^[-+]?\d+$/.test(token)) builder.label(-1, token);
       builder.fail("not a label", `label ${show(token)}`, "label ids as whole numbers with commas between");
     }
-    builder.label(id, undefined, first);
+    builder.label(id);
     if (!comma) return;
   }
 }
 
-function scanFeature(scanner: Scanner, builder: DatasetBuilder, first: number): void {
+function scanFeature(scanner: Scanner, builder: DatasetBuilder): void {
   const start = scanner.position;
   const id = scanner.unsigned();
   if (id < 0 || !scanner.take(COLON)) {
     const token = scanner.token(start);
     const colon = token.indexOf(":");
-    if (colon > 0 && /^[-+]?\d+$/.test(token.slice(0, colon))) builder.feature(-1, 0, token.slice(0, colon), first);
+    if (colon > 0 && /^[-+]?\d+$/.test(token.slice(0, colon))) builder.feature(-1, 0, token.slice(0, colon));
     builder.fail("not a feature", show(token), "a feature as id:value");
   }
   const valueStart = scanner.position;
@@ -53,17 +53,17 @@ function scanFeature(scanner: Scanner, builder: DatasetBuilder, first: number): 
     const name = (): string => `feature ${id}`;
     builder.value(value, name, () => scanner.token(valueStart));
   }
-  builder.feature(id, value, undefined, first);
+  builder.feature(id, value);
 }
 
 /** Reads the row the scanner stands before, and ends it. */
-function scanRow(scanner: Scanner, builder: DatasetBuilder, firstFeature: number, firstLabel: number): void {
-  scanLabels(scanner, builder, firstLabel);
+function scanRow(scanner: Scanner, builder: DatasetBuilder): void {
+  scanLabels(scanner, builder);
   if (!builder.wanted) scanner.position = scanner.end;
   for (;;) {
     scanner.skipSpaces();
     if (scanner.position >= scanner.end) break;
-    scanFeature(scanner, builder, firstFeature);
+    scanFeature(scanner, builder);
   }
   builder.endRow();
 }
@@ -82,8 +82,7 @@ export class SvmlightParser implements RowParser {
     scanner.skipSpaces();
     if (scanner.position === rowEnd && rowEnd < end) return; // a line of comment
     scanner.open(bytes, start, rowEnd);
-    const { firstFeature, firstLabel } = this.builder.options;
-    scanRow(scanner, this.builder, firstFeature, firstLabel);
+    scanRow(scanner, this.builder);
   }
 }
 
@@ -96,7 +95,7 @@ export class XcParser implements RowParser {
   line(bytes: Uint8Array, start: number, end: number): void {
     this.#scanner.open(bytes, start, end);
     if (this.#rows < 0) this.#header();
-    else scanRow(this.#scanner, this.builder, 0, 0);
+    else scanRow(this.#scanner, this.builder);
   }
 
   /** A row with neither labels nor features. */

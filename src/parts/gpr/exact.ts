@@ -35,11 +35,8 @@ import { addTransposeTimes } from "../../core/sums.ts";
 import { DUAL_LABELS, type ExactWay, exactWay, LEFT_OUT } from "../regression/cost.ts";
 import { Kernel, type KernelChoice, kernelMatrix } from "../regression/kernel.ts";
 import { addLabels, allPoints, blocksOf, type LeaveOneOut } from "../regression/leaveoneout.ts";
-import type { Points } from "../regression/points.ts";
+import { BLOCK_ROWS, type InnerProducts, type Points } from "../regression/points.ts";
 import { DuplicateGroups } from "./groups.ts";
-
-/** Rows of K, or of new points, that are made together. */
-const BLOCK_ROWS = 256;
 
 /** Noise and covariance, and the way. */
 export interface ExactOptions extends WorkOptions {
@@ -50,6 +47,8 @@ export interface ExactOptions extends WorkOptions {
   readonly weights?: ArrayLike<number> | undefined;
   /** The first point that is equal to each [N], where some are: equal points are left out together. */
   readonly firstEqual?: Int32Array | undefined;
+  /** X X' of the points, where it is kept. */
+  readonly products?: InnerProducts | undefined;
   /** mu [K]; the labels' frequencies if not given. */
   readonly mean?: ArrayLike<number>;
   /** The way with fewer operations if not given. */

@@ -24,15 +24,17 @@ import { choiceOf, type KernelNoise, type KernelPart } from "../regression/kerne
 import { kernelPart } from "../regression/kernelpart.ts";
 import { placeDocuments } from "../regression/learn.ts";
 import { precisionOf, someOf, squaredErrorOf } from "../regression/leaveoneout.ts";
-import { type Points, type Subset, spreadOver } from "../regression/points.ts";
+import { type InnerProducts, keptProducts, type Subset, spreadOver } from "../regression/points.ts";
 import { chooseDense } from "./dense.ts";
-import { fitExact } from "./exact.ts";
-import { chooseViews } from "./views.ts";
+import { type ExactForm, fitExact } from "./exact.ts";
+import { chooseViews, type ErrorsOf } from "./views.ts";
 
 /** Up to so many points the smaller noise is better. */
 const FEW_POINTS = 10_000;
 /** Points that kernels are compared on, spread over all. */
 const COMPARED_ON = 4000;
+/** Dual weights beyond it are made again for the choice that was best: two of them would take too much room. */
+const MOST_KEPT = 5e7;
 
 export type GprPart = KernelPart<"gpr">;
 
@@ -68,6 +70,10 @@ export interface KernelProblem {
   readonly choice: KernelNoise;
   /** The documents in the memory of the core; yours to free. */
   readonly placed: Subset;
+  /** Their inner products, where kernels were compared on all of them; yours to free. */
+  readonly products?: InnerProducts;
+  /** Or the fit of the choice to all of them; yours to free. */
+  readonly form?: ExactForm | undefined;
 }
 
 /** Chooses kernel and noise by leave-one-out and puts the points in a random order: the last ones are a fair sample of all. */
@@ -82,10 +88,17 @@ export async function kernelProblem(context: FitContext): Promise<KernelProblem>
     const placed = scope.keep(placeDocuments(core, documents, schema.labels, "f32", schema.transform));
     const problem = { documents, order, schema, options, placed };
     if (found) return { ...problem, choice: found.choice };
-    const words = await chooseExact(core, documents, schema, choicesFor(options.kernel, points), work);
+    const {
+      choice: words,
+      products,
+      form,
+    } = await chooseExact(problem, core, choicesFor(options.kernel, points), work);
+    for (const made of [products, form]) if (made) scope.keep(made);
     note(`Length scale ${words.kernel.lengthScale} and noise ${words.noise}, chosen by leave-one-out`);
-    const choice = schema.transform.views ? await chooseViews(context, documents, words, looError(context)) : words;
-    return { ...problem, choice };
+    const choice = schema.transform.views ? await chooseViews(context, documents, words, looErrors(context)) : words;
+    const isFitted = form !== undefined && choice === words;
+    (isFitted ? products : form)?.free();
+    return { ...problem, choice, ...(isFitted ? { form } : products && { products }) };
   });
 }
 
@@ -102,21 +115,18 @@ const exactLoss =
     }
   };
 
-/** Mean squared error of some documents when each is left out, for one choice. */
-const looError =
-  ({ core, work, schema: { labels: count, transform } }: FitContext) =>
-  async (some: LabelledRows, choice: KernelNoise): Promise<number> => {
-    const placed = placeDocuments(core, some, count, "f32", transform);
-    const figure = looFigure(placed.points, placed.labels, choice, work, equalRows(some.features, transform));
-    return await figure(squaredErrorOf).finally(() => placed.free());
-  };
-
-/** A figure of the leave-one-out scores of a fit for one choice. */
-const looFigure =
-  (points: Points, labels: Pattern, choice: KernelNoise, work: WorkOptions, firstEqual: Int32Array | undefined) =>
-  async (figure: typeof precisionOf): Promise<number> => {
-    const form = await fitExact(points, labels, { ...work, ...choice, leftOut: points.rows, firstEqual });
-    return await figure(form, labels, work).finally(() => form.free());
+/** Mean squared error of some documents when each is left out, by choice; `room` frees them. */
+const looErrors =
+  ({ core, work, schema: { labels: count, transform } }: FitContext): ErrorsOf =>
+  async (some, room) => {
+    const { points, labels } = room.keep(placeDocuments(core, some, count, "f32", transform));
+    const products = room.keep(await keptProducts(points, work));
+    const firstEqual = equalRows(some.features, transform);
+    return (choice) =>
+      scoped(async (scope) => {
+        const of = { ...work, ...choice, products, firstEqual, leftOut: points.rows };
+        return await squaredErrorOf(scope.keep(await fitExact(points, labels, of)), labels, work);
+      });
   };
 
 /** All points as the kernel sees them, in a random order. */
@@ -139,39 +149,65 @@ function documentsInOrder(
 const equalRows = (features: SparseRows, { views }: FeatureTransform): Int32Array | undefined =>
   firstEqualRows(features, views?.[0].from ?? (isDense(features) ? 0 : features.columns));
 
-/** The best of several choices, by the leave-one-out scores of a fit to some of the points. */
+/** The best of several choices, by the leave-one-out scores of a fit to some of the points; with what was made on the way where they are all. */
 async function chooseExact(
+  { documents, schema, placed }: Pick<KernelProblem, "documents" | "schema" | "placed">,
   core: Core,
-  documents: LabelledRows,
-  schema: ModelSchema,
   choices: readonly KernelNoise[],
   work: WorkOptions,
-): Promise<KernelNoise> {
+): Promise<Pick<KernelProblem, "choice" | "products" | "form">> {
   const rows = spreadOver(documents.features.rows, COMPARED_ON);
-  const some = selectLabelled(documents, rows);
-  return await scoped(async (scope) => {
-    const { points, labels } = scope.keep(placeDocuments(core, some, schema.labels, "f32", schema.transform));
-    return await bestExact(points, labels, choices, work, equalRows(some.features, schema.transform));
+  const areAll = rows.length === documents.features.rows;
+  const some = areAll ? documents : selectLabelled(documents, rows);
+  const firstEqual = equalRows(some.features, schema.transform);
+  return await keeping(async (room) => {
+    const { points, labels } = areAll
+      ? placed
+      : room.keep(placeDocuments(core, some, schema.labels, "f32", schema.transform));
+    const products = room.keep(await keptProducts(points, work));
+    const { choice, form } = await bestExact(products, labels, choices, work, firstEqual);
+    if (areAll) return { choice, products, form };
+    form?.free();
+    room.free();
+    return { choice };
   });
 }
 
-/** The choice with the best P@1 + P@3 + P@5 of points that are left out. */
+/**
+ * The choice with the best P@1 + P@3 + P@5 of points that are left out, or of a single label the least squared error; and where
+ * there is room its fit, which is yours to free.
+ */
 export async function bestExact(
-  points: Points,
+  products: InnerProducts,
   labels: Pattern,
   choices: readonly KernelNoise[],
   work: WorkOptions,
   firstEqual?: Int32Array,
-): Promise<KernelNoise> {
-  const figures: number[] = [];
-  for (const choice of choices) figures.push(await looFigure(points, labels, choice, work, firstEqual)(precisionOf));
-  return choices[figures.indexOf(Math.max(...figures))];
+): Promise<Pick<KernelProblem, "choice" | "form">> {
+  const { points } = products;
+  const isRanked = labels.columns > 1;
+  const keeps = points.rows * labels.columns <= MOST_KEPT;
+  return await keeping(async (scope) => {
+    let best: (Pick<KernelProblem, "choice" | "form"> & { readonly figure: number }) | undefined;
+    for (const choice of choices) {
+      const options = { ...work, ...choice, products, firstEqual, leftOut: points.rows };
+      const form = scope.keep(await fitExact(points, labels, options));
+      const figure = isRanked ? await precisionOf(form, labels, work) : -(await squaredErrorOf(form, labels, work));
+      const isBest = best === undefined || figure > best.figure;
+      if (isBest) {
+        best?.form?.free();
+        best = { choice, form: keeps ? form : undefined, figure };
+      }
+      if (!isBest || !keeps) form.free();
+    }
+    return best as NonNullable<typeof best>;
+  });
 }
 
 export async function fitGpr(context: FitContext): Promise<Fit<GprPart>> {
   const { core, data, run, work } = context;
-  const { documents, order, schema, options, choice, placed } = await kernelProblem(context);
-  const fit = await fitDocuments(core, documents, schema, choice, work, placed);
+  const { documents, order, schema, options, choice, ...known } = await kernelProblem(context);
+  const fit = await fitDocuments(core, documents, schema, choice, work, known);
   const learning = run.onState && {
     learner: exactLearner(core, fit.part, schema),
     documents: documentsOf(selectRows(data, order), fit.part.rows),
@@ -186,7 +222,7 @@ export async function fitDocuments(
   schema: ModelSchema,
   choice: KernelNoise,
   work: WorkOptions,
-  placed?: Subset,
+  { placed, products, form }: Partial<Pick<KernelProblem, "placed" | "products" | "form">> = {},
 ): Promise<Fit<GprPart>> {
   return await keeping(async (scope) => {
     const { transform } = schema;
@@ -196,8 +232,8 @@ export async function fitDocuments(
     );
     const { weights, features } = documents;
     const firstEqual = equalRows(features, transform);
-    const of = { ...work, ...choice, weights, firstEqual };
-    const source = scope.keep(await fitExact(points, labels, of));
+    const of = { ...work, ...choice, weights, firstEqual, products };
+    const source = scope.keep(form ?? (await fitExact(points, labels, of).finally(() => products?.free())));
     const { pivots } = source;
     const variances = Float32Array.from(pivots.view(), (pivot, i) => {
       const weight = weights?.[points.rows - pivots.columns + i] ?? 1;

@@ -6,7 +6,8 @@
 
 import { isLinear } from "../../base/kernels.ts";
 import type { View } from "../../base/sparse.ts";
-import type { FitContext } from "../part.ts";
+import { type Scope, scoped } from "../../core/matrix.ts";
+import type { FitContext, ModelSchema } from "../part.ts";
 import { type LabelledRows, selectLabelled } from "../regression/documents.ts";
 import type { KernelNoise, ViewKernel } from "../regression/kernel.ts";
 import { climb } from "../regression/leaveoneout.ts";
@@ -19,20 +20,34 @@ const WEIGHTS = [0.15, 0.3, 0.5, 0.7, 0.85, 1];
 const LENGTHS = [0.35, 0.5, 0.7, 1, 1.4];
 const [FIRST_WEIGHT, FIRST_LENGTH] = [0.5, 0.7];
 
+/** Squared errors of left-out points of some documents, by choice; what they need is put into the scope. */
+export type ErrorsOf = (some: LabelledRows, room: Scope) => Promise<(choice: KernelNoise) => Promise<number>>;
+
 /** The choice for the words, with the weights and length scales of the vectors that make the least squared error of left-out points. */
 export async function chooseViews(
   { schema, note }: FitContext,
   documents: LabelledRows,
   words: KernelNoise,
-  errorOf: (some: LabelledRows, choice: KernelNoise) => Promise<number>,
+  errorsOf: ErrorsOf,
+): Promise<KernelNoise> {
+  return await scoped(async (room) => {
+    const some = selectLabelled(documents, spreadOver(documents.features.rows, LOOKED_AT));
+    return await bestViews(schema, note, words, await errorsOf(some, room));
+  });
+}
+
+async function bestViews(
+  schema: ModelSchema,
+  note: FitContext["note"],
+  words: KernelNoise,
+  errorOf: (choice: KernelNoise) => Promise<number>,
 ): Promise<KernelNoise> {
   const views = schema.transform.views as readonly View[];
-  const some = selectLabelled(documents, spreadOver(documents.features.rows, LOOKED_AT));
   const withKernels = (kernels: readonly ViewKernel[]): KernelNoise => ({
     ...words,
     kernel: { ...words.kernel, views: kernels },
   });
-  const lossAt = (kernels: readonly ViewKernel[]): Promise<number> => errorOf(some, withKernels(kernels));
+  const lossAt = (kernels: readonly ViewKernel[]): Promise<number> => errorOf(withKernels(kernels));
   const off: ViewKernel = { weight: 0, lengthScale: 1 };
   let chosen: readonly ViewKernel[] = [
     { weight: 1, lengthScale: words.kernel.lengthScale ?? 1 },

@@ -103,7 +103,7 @@ export async function fitLinear(context: FitContext): Promise<Fit<LinearPart>> {
       if (!learns) return { part };
       const both = new Scope();
       const totals = both.keep(sums);
-      const learned = both.keep(new LearnedRidge(totals, solution));
+      const learned = both.keep(LearnedRidge.from(totals, solution));
       const learner = linearLearner(part, schema, { totals, learned, free: () => both.free() });
       const documents = documentsOf(data, learner.rows(data.features));
       return { part, learning: { learner, documents }, free: () => learner.free() };
@@ -178,7 +178,6 @@ export function probesFrom(
 
 const onGrid = (value: number): number => Math.round(value * GRID) / GRID;
 
-/** A solution as a part of a model. */
 const linearPart = (
   { weights, mean }: Pick<RidgeSolution, "weights" | "mean">,
   known: Pick<LinearPart, "noise" | "columns" | "precision">,
@@ -225,7 +224,7 @@ export function restoredLearner(
   core: Core,
   state: LearningState,
 ): PartLearner<LinearPart> {
-  const restored = restoreState(core, state);
+  const restored = restoreState(core, state, part.weights);
   if (restored?.learned === undefined)
     throw new LearningError("found a state without a solution, expected one that was written with a model");
   return linearLearner(part, schema, { ...restored, learned: restored.learned });

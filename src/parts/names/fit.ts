@@ -3,6 +3,7 @@
 
 import { deterministicExp, deterministicLog } from "../../base/math.ts";
 import { type BoundedProblem, minimise, triangular } from "../../base/newton.ts";
+import { Turns, type WorkOptions } from "../../base/progress.ts";
 import type { LabelSets } from "../../base/sparse.ts";
 import type { LogitPairs, MovedPairs } from "../part.ts";
 import {
@@ -15,6 +16,7 @@ import {
   STANDING,
   standingLogit,
   WEIGHTS,
+  type WordCounts,
 } from "./row.ts";
 
 /** Points without their labels, and what is known of these. */
@@ -35,6 +37,21 @@ const INTERCEPT_RIDGE = 1e-3;
 /** As many absences as stand for labels of which nothing is known. */
 const NEVER = 1e4;
 
+/** Counts in how many of these texts each word of the names is. */
+export async function countWords(
+  matcher: NameMatcher,
+  texts: readonly string[],
+  work?: WorkOptions,
+): Promise<WordCounts> {
+  const turns = new Turns(work);
+  const frequency = new Int32Array(matcher.words);
+  for (const text of texts) {
+    if (turns.due) await turns.take();
+    for (const word of matcher.wordsOf(text)) frequency[word]++;
+  }
+  return { frequency, documents: texts.length };
+}
+
 export class NamesFit {
   readonly #input: NamesInput;
   readonly #mentions: readonly (readonly Mention[])[];
@@ -43,11 +60,22 @@ export class NamesFit {
   /** A point's own labels count as seen one time less; only beside labels that no point has: else the count would tell the label. */
   readonly #less: boolean;
 
-  constructor(input: NamesInput) {
-    const { matcher, numbers, texts, labelCounts } = input;
+  /** Looks for the names first. */
+  static async to(input: NamesInput, work?: WorkOptions): Promise<NamesFit> {
+    const turns = new Turns(work);
+    const mentions: Mention[][] = [];
+    for (const text of input.texts) {
+      if (turns.due) await turns.take();
+      mentions.push(input.matcher.find(text));
+    }
+    return new NamesFit(input, mentions);
+  }
+
+  private constructor(input: NamesInput, mentions: readonly (readonly Mention[])[]) {
+    const { matcher, numbers, labelCounts } = input;
     this.#input = input;
     this.#less = input.leftOut && numbers.some((label) => label >= labelCounts.length);
-    this.#mentions = texts.map((text) => matcher.find(text));
+    this.#mentions = mentions;
     this.#named = new Uint8Array(labelCounts.length);
     matcher.named.forEach((named, entry) => {
       if (named && numbers[entry] < labelCounts.length) this.#named[numbers[entry]] = 1;
@@ -91,7 +119,8 @@ export class NamesFit {
   }
 
   /** The weights that fit the pairs best. */
-  async fit(pairs: LogitPairs): Promise<Float64Array> {
+  async fit(pairs: LogitPairs, work?: WorkOptions): Promise<Float64Array> {
+    const turns = new Turns(work);
     const standing = Array.from({ length: CLASSES }, () => new Regression(STANDING));
     const absent = Array.from({ length: CLASSES }, () => new Regression(2));
     this.#walk(pairs, (e, group, mention) => {
@@ -107,8 +136,8 @@ export class NamesFit {
     if (standing[0].empty) standing[0].add([1], -NEVER);
     const weights = new Float64Array(WEIGHTS);
     for (let group = 0; group < CLASSES; group++) {
-      weights.set(await standing[group].solve(), group * STANDING);
-      weights.set(await absent[group].solve(), CLASSES * STANDING + 2 * group);
+      weights.set(await standing[group].solve(turns), group * STANDING);
+      weights.set(await absent[group].solve(turns), CLASSES * STANDING + 2 * group);
     }
     return weights;
   }
@@ -162,7 +191,7 @@ class Regression {
     return this.#signedWeight.length === 0;
   }
 
-  async solve(): Promise<Float64Array> {
+  async solve(turns: Turns): Promise<Float64Array> {
     const expected = new Float64Array(this.#size);
     expected[1] = 1;
     const ridge = this.#ridge();
@@ -170,6 +199,9 @@ class Regression {
       lower: expected.map(() => Number.NEGATIVE_INFINITY),
       evaluate: (weights) => this.#evaluate(weights, expected, ridge),
       curvature: (weights) => this.#curvature(weights, ridge),
+      pause: async () => {
+        if (turns.due) await turns.take();
+      },
     };
     return (await minimise(problem, expected)).x;
   }

@@ -7,13 +7,22 @@ import { loadedStemmer } from "../../data/stemmers.ts";
 import type { FullTrainOptions } from "../options.ts";
 import type { Family, ModelSchema, MovedPairs } from "../part.ts";
 import type { LogitMover } from "../row.ts";
-import { FREE, lossOf, NamesFit } from "./fit.ts";
+import { countWords, FREE, lossOf, NamesFit } from "./fit.ts";
 import { type NamedLabel, NameMatcher, nameMover, namesFrom, numbersOf, type WordCounts } from "./row.ts";
 
 export interface NamesPart extends WordCounts {
   readonly family: "names";
   readonly labels: readonly NamedLabel[];
   readonly weights: Float64Array;
+}
+
+/** The labels and the counts of a training, before there are weights. */
+interface NamesPlan {
+  readonly labels: readonly NamedLabel[];
+  readonly frequency: readonly number[];
+  readonly documents: number;
+  /** Somebody gave the names: they are kept whether or not they help. */
+  readonly asked: boolean;
 }
 
 /** Between the levels of a label: `use::gameplaying`, `a/b/c`, `a > b`. */
@@ -70,27 +79,32 @@ export const names: Family<NamesPart> = {
     const numbers = numbersOf(labels, labelNames);
     return labels.filter((_, entry) => numbers[entry] >= labelNames.length).map(([label]) => label);
   },
-  fitMover({ schema, names: wanted, texts, note }, points, part) {
-    const labels = part?.labels ?? namedLabels(wanted, schema.labelNames);
-    if (labels.length === 0 || texts.length + points.texts.length === 0 || schema.exclusive) return undefined;
-    const matcher = part ? matcherOf(part, schema) : newMatcher(labels, schema);
-    const counts = part ?? matcher.count(texts);
-    if (!part) matcher.prepare(counts);
+  async planMover({ schema, names: wanted, texts }, work): Promise<NamesPlan | undefined> {
+    const labels = namedLabels(wanted, schema.labelNames);
+    if (labels.length === 0 || texts.length === 0 || schema.exclusive) return undefined;
+    const { frequency, documents } = await countWords(newMatcher(labels, schema), texts, work);
+    return { labels, frequency: [...frequency], documents, asked: typeof wanted !== "string" };
+  },
+  async fitMover({ schema, work, note }, points, planned) {
+    const part = "weights" in planned ? (planned as NamesPart) : undefined;
+    const { labels, documents, ...plan } = planned as NamesPlan | NamesPart;
+    if (schema.exclusive) return undefined;
+    const counts = { frequency: Int32Array.from(plan.frequency), documents };
+    const matcher = part ? matcherOf(part, schema) : newMatcher(labels, schema).prepare(counts);
     const numbers = numbersOf(labels, schema.labelNames ?? []);
-    const fit = new NamesFit({ ...points, matcher, numbers, labelCounts: schema.labelCounts });
+    const fit = await NamesFit.to({ ...points, matcher, numbers, labelCounts: schema.labelCounts }, work);
     return {
       wanted: (row) => fit.standing(row),
       async fit(pairs) {
-        const weights = part?.weights ?? (await fit.fit(pairs));
+        const weights = part?.weights ?? (await fit.fit(pairs, work));
         const moved = (other: typeof pairs): MovedPairs => fit.moved(other, weights);
         if (part) return { part, moved };
         const [before, after] = [pairs, moved(pairs)].map(({ logits }) => lossOf(pairs.signedWeight, logits));
         const change = `log loss ${(before / points.texts.length).toFixed(2)} -> ${(after / points.texts.length).toFixed(2)}`;
         const found = `Names of ${labels.length.toLocaleString("en")} labels are looked for in the texts (${change})`;
-        if (typeof wanted === "string" && before - after < FREE) return undefined;
+        if (!("asked" in plan && plan.asked) && before - after < FREE) return undefined;
         note(found);
-        const { frequency, documents } = counts;
-        const made: NamesPart = { family: "names", labels, weights, frequency, documents };
+        const made: NamesPart = { family: "names", labels, weights, ...counts };
         matchers.set(labels, matcher);
         return { part: made, moved };
       },

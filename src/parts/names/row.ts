@@ -173,15 +173,9 @@ export class NameMatcher {
     return -1;
   }
 
-  /** Counts in how many of these texts each word is. */
-  count(texts: Iterable<string>): WordCounts {
-    const frequency = new Int32Array(this.words);
-    let documents = 0;
-    for (const text of texts) {
-      for (const word of this.#read(text).places.keys()) frequency[word]++;
-      documents++;
-    }
-    return { frequency, documents };
+  /** The words of names that are in a text. */
+  wordsOf(text: string): Iterable<number> {
+    return this.#read(text).places.keys();
   }
 
   /** Gets ready to find names; words are weighed by these counts. */

@@ -28,8 +28,10 @@ export async function compactKernel(
   const words = viewRanges(transform)?.[0];
   const squares =
     unitSquares(rows, transform) ?? squaredNorms(words ? withinColumns(rows, words.from, words.to) : rows);
+  // Where the points alone are larger than the file shall be, only some are kept.
+  const isCrowded = !linear && rows.values.length > writer.room();
   if (!linear) {
-    writePoints(writer, rows);
+    if (!isCrowded) writePoints(writer, rows, () => true);
     const others = (transform.views ?? []).map(({ from, to }) => squaredNorms(withinColumns(rows, from, to)));
     writer.vector("squares", Float32Array.from([squares, ...others].flatMap((each) => Array.from(each))));
   }
@@ -45,7 +47,13 @@ export async function compactKernel(
   const { features: ofFeatures, excess, near } = means;
   const pruned = {
     weights: { values: weights, labels: k, rows: slope === 0 ? 0 : features, sizes: ofFeatures.sizes },
-    dual: { values: dual, labels: k, rows: linear ? 0 : rows.rows, sizes: near.sizes, intact: part.intact },
+    dual: {
+      values: dual,
+      labels: k,
+      rows: linear ? 0 : rows.rows,
+      ...(isCrowded ? pointSizes(part, k, near.sizes) : { sizes: near.sizes }),
+      intact: part.intact,
+    },
   };
   const least = leastKept(Object.values(pruned), writer.room());
   if (slope !== 0) {
@@ -54,6 +62,7 @@ export async function compactKernel(
   }
   if (!linear) {
     const kept = writeLargest(writer, "dual", pruned.dual, least);
+    if (isCrowded) writePoints(writer, rows, (point) => hasLarge(pruned.dual, point, writer.labels, least));
     addLost(lost, writer, dual, excess.means, kept, near.means);
   }
   writeOffset(writer, levelled(mean, dual, level), lost);
@@ -172,12 +181,42 @@ async function featureWeights({ rows, dual }: KernelPart, k: number, slope: numb
   }
 }
 
+/**
+ * A point takes room for its features as soon as one element of its row of the dual is kept. That is shared out to as many elements as
+ * the row is made of in effect, (sum e^2)^2 / sum e^4: an element is worth e^2 for the room that it takes.
+ */
+function pointSizes(
+  { dual, rows: { rowStart } }: KernelPart,
+  labels: number,
+  near: Float64Array,
+): Required<Pick<FullMatrix, "sizes" | "costs">> {
+  const costs = Float64Array.from(near, (_, i) => rowStart[i + 1] - rowStart[i]);
+  const sizes = near.map((size, i) => {
+    let [squares, fourth] = [0, 0];
+    for (let e = i * labels; e < (i + 1) * labels; e++) {
+      const square = dual[e] ** 2;
+      squares += square;
+      fourth += square * square;
+    }
+    return squares === 0 ? 0 : size / Math.sqrt(1 + (costs[i] * fourth) / squares ** 2);
+  });
+  return { sizes, costs };
+}
+
 /** Z' [D,M], the training points of each feature. */
-function writePoints(writer: CompactWriter, rows: SparseRows): void {
+function writePoints(writer: CompactWriter, rows: SparseRows, keeps: (point: number) => boolean): void {
   const { rowStart, columnIndex, values } = transpose(rows);
-  writer.sparse("points", rows.columns, rows.rows, (j, write) =>
-    write(columnIndex.subarray(rowStart[j], rowStart[j + 1]), values.subarray(rowStart[j], rowStart[j + 1])),
-  );
+  const isKept = Array.from({ length: rows.rows }, (_, point) => keeps(point));
+  const room = { columns: new Int32Array(rows.rows), values: new Float32Array(rows.rows) };
+  writer.sparse("points", rows.columns, rows.rows, (j, write) => {
+    let count = 0;
+    for (let e = rowStart[j]; e < rowStart[j + 1]; e++) {
+      if (!isKept[columnIndex[e]]) continue;
+      room.columns[count] = columnIndex[e];
+      room.values[count++] = values[e];
+    }
+    write(room.columns, room.values, count);
+  });
 }
 
 /** A matrix in full, all labels in a row; `place` is where a row of the file stands in it, -1 for nowhere. */
@@ -188,27 +227,33 @@ interface FullMatrix {
   readonly place?: (row: number) => number;
   /** How large the factors of its rows are, which the sizes of its elements are multiplied by; 1 if not given. */
   readonly sizes?: Float64Array;
+  /** Elements elsewhere that each of its rows takes along as soon as it has one. */
+  readonly costs?: Float64Array;
   /** Rows all of whose elements are written. */
   readonly intact?: ReadonlySet<number> | undefined;
 }
 
+const sizeOf = ({ sizes, intact }: FullMatrix, row: number): number =>
+  intact?.has(row) ? Number.POSITIVE_INFINITY : sizes ? sizes[row] : 1;
+
+const hasLarge = (full: FullMatrix, row: number, labels: readonly number[], least: number): boolean =>
+  labels.some((label) => isLarge(full.values[row * full.labels + label], sizeOf(full, row), least));
+
+const isLarge = (value: number, size: number, least: number): boolean => Math.fround(Math.abs(value) * size) >= least;
+
 /** Writes the elements of a matrix that are at least so large, times the size of their row, for the labels that are kept. */
-export function writeLargest(
-  writer: CompactWriter,
-  name: string,
-  { values, labels: k, rows, place = (row) => row, sizes, intact }: FullMatrix,
-  least: number,
-): RowMatrix {
+export function writeLargest(writer: CompactWriter, name: string, full: FullMatrix, least: number): RowMatrix {
+  const { values, labels: k, rows, place = (row) => row } = full;
   const { labels } = writer;
   const columns = new Int32Array(labels.length);
   const kept = new Float32Array(labels.length);
   return writer.sparse(name, rows, labels.length, (row, write) => {
     const from = place(row) * k;
-    const size = intact?.has(row) ? Number.POSITIVE_INFINITY : sizes ? sizes[row] : 1;
+    const size = sizeOf(full, row);
     let count = 0;
     for (let i = 0; from >= 0 && i < labels.length; i++) {
       const value = values[from + labels[i]];
-      if (!(Math.fround(Math.abs(value) * size) >= least)) continue;
+      if (!isLarge(value, size, least)) continue;
       columns[count] = i;
       kept[count++] = value;
     }
@@ -249,15 +294,29 @@ export function writeOffset(writer: CompactWriter, offset: ArrayLike<number>, lo
 const LOW_BITS = 15;
 
 /** A size that at most so many of the elements reach, and nearly as many as there may be; 0 where all may stay. */
-export function leastKept(matrices: readonly Pick<FullMatrix, "values" | "labels" | "sizes">[], most: number): number {
-  if (matrices.reduce((sum, { values }) => sum + values.length, 0) <= most) return 0;
+export function leastKept(
+  matrices: readonly Pick<FullMatrix, "values" | "labels" | "sizes" | "costs">[],
+  most: number,
+): number {
+  if (matrices.reduce((sum, { values, costs }) => sum + values.length + (costs ? sumOf(costs) : 0), 0) <= most)
+    return 0;
   const counts = new Float64Array(1 << (31 - LOW_BITS));
   const real = new Float32Array(1);
   const bits = new Uint32Array(real.buffer);
-  for (const { values, labels, sizes } of matrices)
-    for (let i = 0; i < values.length; i++) {
-      real[0] = Math.abs(values[i]) * (sizes ? sizes[Math.floor(i / labels)] : 1);
-      counts[bits[0] >>> LOW_BITS]++;
+  const binOf = (size: number): number => {
+    real[0] = size;
+    return bits[0] >>> LOW_BITS;
+  };
+  for (const { values, labels, sizes, costs } of matrices)
+    for (let row = 0; row * labels < values.length; row++) {
+      const size = sizes ? sizes[row] : 1;
+      let greatest = 0;
+      for (let i = row * labels; i < (row + 1) * labels; i++) {
+        const own = binOf(Math.abs(values[i]) * size);
+        counts[own]++;
+        if (own > greatest) greatest = own;
+      }
+      if (costs) counts[greatest] += costs[row];
     }
   let bin = counts.length - 1;
   for (let kept = 0; bin >= 0; bin--) {

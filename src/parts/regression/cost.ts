@@ -55,9 +55,10 @@ export function kernelCost(
 ): Cost {
   const pairs = (of: number): number => PAIR_OPERATIONS * Math.min(MOST_PAIRS, labels * Math.min(of, LEFT_OUT));
   const costOf = (of: number): Cost => exactCost({ points: of, labels });
+  // Where choices are compared on all points, the fit of the best is kept.
   const [tries, some] = dense
     ? [DENSE_CHOICES, Math.min(points, DENSE_POINTS)]
-    : [CHOICES, Math.min(points, CHOICE_POINTS)];
+    : [points > CHOICE_POINTS ? CHOICES : CHOICES - 1, Math.min(points, CHOICE_POINTS)];
   const { operations, bytes } = full;
   const triesOn = (of: number): number => costOf(of).operations + (dense ? pairs(of) : 0);
   const refined = dense ? REFINED_CHOICES * triesOn(Math.min(points, REFINED_POINTS)) : 0;

@@ -67,11 +67,16 @@ export interface Request {
 /** A request as sums see it: documents that go out, documents that come in, and all that there are then. */
 export interface Change {
   readonly out: Documents;
+  /** Where those that go out stood. */
+  readonly places: readonly number[];
   readonly in: Documents;
   readonly after: Documents;
   /** How many of those that come in are new versions of known ones. */
   readonly corrected: number;
 }
+
+/** Documents that leave a list, by their places, and those that come in behind the rest. */
+export type DocumentChange = Pick<Change, "places" | "in">;
 
 /** Checks a request against the documents there are and says what it means. */
 export function changeOf(known: Documents, { learn, forget = [] }: Request): Change {
@@ -96,14 +101,28 @@ export function changeOf(known: Documents, { learn, forget = [] }: Request): Cha
     if (out.has(old)) refuse(`document ${excerpt(id)} both to learn and to forget`, "one of the two");
     out.add(old);
   }
-  const kept = known.ids.map((_, i) => i).filter((i) => !out.has(i));
   const leaving = [...out].sort((a, b) => a - b);
   return {
     out: select(known, leaving),
+    places: leaving,
     in: coming,
-    after: join(select(known, kept), coming),
+    after: changed(known, [{ places: leaving, in: coming }]),
     corrected: out.size - forgotten,
   };
+}
+
+/** The documents after changes, one after another. */
+export function changed(known: Documents, changes: readonly DocumentChange[]): Documents {
+  const all = join(known, ...changes.map((change) => change.in));
+  if (changes.every(({ places }) => places.length === 0)) return all;
+  let rows = [...known.ids.keys()];
+  let next = rows.length;
+  for (const { places, in: coming } of changes) {
+    const leaving = new Set(places);
+    rows = rows.filter((_, place) => !leaving.has(place));
+    for (let i = 0; i < coming.ids.length; i++) rows.push(next++);
+  }
+  return select(all, rows);
 }
 
 /** Refuses a request or a state; nothing was changed. */
@@ -139,43 +158,62 @@ export function selectLabelled(documents: LabelledRows, rows: readonly number[])
   };
 }
 
-/** One after another; labels are those of both. */
-export function join(a: Documents, b: Documents): Documents {
+/** One after another; labels are those of all. */
+export function join(...all: readonly Documents[]): Documents {
+  const some = <T>(of: (each: Documents) => T | undefined): boolean => all.some((each) => of(each) !== undefined);
   return {
-    ids: [...a.ids, ...b.ids],
+    ids: all.flatMap(({ ids }) => ids),
     features: {
-      rows: a.features.rows + b.features.rows,
-      columns: a.features.columns,
-      rowStart: joinStarts(a.features.rowStart, b.features.rowStart),
-      columnIndex: joinArrays(Int32Array, a.features.columnIndex, b.features.columnIndex),
-      values: joinArrays(Float32Array, a.features.values, b.features.values),
+      rows: all.reduce((sum, { features }) => sum + features.rows, 0),
+      columns: all[0].features.columns,
+      rowStart: joinStarts(all.map(({ features }) => features.rowStart)),
+      columnIndex: joinArrays(
+        Int32Array,
+        all.map(({ features }) => features.columnIndex),
+      ),
+      values: joinArrays(
+        Float32Array,
+        all.map(({ features }) => features.values),
+      ),
     },
     labels: {
-      rows: a.labels.rows + b.labels.rows,
-      labels: Math.max(a.labels.labels, b.labels.labels),
-      rowStart: joinStarts(a.labels.rowStart, b.labels.rowStart),
-      labelIndex: joinArrays(Int32Array, a.labels.labelIndex, b.labels.labelIndex),
+      rows: all.reduce((sum, { labels }) => sum + labels.rows, 0),
+      labels: Math.max(...all.map(({ labels }) => labels.labels)),
+      rowStart: joinStarts(all.map(({ labels }) => labels.rowStart)),
+      labelIndex: joinArrays(
+        Int32Array,
+        all.map(({ labels }) => labels.labelIndex),
+      ),
     },
-    squares: b.squares && joinArrays(Float32Array, a.squares ?? new Float32Array(0), b.squares),
-    weights: a.weights || b.weights ? joinArrays(Int32Array, everyWeight(a), everyWeight(b)) : undefined,
+    squares: some(({ squares }) => squares)
+      ? joinArrays(
+          Float32Array,
+          all.map(({ squares }) => squares ?? new Float32Array(0)),
+        )
+      : undefined,
+    weights: some(({ weights }) => weights) ? joinArrays(Int32Array, all.map(everyWeight)) : undefined,
   };
 }
 
 /** As how many documents each counts. */
 const everyWeight = ({ ids, weights }: Documents): Int32Array => weights ?? new Int32Array(ids.length).fill(1);
 
-function joinStarts(a: Int32Array, b: Int32Array): Int32Array {
-  const end = a.at(-1) as number;
-  return joinArrays(
-    Int32Array,
-    a,
-    b.subarray(1).map((start) => start + end),
-  );
+function joinStarts(all: readonly Int32Array[]): Int32Array {
+  let end = 0;
+  const ends = all.map((starts) => {
+    const before = end;
+    end += starts[starts.length - 1];
+    return starts.subarray(1).map((start) => before + start);
+  });
+  return joinArrays(Int32Array, [Int32Array.of(0), ...ends]);
 }
 
-function joinArrays<A extends Int32Array | Float32Array>(make: new (length: number) => A, a: A, b: A): A {
-  const out = new make(a.length + b.length);
-  out.set(a);
-  out.set(b, a.length);
+function joinArrays<A extends Int32Array | Float32Array>(make: new (length: number) => A, all: readonly A[]): A {
+  const out = new make(all.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const each of all) {
+    out.set(each, at);
+    at += each.length;
+  }
   return out;
 }

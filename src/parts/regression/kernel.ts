@@ -13,7 +13,7 @@ import type { SparseProductsOptions } from "../../core/kernelrows.ts";
 import { type Matrix, matrix, matrixFrom, type RealArray, scoped } from "../../core/matrix.ts";
 import { type FeatureTransform, unitSquares, viewRanges, wholeSquares } from "../../data/transform.ts";
 import { allPoints, blocksOf } from "./leaveoneout.ts";
-import { PointIndex, type Points } from "./points.ts";
+import { BLOCK_ROWS, type InnerProducts, PointIndex, type Points } from "./points.ts";
 
 /** Which covariance, with its values; on unit rows and with l = v = 1, "se" is exp(x.z - 1). */
 export interface KernelChoice {
@@ -141,7 +141,13 @@ export class Kernel {
   }
 
   /** out_ij = k(x_i, z_j) for points from to to; `lower`: of z_0 ... z_to alone. `room` has a row for each point and a column for each z. */
-  rows(points: Points, index: PointIndex, range: Required<SparseProductsOptions>, room: Matrix, out: Matrix): Matrix {
+  rows(
+    points: Points,
+    index: InnerProducts,
+    range: Required<SparseProductsOptions>,
+    room: Matrix,
+    out: Matrix,
+  ): Matrix {
     const { from, to, lower } = range;
     const columns = lower ? to : index.points.rows;
     return scoped((scope) => {
@@ -187,19 +193,16 @@ export class Kernel {
   }
 }
 
-/** Rows of K that are made together. */
-const BLOCK_ROWS = 256;
-
 /** K in the lower triangle of out. */
 export async function kernelMatrix(
   points: Points,
   kernel: Kernel,
   out: Matrix,
-  options: WorkOptions = {},
+  options: WorkOptions & { readonly products?: InnerProducts | undefined } = {},
 ): Promise<Matrix> {
   const { rows, x } = points;
   await scoped(async (scope) => {
-    const index = scope.keep(new PointIndex(points));
+    const index = options.products ?? scope.keep(new PointIndex(points));
     const room = scope.keep(matrix(x.core, Math.min(BLOCK_ROWS, rows), rows, x.precision));
     for (const { from, to } of blocksOf(allPoints(rows), BLOCK_ROWS)) {
       await yieldToHost(options, "kernel", (from / rows) ** 2);

@@ -5,13 +5,14 @@ import { kernelNames } from "../../base/kernels.ts";
 import { type SparseRows, selectFeatures } from "../../base/sparse.ts";
 import { integerTensor, realTensor, type TensorReader, viewWeights } from "../../base/tensors.ts";
 import type { Core } from "../../core/core.ts";
-import { combine, gemm } from "../../core/dense.ts";
+import { blend, columnSums, combine, gemm, scale } from "../../core/dense.ts";
 import { type Matrix, matrix, matrixFrom, Scope, scoped } from "../../core/matrix.ts";
+import { viewRanges } from "../../data/transform.ts";
 import { largest, largestColumn, largestCovariance, longestRow } from "../overflow.ts";
 import type { BlockScorer, Family, LeftOutPoints, ModelSchema, PartFile } from "../part.ts";
 import { compactKernel } from "./compact.ts";
 import { choiceOf, Kernel, type KernelNoise, type KernelPart } from "./kernel.ts";
-import { indexPoints, placeRows, spreadOver } from "./points.ts";
+import { type InnerProducts, indexPoints, type Points, piecesOf, placeRows, spreadOver } from "./points.ts";
 import { posteriorVariance, type UnexplainedVariance, unexplainedDeviation } from "./variance.ts";
 
 /** A posterior as a part of a model: the points that carry the mean, and their weights. */
@@ -79,12 +80,35 @@ function openKernel(part: KernelPart, { labels, transform }: ModelSchema, core: 
   const kernel = scope.keep(new Kernel(core, "f32", choiceOf(part).kernel));
   const dual = scope.keep(matrixFrom(core, size, labels, part.dual, "f32"));
   let variance: UnexplainedVariance | undefined;
+  const placed = (rows: SparseRows, inner: Scope): Points =>
+    training.narrowed(placeRows(core, rows, transform, inner), inner);
   /** k(x,Z) [n,M] */
-  const covariances = (rows: SparseRows, inner: Scope): Matrix => {
-    const given = placeRows(core, rows, transform, inner);
+  const covariances = (
+    rows: SparseRows,
+    inner: Scope,
+    index: Parameters<Kernel["rows"]>[1] = training.index,
+  ): Matrix => {
     const room = (): Matrix => inner.keep(matrix(core, rows.rows, size, "f32"));
-    const range = { from: 0, to: rows.rows, lower: false };
-    return kernel.rows(training.narrowed(given, inner), training.index, range, room(), room());
+    return kernel.rows(placed(rows, inner), index, { from: 0, to: rows.rows, lower: false }, room(), room());
+  };
+  /** Products of a row, and of the same row without some of its entries, with Z: from the products of the pieces. */
+  const withoutEntries = (rows: SparseRows, inner: Scope): InnerProducts => {
+    const { pieces, scales } = piecesOf(rows, viewRanges(transform));
+    const points = placed(pieces, inner);
+    return {
+      points: training.index.points,
+      products(_, view, out, range) {
+        training.index.products(points, view, out, range);
+        const whole = columnSums(out, inner.keep(matrix(core, 1, size, "f32")));
+        scale(1, whole, out.rowRange(0, 1));
+        for (let i = 1; i < rows.rows; i++) {
+          const [longer, row] = [scales[view][i], out.rowRange(i, i + 1)];
+          blend(longer, whole, -longer, row, row);
+        }
+        return out;
+      },
+      free() {},
+    };
   };
   return {
     async score({ rows }, out, deviations) {
@@ -101,7 +125,11 @@ function openKernel(part: KernelPart, { labels, transform }: ModelSchema, core: 
         const into = of.view();
         for (let z = 0; z < size; z++)
           for (let i = 0; i < width; i++) into[z * width + i] = part.dual[z * labels + wanted[i]];
-        const out = gemm(covariances(rows, inner), of, inner.keep(matrix(core, rows.rows, width, "f32")));
+        const out = gemm(
+          covariances(rows, inner, withoutEntries(rows, inner)),
+          of,
+          inner.keep(matrix(core, rows.rows, width, "f32")),
+        );
         return out.toArray().map((score, at) => score + part.mean[wanted[at % width]]);
       }),
     free() {

@@ -1,89 +1,91 @@
 // Learning into a solution: new points change C and W in as many directions as there are points, without A and B and
 // without a new factorisation. For points with features U' [n,P] and labels Y, learned (sign 1) or forgotten (-1),
 //
-//     V = C U      G = I + sign U'V = L L'      C <- C - sign V inverse(G) V'
-//     W <- W + sign V inverse(G) (Y - U'W) - (C m)(mu - mu0)' - C (m - m0) mu0'
+//     V = C U      G = I + sign U'V = L L'      E = V inverse(G)      C <- C - sign E V'      t = C m <- t + sign E (1 - U't)
+//     W <- W + sign E (Y - U'W - mu0') - t (mu - mu0)'
 //
-// where C in the second line is the new one, and m0, mu0 are m and mu from before. It is what solving for all points
-// at once gives. Everything but W and its residuals is in the precision C was made in.
+// where t in the second line is the new one, and mu0 is mu from before. It is what solving for all points at once gives.
+// Everything but W and its residuals is in the precision C was made in.
 //
-// C itself, P^2 numbers, is what takes longest to change. It may stay behind by some directions, which every use of it
-// takes into account, C = base - sum sign F'F with F = inverse(L) V', and catches up when there are many of them.
+// C itself, P^2 numbers, is what takes longest to change, to write and to read. It stays behind by some directions, which every
+// use of it takes into account, C = base - sum sign F'F with F = inverse(L) V', and catches up when there are many of them.
 
 import { ArgumentError } from "../../base/errors.ts";
-import type { WorkOptions } from "../../base/progress.ts";
+import { type WorkOptions, yieldToHost } from "../../base/progress.ts";
+import type { SparseRows } from "../../base/sparse.ts";
 import type { Core, Precision } from "../../core/core.ts";
 import { type Csr, csr, sparseTimes } from "../../core/csr.ts";
-import { addDiagonal, blend, convert, fill, gemm, scale, syrk, transpose } from "../../core/dense.ts";
+import { addDiagonal, combine, convert, fill, gemm, scale, transpose } from "../../core/dense.ts";
 import { cholesky, FACTORED, solveTriangular } from "../../core/factor.ts";
-import { keeping, type Matrix, matrix, type Scope, scoped } from "../../core/matrix.ts";
+import { keeping, type Matrix, matrix, matrixFrom, type RealArray, type Scope, scoped } from "../../core/matrix.ts";
 import { Pattern } from "../../core/pattern.ts";
 import type { Sign } from "../../core/sums.ts";
 import { type FeatureTransform, viewRanges } from "../../data/transform.ts";
 import { type Change, type LabelledRows, repeated } from "./documents.ts";
-import { addLabels, type WalkOptions } from "./leaveoneout.ts";
+import { addLabels, allPoints, blocksOf, type WalkOptions } from "./leaveoneout.ts";
+import { type Directions, packedLess, packedTimes, packLower, precisionOf } from "./packed.ts";
 import { Points, type Subset } from "./points.ts";
 import type { RidgeSolution } from "./ridge.ts";
-import { featuresIn } from "./sparse.ts";
+import { BLOCK_ROWS } from "./sparse.ts";
 import type { FeatureBlock, Totals } from "./totals.ts";
 
 /** C catches up when it is behind by more directions than this part of its own. */
 const PENDING_SHARE = 8;
 
-/** Directions F [n,P] that C is behind by. */
-export interface PendingPoints {
-  readonly factor: Matrix;
-  readonly sign: Sign;
-}
+type Block = FeatureBlock<Csr>;
 
-/** Directions that C is behind by at the start, and by how many directions it may be. */
-export interface PendingOptions {
-  readonly pending?: readonly PendingPoints[];
-  readonly mostPending?: number;
+/** The posterior beside W, which learning needs. */
+export interface LearnedInverse {
+  /** C [P (P + 1) / 2], but for what is pending. */
+  readonly inverse: RealArray;
+  /** t [P] */
+  readonly direction: RealArray;
+  /** Directions F that C is behind by. */
+  readonly pending: readonly Directions[];
 }
 
 /**
  * A solution that goes on learning. It takes the matrices over from the one it is made from (or from a file); the totals,
  * with A and B where they are kept, learn with it and stay yours to free.
  */
-export class LearnedRidge implements RidgeSolution {
+export class LearnedRidge {
   readonly totals: Totals;
-  /** C, but for what is pending. */
-  readonly base: Matrix;
-  #pending: PendingPoints[];
   readonly #mostPending: number;
+  #known: LearnedInverse;
   #weights: Matrix;
   #mean: Matrix;
 
   constructor(
     totals: Totals,
-    { weights, mean, inverse, exactInverse }: Omit<RidgeSolution, "free">,
-    { pending = [], mostPending }: PendingOptions = {},
+    { weights, mean }: Pick<RidgeSolution, "weights" | "mean">,
+    known: LearnedInverse,
+    mostPending: number = totals.features / PENDING_SHARE,
   ) {
-    if (exactInverse === undefined)
-      throw new ArgumentError("solution", "found one without its exact inverse, expected one solved with keepExact");
     this.totals = totals;
-    this.base = exactInverse;
-    this.#pending = [...pending];
-    this.#mostPending = mostPending ?? exactInverse.rows / PENDING_SHARE;
+    this.#known = known;
+    this.#mostPending = mostPending;
     this.#weights = weights;
     this.#mean = mean;
-    // A rounded C would not learn.
-    if (inverse !== exactInverse) inverse?.free();
   }
 
-  /** C [P,P], both triangles, in the precision it was solved in; nothing is pending any more. */
-  get exactInverse(): Matrix {
-    for (const { factor, sign } of this.#pending.splice(0)) {
-      syrk(factor, this.base, { transpose: true, alpha: -sign, beta: 1 });
-      factor.free();
-    }
-    return this.base;
+  /** From a solution that was solved with keepExact. */
+  static from(totals: Totals, solution: RidgeSolution, mostPending?: number): LearnedRidge {
+    const { weights, mean, inverse, exactInverse: square } = solution;
+    if (square === undefined)
+      throw new ArgumentError("solution", "found one without its exact inverse, expected one solved with keepExact");
+    const direction = scoped((scope) => {
+      const sums = convert(totals.sums, scope.keep(matrix(square.core, 1, square.rows, square.precision)));
+      return gemm(sums, square, scope.keep(matrix(square.core, 1, square.rows, square.precision))).toArray();
+    });
+    const known = { inverse: packLower(square), direction, pending: [] };
+    square.free();
+    if (inverse !== square) inverse?.free();
+    return new LearnedRidge(totals, { weights, mean }, known, mostPending);
   }
 
-  /** Directions that C is behind by. */
-  get pending(): readonly PendingPoints[] {
-    return this.#pending;
+  /** The posterior beside W as it is now; its arrays stay as they are. */
+  get known(): LearnedInverse {
+    return this.#known;
   }
 
   get weights(): Matrix {
@@ -92,11 +94,6 @@ export class LearnedRidge implements RidgeSolution {
 
   get mean(): Matrix {
     return this.#mean;
-  }
-
-  /** For variances and left-out scores, where it has the precision of the weights. */
-  get inverse(): Matrix | undefined {
-    return this.base.precision === this.#weights.precision ? this.exactInverse : undefined;
   }
 
   /** Makes room for new labels behind those there are; until a point has one its weights are zero. */
@@ -114,47 +111,64 @@ export class LearnedRidge implements RidgeSolution {
 
   /** Learns points with their labels, or forgets points that were learned, with the labels they had. */
   async learn(rows: Csr, labels: Pattern, options: WalkOptions & { sign?: Sign } = {}): Promise<void> {
-    const { sign = 1, ...walk } = options;
-    const stage = sign === 1 ? "learning" : "forgetting";
-    await featuresIn(rows).forBlocks(stage, (block) => this.#learnBlock(block, labels, sign), walk);
+    const { sign = 1, ranges = allPoints(rows.rows), ...work } = options;
+    const blocks = blocksOf(ranges, BLOCK_ROWS);
+    for (const [number, { from, to }] of blocks.entries()) {
+      await yieldToHost(work, sign === 1 ? "learning" : "forgetting", number / blocks.length);
+      this.#learnBlock({ from, to, f: rows }, labels, sign);
+    }
   }
 
-  #learnBlock(block: FeatureBlock<Csr>, labels: Pattern, sign: Sign): void {
+  #learnBlock(block: Block, labels: Pattern, sign: Sign): void {
     scoped((scope) => {
-      const { gain, factor } = this.#gain(block, sign, scope);
-      const residuals = this.#residuals(block, labels, scope);
-      this.#put(factor, sign);
-      // The gain stands in the precision of C and is used in that of W.
-      solveTriangular(gain, factor, { transpose: true });
-      const rounded = convert(factor, scope.keep(this.#like(factor.rows, factor.columns)));
+      const { core, rows: features } = this.#weights;
+      const count = block.to - block.from;
+      const own = rowsOf(block);
+      const u = scope.keep(csr(core, own, this.#precision));
+      const { gain, factor } = this.#gain(own, u, sign, scope);
+      const pending = [...this.#known.pending, { factors: factor.toArray(), sign }];
+      solveTriangular(gain, factor, { transpose: true }); // E'
+      const direction = this.#directionAfter(u, factor, sign, scope);
+      // The gain stands in the precision of C and is used in that of W; below it t, below the residuals what the means move by.
+      const rounded = scope.keep(this.#like(count + 1, features));
+      convert(factor, rounded.rowRange(0, count));
+      convert(direction, rounded.rowRange(count, count + 1));
+      const residuals = this.#residuals(block, labels, sign, scope);
       gemm(rounded, residuals, this.#weights, { transposeA: true, alpha: sign, beta: 1 });
-      this.#moveMean(block, labels, sign, scope);
+      this.#known = { ...this.#known, direction: direction.toArray(), pending };
+      this.#catchUp();
     });
   }
 
-  /** C is behind by these directions too, or catches up. */
-  #put(factor: Matrix, sign: Sign): void {
-    const copy = scale(1, factor, matrix(factor.core, factor.rows, factor.columns, factor.precision));
-    this.#pending.push({ factor: copy, sign });
-    const rows = this.#pending.reduce((sum, { factor: { rows } }) => sum + rows, 0);
-    if (rows > this.#mostPending) void this.exactInverse;
+  get #precision(): Precision {
+    return precisionOf(this.#known.inverse);
+  }
+
+  /** C takes up what it is behind by where that is much. */
+  #catchUp(): void {
+    const { core, rows: features } = this.#weights;
+    const { inverse, direction, pending } = this.#known;
+    const behind = pending.reduce((sum, { factors }) => sum + factors.length / features, 0);
+    if (behind > this.#mostPending)
+      this.#known = { inverse: packedLess(core, inverse, features, pending), direction, pending: [] };
   }
 
   /** The factor L of G in `gain` [n,n], and inverse(L) V' in `factor` [n,P]. */
-  #gain(block: FeatureBlock<Csr>, sign: Sign, scope: Scope): { gain: Matrix; factor: Matrix } {
-    const { core, precision, rows: features } = this.base;
-    const count = block.to - block.from;
+  #gain(own: SparseRows<RealArray>, u: Csr, sign: Sign, scope: Scope): { gain: Matrix; factor: Matrix } {
+    const { core, rows: features } = this.#weights;
+    const precision = this.#precision;
     const make = (m: number, n: number): Matrix => scope.keep(matrix(core, m, n, precision));
-    const own = scope.keep(rowsOf(block, precision));
-    const transposed = sparseTimes(own, this.base, make(count, features)); // V'
-    for (const { factor, sign: past } of this.#pending) {
-      const columns = transpose(factor, make(features, factor.rows));
-      const shares = sparseTimes(own, columns, make(count, factor.rows));
-      gemm(shares, factor, transposed, { alpha: -past, beta: 1 });
-    }
-    const v = transpose(transposed, make(features, count));
-    const gain = scale(sign, sparseTimes(own, v, make(count, count)), make(count, count));
-    addDiagonal(gain, fill(make(1, count), 1));
+    const transposed = packedTimes(own, this.#known.inverse, make(own.rows, features)); // V'
+    for (const { factors, sign: past } of this.#known.pending)
+      scoped((inner) => {
+        const factor = inner.keep(matrixFrom(core, factors.length / features, features, factors, precision));
+        const columns = transpose(factor, inner.keep(matrix(core, features, factor.rows, precision)));
+        const shares = sparseTimes(u, columns, inner.keep(matrix(core, own.rows, factor.rows, precision)));
+        gemm(shares, factor, transposed, { alpha: -past, beta: 1 });
+      });
+    const v = transpose(transposed, make(features, own.rows));
+    const gain = scale(sign, sparseTimes(u, v, make(own.rows, own.rows)), make(own.rows, own.rows));
+    addDiagonal(gain, fill(make(1, own.rows), 1));
     if (cholesky(gain)[0] !== FACTORED) {
       throw new ArgumentError(
         "points",
@@ -166,40 +180,28 @@ export class LearnedRidge implements RidgeSolution {
     return { gain, factor: solveTriangular(gain, transposed) };
   }
 
-  /** Y - U'W [n,K] */
-  #residuals({ from, to, f }: FeatureBlock<Csr>, labels: Pattern, scope: Scope): Matrix {
-    const out = scope.keep(this.#like(to - from, labels.columns));
-    scale(-1, sparseTimes(f, this.#weights, out, { from, to }), out);
-    addLabels(out, labels, from);
-    return out;
+  /** t + sign E (1 - U't) [1,P] */
+  #directionAfter(u: Csr, gains: Matrix, sign: Sign, scope: Scope): Matrix {
+    const { core, rows: features } = this.#weights;
+    const make = (m: number, n: number): Matrix => scope.keep(matrix(core, m, n, this.#precision));
+    const direction = make(1, features).set(this.#known.direction);
+    const rest = fill(make(u.rows, 1), -1);
+    sparseTimes(u, direction.reshape(features, 1), rest, { accumulate: true });
+    return gemm(rest, gains, direction, { transposeA: true, alpha: -sign, beta: 1 });
   }
 
-  /** The totals take the block up, and W what their change means: - (C m)(mu - mu0)' - C (m - m0) mu0'. */
-  #moveMean(block: FeatureBlock<Csr>, labels: Pattern, sign: Sign, scope: Scope): void {
-    const { totals } = this;
-    const { core, precision, rows: features } = this.base;
-    const before = totals.mean();
-    const sumsBefore = scale(1, totals.sums, scope.keep(matrix(core, 1, features, "f64")));
-    totals.add(block, labels, sign);
-    const after = totals.mean();
-    const change = blend(1, totals.sums, -1, sumsBefore, sumsBefore);
-    const subtract = (sums: Matrix, means: Float64Array): void => {
-      const right = convert(sums, scope.keep(matrix(core, 1, features, precision))).reshape(features, 1);
-      const direction = gemm(this.base, right, scope.keep(matrix(core, features, 1, precision)));
-      for (const { factor, sign: past } of this.#pending) {
-        const shares = gemm(factor, right, scope.keep(matrix(core, factor.rows, 1, precision)));
-        gemm(factor, shares, direction, { transposeA: true, alpha: -past, beta: 1 });
-      }
-      const rounded = convert(direction, scope.keep(this.#like(features, 1)));
-      const row = scope.keep(this.#like(1, means.length)).set(means);
-      gemm(rounded, row, this.#weights, { alpha: -1, beta: 1 });
-    };
-    subtract(
-      totals.sums,
-      after.map((mu, k) => mu - before[k]),
-    );
-    subtract(change, before);
+  /** Y - U'W - mu0' [n,K], and below it - sign (mu - mu0)': the totals take the block up. */
+  #residuals(block: Block, labels: Pattern, sign: Sign, scope: Scope): Matrix {
+    const { from, to, f } = block;
+    const out = scope.keep(this.#like(to - from + 1, labels.columns));
+    const own = sparseTimes(f, this.#weights, out.rowRange(0, to - from), { from, to });
+    scale(-1, combine("add", own, this.#mean, own), own);
+    addLabels(own, labels, from);
+    const before = this.totals.mean();
+    this.totals.add(block, labels, sign);
     this.#putMean();
+    out.rowRange(to - from, to - from + 1).set(this.totals.mean().map((mu, k) => -sign * (mu - before[k])));
+    return out;
   }
 
   #putMean(): void {
@@ -218,23 +220,20 @@ export class LearnedRidge implements RidgeSolution {
   free(): void {
     this.#weights.free();
     this.#mean.free();
-    this.base.free();
-    for (const { factor } of this.#pending) factor.free();
   }
 }
 
-/** The rows of a block as a matrix of their own. */
-function rowsOf({ f: x, from, to }: FeatureBlock<Csr>, precision: Precision): Csr {
+/** The rows of a block, outside of the core. */
+function rowsOf({ f: x, from, to }: Block): SparseRows<RealArray> {
   const starts = x.start.view();
   const [begin, end] = [starts[from], starts[to]];
-  const arrays = {
+  return {
     rows: to - from,
     columns: x.columns,
     rowStart: starts.slice(from, to + 1).map((start) => start - begin),
     columnIndex: x.column.view().slice(begin, end),
     values: x.value.view().slice(begin, end),
   };
-  return csr(x.core, arrays, precision);
 }
 
 /** The documents as points with labels, K of them, and with the views that the transform says; yours to free. */

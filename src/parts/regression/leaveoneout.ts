@@ -7,20 +7,18 @@ import { topK } from "../../core/dense.ts";
 import { type Matrix, sumOf } from "../../core/matrix.ts";
 import { Pattern } from "../../core/pattern.ts";
 
-/** Points from to to. `scores` is used again for the next block. */
-export interface LeftOutBlock {
-  readonly from: number;
-  readonly to: number;
-  /** s_i [to - from, K], contiguous. */
-  readonly scores: Matrix;
-  /** v_i, in units of the noise where the form is sparse. */
-  readonly variances: Float64Array;
-}
-
 /** Points from (inclusive) to (exclusive). */
 export interface PointRange {
   readonly from: number;
   readonly to: number;
+}
+
+/** Points; `scores` is used again for the next block. */
+export interface LeftOutBlock extends PointRange {
+  /** s_i [to - from, K], contiguous. */
+  readonly scores: Matrix;
+  /** v_i, in units of the noise where the form is sparse. */
+  readonly variances: Float64Array;
 }
 
 export interface WalkOptions extends WorkOptions {
@@ -49,7 +47,6 @@ export interface LeaveOneOutPoints {
   readonly order?: ArrayLike<number>;
   /** How many different points there are, where some are equal. */
   readonly distinct?: number | undefined;
-  /** The texts of the points, where these are texts. */
   readonly texts?: readonly string[] | undefined;
 }
 

@@ -1,10 +1,11 @@
 // Points of a data set in the memory of a core: sparse rows, as the model sees them, with their squared lengths.
 
+import { type WorkOptions, yieldToHost } from "../../base/progress.ts";
 import { onColumns, type SparseRows, usedColumns, withinColumns } from "../../base/sparse.ts";
 import type { Core } from "../../core/core.ts";
 import { type Csr, csr, rowSquares, scaleRows } from "../../core/csr.ts";
 import { Postings, type SparseProductsOptions, sparseProducts } from "../../core/kernelrows.ts";
-import { type Matrix, matrix, matrixFrom, Scope, scoped } from "../../core/matrix.ts";
+import { keeping, type Matrix, matrix, matrixFrom, Scope, scoped } from "../../core/matrix.ts";
 import type { Pattern } from "../../core/pattern.ts";
 import { type FeatureTransform, unitSquares, viewRanges } from "../../data/transform.ts";
 
@@ -61,8 +62,16 @@ export class Points {
   }
 }
 
+/** Inner products of rows with these points. */
+export interface InnerProducts {
+  readonly points: Points;
+  /** x z' of a view of points from to to with these points z, as a rule in the room. */
+  products(points: Points, view: number, room: Matrix, range: SparseProductsOptions): Matrix;
+  free(): void;
+}
+
 /** Points by column, view by view. They must outlive it. */
-export class PointIndex {
+export class PointIndex implements InnerProducts {
   readonly points: Points;
   readonly #views: readonly Postings[];
 
@@ -71,14 +80,36 @@ export class PointIndex {
     this.#views = points.views.map(({ x }) => new Postings(x));
   }
 
-  /** out = x z' of a view of points from to to with these points z. */
-  products(points: Points, view: number, out: Matrix, range: SparseProductsOptions): Matrix {
-    return sparseProducts(points.views[view].x, this.#views[view], out, range);
+  products(points: Points, view: number, room: Matrix, range: SparseProductsOptions): Matrix {
+    return sparseProducts(points.views[view].x, this.#views[view], room, range);
   }
 
   free(): void {
     for (const view of this.#views) view.free();
   }
+}
+
+/** Rows of K, or of X X', that are made together. */
+export const BLOCK_ROWS = 256;
+
+/** X X' of each view of points, made once for kernels that are compared on them; yours to free. */
+export async function keptProducts(points: Points, options: WorkOptions): Promise<InnerProducts> {
+  const { rows } = points;
+  return await keeping(async (room) => {
+    const views = points.views.map(({ x }) => room.keep(matrix(x.core, rows, rows, x.precision)));
+    await scoped(async (scope) => {
+      const index = scope.keep(new PointIndex(points));
+      for (let from = 0; from < rows; from += BLOCK_ROWS) {
+        await yieldToHost(options, "kernel", (from / rows) ** 2);
+        const to = Math.min(rows, from + BLOCK_ROWS);
+        for (const [view, out] of views.entries())
+          index.products(points, view, out.rowRange(from, to), { from, to, lower: true });
+      }
+    });
+    const products: InnerProducts["products"] = (_, view, __, { from = 0, to = rows }) =>
+      views[view].rowRange(from, to);
+    return { points, products, free: () => room.free() };
+  });
 }
 
 /** Each row divided by its length, in place; a row of zeros stays a row of zeros. */
@@ -130,4 +161,44 @@ export function indexPoints(core: Core, { given, points: whole }: PlacedRows, ro
   const narrowed = ({ given: rows, points }: PlacedRows, scope: Scope): Points =>
     scope.keep(new Points(scope.keep(csr(core, kept(rows), "f32")), points.squares.toArray()));
   return { index: room.keep(new PointIndex(narrowed({ given, points: whole }, room))), narrowed };
+}
+
+/**
+ * A row in pieces, from rows of which the first is whole and each other is the same without some entries, no two without the same
+ * one: first the entries that all have, then for each other row what it lacks, all as they are in the whole row. Beside them by view
+ * how much longer the entries that a row has kept are in it than in the whole one.
+ */
+export function piecesOf(
+  { rows, columns, rowStart, columnIndex, values }: SparseRows,
+  ranges: readonly ColumnRange[] = [{ from: 0, to: columns }],
+): { pieces: SparseRows; scales: readonly Float64Array[] } {
+  const whole = columnIndex.subarray(0, rowStart[1]);
+  const viewOf = Array.from(whole, (column) => ranges.findIndex(({ from, to }) => column >= from && column < to));
+  const scales = ranges.map(() => new Float64Array(rows).fill(1));
+  const lacking = new Int32Array(whole.length);
+  for (let i = 1; i < rows; i++) {
+    const [before, now] = [new Float64Array(ranges.length), new Float64Array(ranges.length)];
+    for (let entry = 0, at = rowStart[i]; entry < whole.length; entry++)
+      if (at === rowStart[i + 1] || columnIndex[at] !== whole[entry]) lacking[entry] = i;
+      else {
+        before[viewOf[entry]] += values[entry] * values[entry];
+        now[viewOf[entry]] += values[at] * values[at];
+        at++;
+      }
+    scales.forEach((scale, view) => {
+      scale[i] = before[view] > 0 ? Math.sqrt(now[view] / before[view]) : 0;
+    });
+  }
+  const piece = [...lacking.keys()].sort((a, b) => lacking[a] - lacking[b] || a - b);
+  const starts = new Int32Array(rows + 1);
+  for (const i of lacking) starts[i + 1]++;
+  for (let i = 0; i < rows; i++) starts[i + 1] += starts[i];
+  const pieces = {
+    rows,
+    columns,
+    rowStart: starts,
+    columnIndex: Int32Array.from(piece, (entry) => whole[entry]),
+    values: Float32Array.from(piece, (entry) => values[entry]),
+  };
+  return { pieces, scales };
 }

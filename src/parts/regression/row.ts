@@ -5,7 +5,7 @@
 // t0 + t1 x.z is the tangent of the covariance of points that have nothing in common. Far points lie on it: what it says is in W
 // and the offset already, and few training points are left to look at.
 
-import type { ScalarKernel } from "../../base/kernels.ts";
+import { kernelFrom, type ScalarKernel } from "../../base/kernels.ts";
 import { type Fields, viewWeights } from "../../base/tensors.ts";
 import type { OpenRow, Row, RowReader, RowScorer, RowSizes } from "../row.ts";
 
@@ -53,18 +53,18 @@ function entriesIn({ columns }: Row, { from, to }: { from: number; to: number })
 
 /** The kernels of all views, with the columns of each; one of whole rows where there are none. */
 function kernelsOf(reader: RowReader, about: Fields, { features, views }: RowSizes) {
-  const kernel = reader.kernel(about);
+  const kernel = kernelFrom(reader, about);
   if (!views) return [{ kernel, from: 0, to: features }];
   const [a, v] = about.hyper as [number, number, number];
   return viewWeights(reader, about, views.length).map(([weight, length], view) => {
-    const own = weight === 0 ? undefined : reader.kernel({ ...about, hyper: [weight * a, weight * v, length] });
+    const own = weight === 0 ? undefined : kernelFrom(reader, { ...about, hyper: [weight * a, weight * v, length] });
     return { ...views[view], kernel: own };
   });
 }
 
 export const kernelRow: OpenRow = (reader, about, sizes) => {
   const { features, labels, unit } = sizes;
-  const kernel = reader.kernel(about);
+  const kernel = kernelFrom(reader, about);
   const views = kernelsOf(reader, about, sizes);
   const points = reader.integer(about, "points");
   const tangent = reader.numbers(about, "tangent", 2, -MOST, MOST) as unknown as Tangent;

@@ -1,32 +1,38 @@
-// The state that further learning needs, as one safetensors file: any of
+// The state that further learning needs, as a safetensors file: any of
 //
 //   totals     m, n_k, N                                   always, but for the exact form
 //   sums       A (its lower triangle) and B'               parts of a data set add up
-//   solution   W and C for one noise                       new documents are learned in seconds (learn.ts)
+//   solution   C for one noise (W is in the model)         new documents are learned in seconds (learn.ts)
 //   documents  rows, labels and ids of what was learned    corrected and forgotten documents; the exact form fits anew
 //
 // beside the plan, whose identity is a checksum of everything that decides the features: sums of different plans cannot
-// be added, and a state serves only the model it was made with. The file has a checksum.
+// be added, and a state serves only the model it was made with. What is learned later goes behind the file's end, so that C need
+// not be written again: change after change, each a safetensors file with the checksum of the one before. All have checksums.
 
-import { isObject, sameSize } from "../../base/check.ts";
+import { isObject } from "../../base/check.ts";
 import { checksumOf } from "../../base/hash.ts";
-import { joined, readSafetensors, safetensorsChunks, type Tensor, type TensorFile } from "../../base/safetensors.ts";
-import { type Fields, integerTensor, realTensor, TensorReader, withChecksum } from "../../base/tensors.ts";
-import type { Core, Precision } from "../../core/core.ts";
-import { keeping, type Matrix, matrix, matrixFrom, type RealArray } from "../../core/matrix.ts";
-import { isSquare } from "../../core/shapes.ts";
+import {
+  joined,
+  readSafetensorsSeries,
+  safetensorsChunks,
+  type Tensor,
+  type TensorFile,
+} from "../../base/safetensors.ts";
+import { checkIntact, type Fields, integerTensor, realTensor, TensorReader, withChecksum } from "../../base/tensors.ts";
+import type { Core } from "../../core/core.ts";
+import { keeping, type Matrix, matrixFrom, type RealArray } from "../../core/matrix.ts";
 import type { Sign } from "../../core/sums.ts";
 import { checkDataset } from "../../data/dataset.ts";
-import { type Documents, join, LearningError, MOST_WEIGHT } from "./documents.ts";
-import { LearnedRidge, type PendingPoints } from "./learn.ts";
+import { changed, type DocumentChange, type Documents, join, LearningError, MOST_WEIGHT, select } from "./documents.ts";
+import { type LearnedInverse, LearnedRidge } from "./learn.ts";
+import { packedLength, packLower, precisionOf, unpackLower } from "./packed.ts";
 import type { RidgeChoice } from "./ridge.ts";
 import { Statistics, Totals } from "./totals.ts";
 
-/** Numbers in a lower triangle of n rows. */
-export const packedLength = (n: number): number => (n * (n + 1)) / 2;
-
 export const STATE_FORMAT = "mlgpf-state";
-export const STATE_VERSION = "3";
+export const STATE_VERSION = "4";
+/** A file with so many changes behind it is written anew. */
+const MOST_CHANGES = 64;
 
 /** Everything that decides the features of a document. */
 export interface StatePlan {
@@ -52,16 +58,21 @@ export interface StateSums {
   readonly cross: Float64Array; // [K,P]
 }
 
-/** W and C for one noise. */
-export interface StateSolution {
+/** C for one noise. */
+export interface StateSolution extends LearnedInverse {
   readonly choice: RidgeChoice;
-  readonly weights: RealArray; // [P,K]
-  readonly inverse: RealArray; // [P (P + 1) / 2]
-  /** Directions that C is behind by: C = inverse - sum of sign f f' (learn.ts). */
-  readonly pending?: {
-    readonly factors: RealArray; // [n,P]
-    readonly signs: Int32Array; // [n]
-  };
+}
+
+/** The file that a state was read from or written to, and what has changed since. */
+export interface StateFile {
+  readonly bytes: number;
+  /** That of its last change, or of the file where it has none. */
+  readonly checksum: string;
+  /** How many changes are behind it. */
+  readonly changes: number;
+  /** C and the directions that are in it. */
+  readonly solution: LearnedInverse;
+  readonly since: readonly DocumentChange[];
 }
 
 /** A state as plain data; labels are numbered as in the model. */
@@ -74,8 +85,14 @@ export interface LearningState {
   readonly sums?: StateSums | undefined;
   readonly solution?: StateSolution | undefined;
   readonly documents?: Documents | undefined;
+  /** Texts of the documents, in a part of a training alone. */
+  readonly texts?: readonly string[] | undefined;
   /** Number of the last batch of a server's journal that is in here. */
   readonly journal?: number | undefined;
+  /** Where changes can go behind a file's end. */
+  readonly file?: StateFile | undefined;
+  /** How a server found the model's promises kept, as plain JSON. */
+  readonly promises?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** The identity of a plan: vocabulary, column weights, basis, inducing inputs, covariance, in an order of the caller's. */
@@ -95,37 +112,92 @@ export function stateIdentity({ plan, labels, totals, documents }: LearningState
 }
 
 /** The file in pieces, to be written one after another. */
-export function stateChunks(state: LearningState): Uint8Array[] {
-  const { plan, labels, labelNames, totals, sums, solution, documents, journal } = state;
-  const { features } = plan;
-  const all: Record<string, Tensor | undefined> = {
-    "totals.sums": totals && realTensor(totals.sums),
-    "totals.labelCounts": totals && realTensor(totals.labelCounts),
+export const stateChunks = (state: LearningState): Uint8Array[] => safetensorsChunks(stateTensors(state));
+
+const allOf = (tensors: Record<string, Tensor | undefined>): Map<string, Tensor> =>
+  new Map(Object.entries(tensors).filter((entry): entry is [string, Tensor] => entry[1] !== undefined));
+
+function stateTensors(state: LearningState): TensorFile {
+  const { plan, labels, sums, solution, documents, texts } = state;
+  const tensors = allOf({
+    ...learnedTensors(state),
     "sums.gram": sums && realTensor(sums.gram),
-    "sums.cross": sums && realTensor(sums.cross, [labels, features]),
-    "solution.weights": solution && realTensor(solution.weights, [features, labels]),
+    "sums.cross": sums && realTensor(sums.cross, [labels, plan.features]),
     "solution.inverse": solution && realTensor(solution.inverse),
-    "solution.pending":
-      solution?.pending && realTensor(solution.pending.factors, [solution.pending.signs.length, features]),
-    "solution.pendingSigns": solution?.pending && integerTensor(solution.pending.signs),
     ...(documents && documentTensors(documents)),
-  };
-  const tensors = new Map(Object.entries(all).filter((entry): entry is [string, Tensor] => entry[1] !== undefined));
-  const metadata = {
-    format: STATE_FORMAT,
-    version: STATE_VERSION,
-    plan: JSON.stringify(plan),
-    state: JSON.stringify({ labels, points: totals?.points, journal }),
-    ...(labelNames && { labelNames: JSON.stringify(labelNames) }),
-    ...(solution && { choice: JSON.stringify(solution.choice) }),
-  };
-  return safetensorsChunks(withChecksum({ tensors, metadata }));
+    "documents.texts": texts && textsTensor(texts),
+  });
+  const choice = solution && { choice: JSON.stringify(solution.choice) };
+  return withChecksum({ tensors, metadata: { ...learnedMetadata(state), plan: JSON.stringify(plan), ...choice } });
 }
 
-function documentTensors({ ids, features, labels, squares, weights }: Documents): Record<string, Tensor | undefined> {
-  const data = new TextEncoder().encode(JSON.stringify(ids));
+const learnedMetadata = ({ labels, labelNames, totals, journal, promises }: LearningState): Record<string, string> => ({
+  format: STATE_FORMAT,
+  version: STATE_VERSION,
+  state: JSON.stringify({ labels, points: totals?.points, journal, promises }),
+  ...(labelNames && { labelNames: JSON.stringify(labelNames) }),
+});
+
+/** Tensors that every change writes anew, with the directions from `first` on. */
+function learnedTensors({ plan, totals, solution }: LearningState, first = 0): Record<string, Tensor | undefined> {
+  const pending = solution?.pending.slice(first) ?? [];
   return {
-    "documents.ids": { dtype: "U8", shape: [data.length], data },
+    "totals.sums": totals && realTensor(totals.sums),
+    "totals.labelCounts": totals && realTensor(totals.labelCounts),
+    "solution.direction": solution && realTensor(solution.direction),
+    "solution.signs": solution && integerTensor(Int32Array.from(pending, ({ sign }) => sign)),
+    ...Object.fromEntries(
+      pending.map(({ factors }, i) => [
+        `solution.pending.${i}`,
+        realTensor(factors, [factors.length / plan.features, plan.features]),
+      ]),
+    ),
+  };
+}
+
+/** Bytes to be written: all of a file, or what goes behind so many bytes of the one that there is; and the file as it is then. */
+export interface StateContent {
+  readonly content: readonly Uint8Array[];
+  readonly behind?: number;
+  readonly file?: StateFile | undefined;
+}
+
+/** A state as it is to be written: what has changed since its file was written, where that is enough. */
+export function stateContent(state: LearningState): StateContent {
+  const { file, solution, documents } = state;
+  const behind = file && solution?.inverse === file.solution.inverse && documents ? file : undefined;
+  const added = Math.max(1, file?.since.length ?? 0);
+  if (!behind || !documents || behind.changes + added > MOST_CHANGES) {
+    const whole = stateTensors(state);
+    const content = safetensorsChunks(whole);
+    return { content, file: fileOf(state, lengthOf(content), whole.metadata.checksum, 0) };
+  }
+  const content: Uint8Array[] = [];
+  let { checksum } = behind;
+  const since = behind.since.length > 0 ? behind.since : [{ places: [], in: select(documents, []) }];
+  since.forEach((change, i) => {
+    const isLast = i === since.length - 1;
+    const tensors = allOf({
+      ...(isLast && learnedTensors(state, behind.solution.pending.length)),
+      ...documentTensors(change.in),
+      "documents.out": integerTensor(Int32Array.from(change.places)),
+    });
+    const all = withChecksum({ tensors, metadata: { ...learnedMetadata(state), follows: checksum } });
+    ({ checksum } = all.metadata);
+    content.push(...safetensorsChunks(all));
+  });
+  const bytes = behind.bytes + lengthOf(content);
+  return { content, behind: behind.bytes, file: fileOf(state, bytes, checksum, behind.changes + since.length) };
+}
+
+const lengthOf = (chunks: readonly Uint8Array[]): number => chunks.reduce((sum, { length }) => sum + length, 0);
+
+const fileOf = ({ solution }: LearningState, bytes: number, checksum: string, changes: number): StateFile | undefined =>
+  solution && { bytes, checksum, changes, solution, since: [] };
+
+function documentTensors({ ids, features, labels, squares, weights }: Documents): Record<string, Tensor | undefined> {
+  return {
+    "documents.ids": textsTensor(ids),
     "documents.rowStart": integerTensor(features.rowStart),
     "documents.columnIndex": integerTensor(features.columnIndex),
     "documents.values": realTensor(features.values),
@@ -136,35 +208,94 @@ function documentTensors({ ids, features, labels, squares, weights }: Documents)
   };
 }
 
+function textsTensor(texts: readonly string[]): Tensor {
+  const data = new TextEncoder().encode(JSON.stringify(texts));
+  return { dtype: "U8", shape: [data.length], data };
+}
+
 /** The bytes of a state's file (safetensors). */
 export const stateToBytes = (state: LearningState): Uint8Array<ArrayBuffer> => joined(stateChunks(state));
 
 /** Reads a state, checks every checksum and every shape, and refuses what is not one. */
 export function stateFromBytes(bytes: Uint8Array, file = "the state"): LearningState {
-  return stateFromTensors(readSafetensors(bytes, file), file);
+  const [first, ...changes] = readSafetensorsSeries(bytes, file);
+  const state = wholeFrom(stateReader(first, file));
+  const { solution, documents } = state;
+  const readers = changes.map((change) => stateReader(change, file));
+  if (readers.length > 0 && !(solution && documents))
+    readers[0].refuse("changes behind a state that cannot learn", "none");
+  let { checksum = "" } = first.metadata;
+  for (const reader of readers) {
+    const { metadata } = reader;
+    if (metadata.follows !== checksum)
+      reader.refuse("a change that does not follow what stands before it", "changes in their order");
+    checksum = metadata.checksum;
+  }
+  const last = readers.at(-1);
+  const after = last && solution && documents ? afterChanges(state, { solution, documents }, readers, last) : state;
+  const known = fileOf(after, bytes.length, checksum, changes.length);
+  return known ? { ...after, file: known } : after;
 }
 
-/** The same from a safetensors file that is open. */
-export function stateFromTensors(tensorFile: TensorFile, file = "the state"): LearningState {
+function stateReader(tensorFile: TensorFile, file: string): TensorReader {
   const reader = new TensorReader(tensorFile, file);
   reader.checkFormat(STATE_FORMAT, STATE_VERSION, "a state made by mlgpf");
-  reader.checkIntact();
+  checkIntact(reader);
+  return reader;
+}
+
+/** Totals and labels of a file, of all that was learned up to it. */
+function learnedFrom(
+  reader: TensorReader,
+  features: number,
+): Pick<LearningState, "labels" | "labelNames" | "totals" | "journal" | "promises"> {
   const about = reader.object("state");
-  const plan = planFrom(reader);
   const labels = reader.integer(about, "labels");
-  const { features } = plan;
-  const has = (section: string): boolean =>
-    [...tensorFile.tensors.keys()].some((name) => name.startsWith(`${section}.`));
   return {
-    plan,
     labels,
     labelNames: reader.metadata.labelNames === undefined ? undefined : reader.texts("labelNames", labels),
-    totals: has("totals") ? totalsFrom(reader, about, labels, features) : undefined,
-    sums: has("sums") ? sumsFrom(reader.section("sums"), labels, features) : undefined,
-    solution: has("solution") ? solutionFrom(reader, labels, features) : undefined,
-    documents: has("documents") ? documentsFrom(reader.section("documents"), plan.columns, labels) : undefined,
+    totals: reader.has("totals.sums") ? totalsFrom(reader, about, labels, features) : undefined,
     ...(about.journal !== undefined && { journal: reader.integer(about, "journal") }),
+    ...(isObject(about.promises) && { promises: about.promises }),
   };
+}
+
+function wholeFrom(reader: TensorReader): LearningState {
+  const plan = planFrom(reader);
+  const { features, columns } = plan;
+  const learned = learnedFrom(reader, features);
+  const { labels } = learned;
+  return {
+    plan,
+    ...learned,
+    sums: reader.has("sums.gram") ? sumsFrom(reader.section("sums"), labels, features) : undefined,
+    solution: reader.has("solution.inverse") ? solutionFrom(reader, features) : undefined,
+    documents: reader.has("documents.ids") ? documentsFrom(reader.section("documents"), columns, labels) : undefined,
+    texts: reader.has("documents.texts") ? textsFrom(reader.section("documents"), "texts") : undefined,
+  };
+}
+
+/** The state after all changes behind it: the last one says all but the documents, of which each has its own. */
+function afterChanges(
+  { plan, sums }: LearningState,
+  { solution, documents }: { solution: StateSolution; documents: Documents },
+  readers: readonly TensorReader[],
+  last: TensorReader,
+): LearningState {
+  const learned = learnedFrom(last, plan.features);
+  const pending = [...solution.pending];
+  let { direction } = solution;
+  const changes = readers.map((reader): DocumentChange => {
+    if (reader.has("solution.signs")) {
+      pending.push(...pendingFrom(reader.section("solution"), plan.features));
+      direction = reader.section("solution").reals("direction", [plan.features]);
+    }
+    const section = reader.section("documents");
+    const out = section.integers("out", section.shape("out", 1)[0], 2 ** 31);
+    return { places: [...out], in: documentsFrom(section, plan.columns, learned.labels) };
+  });
+  const after = changed(documents, changes);
+  return { plan, ...learned, sums, solution: { ...solution, pending, direction }, documents: after };
 }
 
 function planFrom(reader: TensorReader): StatePlan {
@@ -192,28 +323,30 @@ const sumsFrom = (section: TensorReader, labels: number, features: number): Stat
   cross: section.doubles("cross", [labels, features]),
 });
 
-function solutionFrom(reader: TensorReader, labels: number, features: number): StateSolution {
+function solutionFrom(reader: TensorReader, features: number): StateSolution {
   const section = reader.section("solution");
   const choice = reader.object("choice");
   const noise = reader.number(choice, "noise", Number.MIN_VALUE, Number.MAX_VALUE);
   return {
     choice: { ...choice, noise },
-    weights: section.reals("weights", [features, labels]),
     inverse: section.reals("inverse", [packedLength(features)]),
-    ...(section.has("pending") && { pending: pendingFrom(section, features) }),
+    direction: section.reals("direction", [features]),
+    pending: pendingFrom(section, features),
   };
 }
 
-function pendingFrom(section: TensorReader, features: number): NonNullable<StateSolution["pending"]> {
-  const [count] = section.shape("pendingSigns", 1);
-  const signs = section.tensor("pendingSigns", ["I32"], [count]).data;
+function pendingFrom(section: TensorReader, features: number): LearnedInverse["pending"] {
+  const signs = section.tensor("signs", ["I32"], section.shape("signs", 1)).data;
   if (signs.some((sign) => sign !== 1 && sign !== -1))
-    section.refuse("a sign that is none in solution.pendingSigns", "1 or -1");
-  return { factors: section.reals("pending", [count, features]), signs };
+    section.refuse("a sign that is none in solution.signs", "1 or -1");
+  return Array.from(signs, (sign, i) => ({
+    factors: section.reals(`pending.${i}`, [-1, features]),
+    sign: sign as Sign,
+  }));
 }
 
 function documentsFrom(section: TensorReader, columns: number, labels: number): Documents {
-  const ids = idsFrom(section);
+  const ids = textsFrom(section, "ids");
   const integers = (name: string): Int32Array => section.tensor(name, ["I32"], section.shape(name, 1)).data;
   const columnIndex = integers("columnIndex");
   const rows = ids.length;
@@ -232,15 +365,15 @@ function documentsFrom(section: TensorReader, columns: number, labels: number): 
   };
 }
 
-function idsFrom(section: TensorReader): string[] {
-  const { data } = section.tensor("ids", ["U8"], section.shape("ids", 1));
+function textsFrom(section: TensorReader, name: string): string[] {
+  const { data } = section.tensor(name, ["U8"], section.shape(name, 1));
   try {
-    const ids: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(data));
-    if (Array.isArray(ids) && ids.every((id) => typeof id === "string")) return ids;
+    const texts: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(data));
+    if (Array.isArray(texts) && texts.every((text) => typeof text === "string")) return texts;
   } catch {
     // Not JSON: refused below like any other thing that is no list of texts.
   }
-  return section.refuse("tensor documents.ids", "a JSON list of texts");
+  return section.refuse(`tensor documents.${name}`, "a JSON list of texts");
 }
 
 /** Totals (with A and B, where the state has them), and the solution that learns into them. */
@@ -264,52 +397,12 @@ export function captureState(
     ...(totals instanceof Statistics && {
       sums: { gram: packLower(totals.gram) as Float64Array, cross: copy(totals.cross) },
     }),
-    ...(solution && {
-      solution: {
-        choice: solution.choice,
-        weights: solution.learned.weights.toArray(),
-        inverse: packLower(solution.learned.base),
-        ...pendingOf(solution.learned),
-      },
-    }),
+    ...(solution && { solution: { choice: solution.choice, ...solution.learned.known } }),
   };
 }
 
-/** Directions that C is behind by, as plain data. */
-function pendingOf({ pending, base }: LearnedRidge): Pick<StateSolution, "pending"> {
-  if (pending.length === 0) return {};
-  const rows = pending.reduce((sum, { factor }) => sum + factor.rows, 0);
-  const length = rows * base.columns;
-  const factors = base.precision === "f32" ? new Float32Array(length) : new Float64Array(length);
-  const signs = new Int32Array(rows);
-  let row = 0;
-  for (const { factor, sign } of pending) {
-    factors.set(factor.toArray(), row * base.columns);
-    signs.fill(sign, row, row + factor.rows);
-    row += factor.rows;
-  }
-  return { pending: { factors, signs } };
-}
-
-/** The same in the memory of a core: neighbours of one sign together. */
-function placePending(
-  core: Core,
-  { factors, signs }: NonNullable<StateSolution["pending"]>,
-  features: number,
-  precision: Precision,
-): PendingPoints[] {
-  const all: PendingPoints[] = [];
-  for (let from = 0, to = 0; from < signs.length; from = to) {
-    while (to < signs.length && signs[to] === signs[from]) to++;
-    const part = factors.subarray(from * features, to * features);
-    const factor = matrixFrom(core, to - from, features, part, precision);
-    all.push({ factor, sign: signs[from] as Sign });
-  }
-  return all;
-}
-
-/** Totals and solution of a state in the memory of a core; the sums too where it has them. */
-export function restoreState(core: Core, state: LearningState): Restored | undefined {
+/** Totals of a state in the memory of a core, the sums where it has them, and with W the solution. */
+export function restoreState(core: Core, state: LearningState, weights?: RealArray): Restored | undefined {
   const { plan, labels, totals: saved, sums, solution } = state;
   if (saved === undefined) return undefined;
   const { features } = plan;
@@ -322,37 +415,13 @@ export function restoreState(core: Core, state: LearningState): Restored | undef
       unpackLower(sums.gram, totals.gram);
       totals.cross.set(sums.cross);
     }
-    if (solution === undefined) return { totals, free: () => scope.free() };
-    const precisionOf = (data: Float32Array | Float64Array) => (data instanceof Float32Array ? "f32" : "f64");
-    const precision = precisionOf(solution.weights);
-    const square = scope.keep(matrix(core, features, features, precisionOf(solution.inverse)));
-    const exactInverse = unpackLower(solution.inverse, square, "both");
-    const weights = scope.keep(matrixFrom(core, features, labels, solution.weights, precision));
+    if (solution === undefined || weights === undefined) return { totals, free: () => scope.free() };
+    const precision = precisionOf(weights);
+    const placed = scope.keep(matrixFrom(core, features, labels, weights, precision));
     const mean = scope.keep(matrixFrom(core, 1, labels, totals.mean(), precision));
-    const pending = solution.pending ? placePending(core, solution.pending, features, exactInverse.precision) : [];
-    const learned = scope.keep(new LearnedRidge(totals, { mean, weights, exactInverse }, { pending }));
+    const learned = scope.keep(new LearnedRidge(totals, { mean, weights: placed }, solution));
     return { totals, learned, free: () => scope.free() };
   });
-}
-
-/** The lower triangle of a matrix. */
-export function packLower(m: Matrix): RealArray {
-  const n = isSquare("m", m);
-  const out = m.precision === "f32" ? new Float32Array(packedLength(n)) : new Float64Array(packedLength(n));
-  for (let i = 0; i < n; i++) out.set(m.block(i, 0, 1, i + 1).view(), packedLength(i));
-  return out;
-}
-
-/** Puts numbers into the lower triangle of a matrix, and with `both` into the upper one too. */
-export function unpackLower(packed: RealArray, m: Matrix, part: "lower" | "both" = "lower"): Matrix {
-  const n = isSquare("m", m);
-  sameSize("packed", "numbers", packed.length, packedLength(n));
-  for (let i = 0; i < n; i++)
-    m.block(i, 0, 1, i + 1)
-      .view()
-      .set(packed.subarray(packedLength(i), packedLength(i + 1)));
-  if (part === "both") m.core.kernels[m.precision].mirrorLower(n, m.address, m.stride);
-  return m;
 }
 
 /** The state of both parts of a plan together, without a solution: sums are added, documents stand one after another. */
@@ -375,5 +444,6 @@ export function mergeStates(a: LearningState, b: LearningState): LearningState {
       },
     sums: a.sums && b.sums && { gram: added(a.sums.gram, b.sums.gram), cross: added(a.sums.cross, b.sums.cross) },
     documents: a.documents && b.documents && join(a.documents, b.documents),
+    texts: a.texts && b.texts && [...a.texts, ...b.texts],
   };
 }

@@ -18,6 +18,7 @@ import {
   addTransposeTimes,
   type Sign,
 } from "../../core/sums.ts";
+import type { PointRange } from "./leaveoneout.ts";
 import type { RidgeSums } from "./ridge.ts";
 
 /** How many features and labels there are: P and K. */
@@ -27,9 +28,7 @@ export interface SumsShape {
 }
 
 /** Features of points from to to: a dense row for each of these, or the sparse rows of all points. */
-export interface FeatureBlock<F extends Matrix | Csr = Matrix | Csr> {
-  readonly from: number;
-  readonly to: number;
+export interface FeatureBlock<F extends Matrix | Csr = Matrix | Csr> extends PointRange {
   readonly f: F;
 }
 

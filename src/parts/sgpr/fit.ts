@@ -48,6 +48,7 @@ export const inducingCost = (points: number, labels: number): Cost =>
 export async function fitSgpr(context: FitContext): Promise<Fit<SgprPart>> {
   const problem = await kernelProblem(context);
   const { schema, options, documents } = problem;
+  for (const made of [problem.products, problem.form]) made?.free();
   const count = inducingCount(documents.features.rows, schema.labels);
   const fit = await fitInducing(context.core, problem, count, context.work);
   return { ...fit, loo: fit.loo && { ...fit.loo, order: problem.order }, schema, options };
@@ -56,7 +57,7 @@ export async function fitSgpr(context: FitContext): Promise<Fit<SgprPart>> {
 /** The first points carry the mean, the last ones are left out for the calibrator: a new point is none of the first. */
 export async function fitInducing(
   core: Core,
-  { documents, schema, choice, placed }: Omit<KernelProblem, "order" | "options">,
+  { documents, schema, choice, placed }: Omit<KernelProblem, "order" | "options" | "products" | "form">,
   count: number,
   work: WorkOptions,
 ): Promise<Fit<SgprPart>> {

@@ -1,10 +1,10 @@
 // The state of a training, and its file (safetensors): enough to go on to the same bytes as if nothing had happened.
 
 import type { Backend, Tensor as DeviceTensor } from "../../backend/backend.ts";
-import { ArgumentError, FormatError, shownJson } from "../../base/errors.ts";
+import { FormatError, shownJson } from "../../base/errors.ts";
 import { checksumOf } from "../../base/hash.ts";
 import { readSafetensors, safetensorsChunks, type Tensor } from "../../base/safetensors.ts";
-import { type Fields, realTensor, TensorReader, withChecksum } from "../../base/tensors.ts";
+import { checkIntact, type Fields, realTensor, TensorReader, withChecksum } from "../../base/tensors.ts";
 import type { RealArray } from "../../core/matrix.ts";
 import type { Dataset } from "../../data/dataset.ts";
 import type { FitContext } from "../part.ts";
@@ -30,7 +30,6 @@ export interface TrainingState {
   file?: string;
 }
 
-/** Tensors of the device by name. */
 type Entries = readonly [string, DeviceTensor][];
 
 /** Reads tensors. All reads are enqueued before the first is waited for: what comes is this step's state, whatever follows it. */
@@ -73,16 +72,11 @@ export interface CheckpointIdentity {
   data: string;
 }
 
-/** Data and options and, where they decide, the validation data: a checkpoint must agree with them. */
-export function identityOf({ data, options, run: { validation } }: FitContext): CheckpointIdentity {
-  if (options.earlyStopping && validation === undefined)
-    throw new ArgumentError("earlyStopping", "found no validation data, expected some to measure on");
-  const digest = dataDigest(data);
-  return {
-    options: JSON.stringify(options),
-    data: options.earlyStopping && validation ? `${digest} ${dataDigest(validation)}` : digest,
-  };
-}
+/** Data and options: a checkpoint must agree with them. */
+export const identityOf = ({ data, options }: FitContext): CheckpointIdentity => ({
+  options: JSON.stringify(options),
+  data: dataDigest(data),
+});
 
 /** The pieces of a checkpoint's file, one after another. */
 export function checkpointChunks(state: TrainingState, identity: CheckpointIdentity): Uint8Array[] {
@@ -104,7 +98,7 @@ export function checkpointFromBytes(
   const { tensors, metadata } = whole;
   const reader = new TensorReader(whole, file);
   reader.checkFormat(CHECKPOINT_FORMAT, VERSION, "a checkpoint made by this version of mlgpf");
-  reader.checkIntact(true);
+  checkIntact(reader, true);
   if (metadata.data !== identity.data) reader.refuse("a checkpoint of other data", "one of the data given");
   if (metadata.options !== identity.options) {
     const [found, wanted] = differing(reader.object("options"), JSON.parse(identity.options) as Fields);

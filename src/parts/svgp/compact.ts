@@ -313,7 +313,6 @@ function writeLabels(writer: CompactWriter, part: SvgpPart, { rank, groups, diag
   if ((diag || rank > 0) && groups === 1) writer.vector("spread", squareSums(rows, labels.length, p));
 }
 
-/** Those rows of a matrix. */
 function selectRows(values: RealArray, rows: ArrayLike<number>, columns: number): Float64Array {
   const out = new Float64Array(rows.length * columns);
   for (let i = 0; i < rows.length; i++)

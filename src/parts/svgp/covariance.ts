@@ -7,7 +7,7 @@
 
 import type { Backend, CovarianceInputs, Tensor } from "../../backend/backend.ts";
 import { type CovarianceTerms, termsOf } from "../../base/kernels.ts";
-import { type Batch, type InducingName, type LatentShape, rowOf, type Workspace } from "./shape.ts";
+import { type Batch, type LatentShape, type ModelShape, rowOf, type Workspace } from "./shape.ts";
 
 /** Inner products with Z; `z` is what is learned of it. */
 interface InducingInputs {
@@ -55,7 +55,7 @@ const free: MakeInducing = (backend) => ({
   },
 });
 
-const inducingForms: Record<InducingName, MakeInducing> = { subspace, free };
+const inducingForms: Record<ModelShape["inducing"], MakeInducing> = { subspace, free };
 
 /** The places of log a and log v in the hyper-parameters. */
 const [SLOPE, VARIANCE] = [0, 1];

@@ -9,11 +9,19 @@ import type { Dataset } from "../../data/dataset.ts";
 import type { FullTrainOptions } from "../options.ts";
 import type { Cost, Fit, FitContext, ModelSchema } from "../part.ts";
 import { type CheckpointIdentity, checkpointFromBytes, identityOf } from "./checkpoint.ts";
-import { earlyStopping } from "./early.ts";
 import { svgpFault } from "./faults.ts";
-import { ended, interrupting, isFinishing, reporting, validating } from "./hooks.ts";
 import { type ModelNumbers, SvgpPredictor } from "./predictor.ts";
-import { type Copies, onDevices, restore, type Session } from "./session.ts";
+import {
+  type Copies,
+  ended,
+  interrupting,
+  isFinishing,
+  onDevices,
+  reporting,
+  restore,
+  type Session,
+  validating,
+} from "./session.ts";
 import { forEachName, groupsOf, partArrays, plainSigma, type SvgpPart } from "./shape.ts";
 import { freePrepared, type Prepared, prepare, SAMPLE_POINTS, start } from "./start.ts";
 import { runSteps, Trainer, type TrainingData } from "./trainer.ts";
@@ -55,8 +63,7 @@ export async function fitOn(
   const own = ranks ? ranks.ownShape(shape) : shape;
   const trainer = new Trainer(backend, core, own, options, uploaded, ranks?.dataTerm);
   const predictor = async () => new SvgpPredictor(backend, await liveNumbers(trainer, prepared, schema));
-  const early = earlyStopping(options, trainer.steps);
-  const session: Session = { device, trainer, shape, context, identity, early, ranks, predictor };
+  const session: Session = { device, trainer, shape, context, identity, ranks, predictor };
   try {
     if (copies.kept) restore(session, copies.kept);
     else await start(trainer, prepared, context);
@@ -131,14 +138,13 @@ async function subspaceInputs(backend: Backend, a: Tensor, basis: Matrix): Promi
   return uploaded;
 }
 
-/** The part in plain arrays. */
 async function partOf(trainer: Trainer, prepared: Prepared, schema: ModelSchema): Promise<SvgpPart> {
-  const { likelihood, kernel, posterior, mean, factors, inducingPoints } = prepared.shape;
+  const { kernel, posterior, mean, factors, inducingPoints } = prepared.shape;
   const { tensors, free } = await liveNumbers(trainer, prepared, schema);
   const read = await Promise.all(partArrays.map((name) => trainer.backend.read(tensors[name])));
   free();
   const arrays = forEachName(partArrays, (name) => read[partArrays.indexOf(name)]);
-  return { family: "svgp", likelihood, kernel, posterior, mean, factors, inducingPoints, ...arrays };
+  return { family: "svgp", kernel, posterior, mean, factors, inducingPoints, ...arrays };
 }
 
 /**

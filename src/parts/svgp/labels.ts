@@ -4,7 +4,7 @@
 //   g = d bound / d fbar,  h = d bound / d v          dPhi = g' m + 2 Phi * (h' s')       db = column sums of g
 //   G = d bound / d m = g Phi                         H = d bound / d s
 //
-// Either over all labels of every point, or over the present ones and a sample of the absent ones.
+// Labels are Bernoulli with a logistic link, the paper's: p(y | f) = sigmoid(y f), y = 1 or -1. Either over all labels of every point, or over the present ones and a sample of the absent ones.
 
 import type {
   Backend,
@@ -14,20 +14,12 @@ import type {
   PatternTensor,
   Tensor,
 } from "../../backend/backend.ts";
-import { type Likelihood, likelihoods } from "./likelihood.ts";
-import {
-  type LabelledBatch,
-  type ListedLabels,
-  type ModelShape,
-  type Parameters,
-  type PosteriorName,
-  Workspace,
-} from "./shape.ts";
+import { type LabelledBatch, type ListedLabels, type ModelShape, type Parameters, Workspace } from "./shape.ts";
 
 /** Phi [K,P], b [1,K], or their gradients. */
 export type LabelParameters = Pick<Parameters, "phi" | "bias">;
 
-export type LabelShape = Pick<ModelShape, "labels" | "factors" | "posterior" | "likelihood">;
+export type LabelShape = Pick<ModelShape, "labels" | "factors" | "posterior">;
 
 /** m [n,P] and s [G,n] of some points. */
 export interface LatentPoints {
@@ -76,7 +68,7 @@ const shared: Spread = {
   },
 };
 
-const spreads: Record<PosteriorName, Spread> = { shared, perFactor };
+const spreads: Record<ModelShape["posterior"], Spread> = { shared, perFactor };
 
 /** Gradients of the data term by m and s, and its loss. */
 export interface PointGradients {
@@ -110,7 +102,6 @@ export type MakeDataTerm = (backend: Backend, shape: ModelShape) => DataTerm;
 
 /** Utilities of the labels at some points, and the data term over all labels or over those listed. */
 export class LabelLayer implements DataTerm {
-  readonly likelihood: Likelihood;
   /** c [K,G] */
   scale: Tensor;
   /** Phi*Phi [K,P] */
@@ -119,12 +110,11 @@ export class LabelLayer implements DataTerm {
   readonly #room: Workspace;
   readonly #backend: Backend;
 
-  constructor(backend: Backend, { labels, factors, likelihood, posterior }: LabelShape) {
+  constructor(backend: Backend, { labels, factors, posterior }: LabelShape) {
     this.#backend = backend;
     this.#room = new Workspace(backend);
     this.#spread = spreads[posterior];
     this.#phiSquare = this.#room.tensor("Phi*Phi", labels, factors);
-    this.likelihood = likelihoods[likelihood];
     this.scale = this.#phiSquare;
   }
 
@@ -164,7 +154,6 @@ export class LabelLayer implements DataTerm {
     return { mean, variance, sByPoint };
   }
 
-  /** A column of ones. */
   #ones(of: string, length: number): Tensor {
     const ones = this.#room.tensor(`ones of ${of}`, length, 1);
     this.#backend.fill(ones, 1);
@@ -193,8 +182,7 @@ export class LabelLayer implements DataTerm {
     this.utilities(parameters, mean, utility);
     const variance = this.#spread.variance(backend, s, this.scale, this.#room);
     // g takes the place of fbar
-    this.likelihood.expectation(
-      backend,
+    backend.expectedLogLikelihood(
       { mean: utility, variance, positives, scale, quadrature },
       { rowValue: out.pointLoss, dMean: utility, dVariance: slope },
     );
@@ -235,8 +223,7 @@ export class LabelLayer implements DataTerm {
     const value = this.#room.tensor("listed loss", 1, pattern.entries);
     const hByPoint = this.#room.tensor("h c", b, groups);
     const byLabel = this.#room.tensor("h' s'", k, groups);
-    this.likelihood.listedExpectation(
-      backend,
+    backend.listedLogLikelihood(
       { mean, variance, signedWeight, scale, quadrature },
       { value, dMean: mean, dVariance: variance },
     );

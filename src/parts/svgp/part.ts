@@ -8,21 +8,13 @@ import { type Fields, realTensor, type TensorReader } from "../../base/tensors.t
 import { combine, map } from "../../core/dense.ts";
 import { type Matrix, matrix, type RealArray, scoped } from "../../core/matrix.ts";
 import { transformedRows } from "../../data/transform.ts";
+import { meanNames, posteriorNames } from "../options.ts";
 import type { BlockScorer, Family, ModelSchema, PartFile, Shares } from "../part.ts";
 import { compactSvgp, svgpChoices } from "./compact.ts";
 import { svgpBounds, svgpFault } from "./faults.ts";
 import { fitSvgp, svgpCost } from "./fit.ts";
 import { SvgpPredictor, uploadModel } from "./predictor.ts";
-import {
-  forEachName,
-  likelihoodNames,
-  meanNames,
-  type PartArray,
-  partArrays,
-  partSizes,
-  posteriorNames,
-  type SvgpPart,
-} from "./shape.ts";
+import { forEachName, type PartArray, partArrays, partSizes, type SvgpPart } from "./shape.ts";
 
 export const svgp: Family<SvgpPart> = {
   name: "svgp",
@@ -41,7 +33,6 @@ export const svgp: Family<SvgpPart> = {
   compactChoices: svgpChoices,
   bounds: svgpBounds,
   shares: (part, schema, row) => (part.kernel === "linear" ? linearShares(part, schema, row) : undefined),
-  labelFactors: (part) => part,
   grow: withLabels,
 };
 
@@ -132,16 +123,16 @@ const fileShape = (name: PartArray, sizes: ReturnType<typeof partSizes>): number
   name === "bias" || name === "hyper" ? [sizes[name][1]] : sizes[name];
 
 function toFile(part: SvgpPart, { features, labels }: ModelSchema): PartFile {
-  const { likelihood, kernel, posterior, mean } = part;
+  const { kernel, posterior, mean } = part;
   const sizes = partSizes({ ...part, features, labels });
   return {
-    about: { likelihood, kernel, posterior, mean },
+    about: { likelihood: "bernoulli", kernel, posterior, mean },
     tensors: forEachName(partArrays, (name) => realTensor(part[name], fileShape(name, sizes))),
   };
 }
 
 function fromFile(reader: TensorReader, about: Fields, { features, labels }: ModelSchema): SvgpPart {
-  const likelihood = reader.word(about, "likelihood", likelihoodNames);
+  reader.word(about, "likelihood", ["bernoulli"]);
   const kernel = reader.word(about, "kernel", kernelNames);
   const mean = reader.word(about, "mean", meanNames);
   const posterior = reader.word(about, "posterior", posteriorNames);
@@ -156,10 +147,7 @@ function fromFile(reader: TensorReader, about: Fields, { features, labels }: Mod
   const arrays = forEachName(partArrays, (name) =>
     reader[isSingle ? "singles" : "doubles"](name, fileShape(name, sizes)),
   );
-  const part: SvgpPart = {
-    family: "svgp",
-    ...{ likelihood, kernel, posterior, mean, factors, inducingPoints, ...arrays },
-  };
+  const part: SvgpPart = { family: "svgp", kernel, posterior, mean, factors, inducingPoints, ...arrays };
   const fault = svgpFault(part);
   return fault ? reader.refuse(fault.found, fault.expected) : part;
 }

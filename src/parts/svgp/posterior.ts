@@ -9,7 +9,7 @@
 
 import type { Backend, Tensor } from "../../backend/backend.ts";
 import { Covariances } from "./covariance.ts";
-import { type Batch, groupsOf, type LatentShape, type MeanName, type Parameters, rowOf, Workspace } from "./shape.ts";
+import { type Batch, groupsOf, type LatentShape, type ModelShape, type Parameters, rowOf, Workspace } from "./shape.ts";
 
 /** The mean of the latent functions, m_p(x) = E_q h_p(x). */
 interface MeanFunction {
@@ -97,7 +97,7 @@ const throughFeatures: MakeMean = (backend, room, { features, factors }, covaria
   };
 };
 
-const means: Record<MeanName, MakeMean> = { inducing: throughInducing, features: throughFeatures };
+const means: Record<ModelShape["mean"], MakeMean> = { inducing: throughInducing, features: throughFeatures };
 
 /** Parameters of the latent functions, with sigma [G,M] itself. */
 export type LatentParameters = Pick<Parameters, "inducingInputs" | "mu" | "hyper"> & { sigma: Tensor };

@@ -7,7 +7,7 @@ import { transformedRows } from "../../data/transform.ts";
 import { chooseRows, type LabelChoice } from "../choose.ts";
 import { checkNorms, maxNorm } from "../overflow.ts";
 import type { ModelSchema } from "../part.ts";
-import type { BestLabels, ChosenLabels, Predictor, RankName, ScoreOptions, Scores } from "../predictor.ts";
+import type { BestLabels, ChosenLabels, Predictor, ScoreOptions, Scores } from "../predictor.ts";
 import { svgpBounds } from "./faults.ts";
 import { LabelLayer, type LabelParameters, type LabelShape } from "./labels.ts";
 import { Latent, type LatentParameters } from "./posterior.ts";
@@ -71,7 +71,7 @@ export class SvgpPredictor implements Predictor {
         const variance = await this.#variance(batch);
         if (want.variance) scores.variance = await backend.read(variance);
         if (want.probability) {
-          this.#labels.likelihood.probability(backend, utility, variance, utility);
+          backend.probability(utility, variance, utility);
           scores.probability = await backend.read(utility);
         }
         backend.free(variance);
@@ -81,9 +81,9 @@ export class SvgpPredictor implements Predictor {
   }
 
   /** The best labels of all points, block by block. `depth` is at most K. */
-  async *best(features: SparseRows, depth: number, rank: RankName = "probability"): AsyncGenerator<BestLabels> {
+  async *best(features: SparseRows, depth: number): AsyncGenerator<BestLabels> {
     for (const { firstRow, batch, utility } of this.#blocks(features)) {
-      if (rank === "probability") await this.#probabilities(batch, utility);
+      await this.#probabilities(batch, utility);
       const { indices: labels, values } = await this.#backend.topScores(utility, depth);
       yield { firstRow, rows: batch.rows.length, labels, values };
     }
@@ -103,11 +103,10 @@ export class SvgpPredictor implements Predictor {
   /** Mean utilities become probabilities. */
   async #probabilities(batch: Batch, utility: Tensor): Promise<void> {
     const variance = await this.#variance(batch);
-    this.#labels.likelihood.probability(this.#backend, utility, variance, utility);
+    this.#backend.probability(utility, variance, utility);
     this.#backend.free(variance);
   }
 
-  /** Utility, variance and probability of listed labels. */
   async #details(
     batch: Batch,
     { rowStart, labels: labelIndex }: Pick<ChosenLabels, "rowStart" | "labels">,
@@ -117,7 +116,7 @@ export class SvgpPredictor implements Predictor {
     const pattern = backend.pattern(this.schema.labels, { rowStart, labelIndex });
     const { mean: utility, variance } = this.#labels.listed(pattern, latent, this.#numbers.tensors);
     const probability = backend.tensor(1, labelIndex.length);
-    this.#labels.likelihood.probability(backend, utility, variance, probability);
+    backend.probability(utility, variance, probability);
     const read = await Promise.all([utility, variance, probability].map((tensor) => backend.read(tensor)));
     backend.free(pattern, probability);
     return { utility: read[0], variance: read[1], probability: read[2] };
@@ -144,7 +143,6 @@ export class SvgpPredictor implements Predictor {
     }
   }
 
-  /** Rows on the device. */
   #batch(given: SparseRows, firstRow: number): Batch {
     const backend = this.#backend;
     const squares = checkNorms(this.#numbers.maxNorm, given, firstRow);

@@ -102,7 +102,6 @@ export class LabelRanks {
   }
 }
 
-/** The same state with other tensors of labels. */
 function changed(state: TrainingState, change: (name: string, saved: SavedTensor) => SavedTensor): TrainingState {
   const tensors = new Map(state.tensors);
   for (const [name, saved] of tensors) if (OF_LABELS.test(name)) tensors.set(name, change(name, saved));
@@ -167,7 +166,6 @@ class RankedTerm implements DataTerm {
     this.#spare.push(total);
   }
 
-  /** Labels of one block. */
   #block({ phi, bias }: LabelParameters, { from, to }: Range): LabelParameters {
     const backend = this.#backend;
     const list = backend.reshape(bias, bias.columns, 1);
@@ -189,7 +187,6 @@ class RankedTerm implements DataTerm {
     return this.#spare.pop() ?? this.#backend.tensor(1, this.#length);
   }
 
-  /** The parts of a list. */
   #views(sums: Sums): PointGradients {
     const backend = this.#backend;
     const { batch, factors } = this.#shape;
@@ -203,7 +200,6 @@ class RankedTerm implements DataTerm {
     return { dMean: next(batch, factors), dVariance: next(groupsOf(this.#shape), batch), pointLoss: next(1, batch) };
   }
 
-  /** The sum over all ranks. */
   #total(own: TreeSum<Sums>): Sums {
     const { ranks, blocks } = this.#partition;
     const nodes = blocks.map(({ from, to }) => nodesOf(from, to));

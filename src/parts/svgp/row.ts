@@ -1,8 +1,10 @@
 // Latent functions at the edge: from a row of features to their means and their variance, decoded row by row from the file's bytes,
 // then to the labels. Sums run over features in rising order, in double precision: the same bits everywhere.
 
+import { kernelFrom } from "../../base/kernels.ts";
+import type { Fields } from "../../base/tensors.ts";
 import type { VarianceForm } from "../compact.ts";
-import type { OpenRow, Row, RowMatrix, RowReader } from "../row.ts";
+import type { OpenLayer, Row, RowMatrix, RowReader, RowScorer, RowSizes } from "../row.ts";
 
 /** Latent functions at a point: means h [P]; variance s [G], empty where it is not known. */
 interface LatentPoint {
@@ -12,8 +14,13 @@ interface LatentPoint {
 
 const FORMS: readonly VarianceForm[] = ["exact", "low-rank", "diagonal", "none"];
 
-export const svgpRow: OpenRow = (reader, about, { features, labels }) => {
-  const kernel = reader.kernel(about);
+export function svgpRow(
+  reader: RowReader,
+  about: Fields,
+  { features, labels }: RowSizes,
+  openLayer: OpenLayer,
+): RowScorer {
+  const kernel = kernelFrom(reader, about);
   const variance = reader.word(about, "variance", FORMS);
   const rows = reader.integer(about, "rows", 1);
   const factors = reader.integer(about, "factors", 1);
@@ -33,7 +40,7 @@ export const svgpRow: OpenRow = (reader, about, { features, labels }) => {
   if (inducing !== m > 0) reader.refuse(`${m} inducing inputs`, expected);
   if (rank > 0 ? none || variance === "diagonal" : throughInducing) reader.refuse(`rank ${rank}`, expected);
 
-  const layer = reader.layer("phi", "bias", labels, factors);
+  const layer = openLayer(reader, labels, factors);
   const rowOf = rowsOfFeatures(reader, features, rows);
   const weights = kernel.linear ? reader.matrix("weights", rows, factors) : undefined;
   const mu = kernel.linear ? undefined : reader.matrix("mu", m, factors);
@@ -136,7 +143,7 @@ export const svgpRow: OpenRow = (reader, about, { features, labels }) => {
       });
     },
   };
-};
+}
 
 /** The row of each feature, -1 for none; undefined where each has its own. */
 function rowsOfFeatures(reader: RowReader, features: number, rows: number): Int32Array | undefined {

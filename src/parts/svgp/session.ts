@@ -1,15 +1,23 @@
-// The whole state of a training on one device: saved, restored, and copied so that the training can go on elsewhere when a GPU is
-// lost.
+// A training on one device: its state (saved, restored, and copied so that it can go on elsewhere when a GPU is lost), and what
+// happens between its steps: validation, reports, checkpoints and cancelling.
 
 import { type OpenDevice, replaceDevice } from "../../backend/devices.ts";
 import { areFinite } from "../../base/check.ts";
 import { FormatError, shownJson } from "../../base/errors.ts";
 import type { FitContext } from "../part.ts";
 import type { Predictor } from "../predictor.ts";
-import { CHECKPOINT, type CheckpointIdentity, restoreTensors, savedTensors, type TrainingState } from "./checkpoint.ts";
-import { BEST, type EarlyStopping } from "./early.ts";
+import type { StepProgress, StepValue } from "../progress.ts";
+import type { TrainingSummary } from "../run.ts";
+import {
+  CHECKPOINT,
+  type CheckpointIdentity,
+  checkpointChunks,
+  restoreTensors,
+  savedTensors,
+  type TrainingState,
+} from "./checkpoint.ts";
 import type { LabelRanks } from "./ranks.ts";
-import type { ModelShape } from "./shape.ts";
+import { type ModelShape, meanRows } from "./shape.ts";
 import type { Hook, Step, Trainer } from "./trainer.ts";
 
 /** One training on one device. */
@@ -19,12 +27,10 @@ export interface Session {
   readonly shape: ModelShape;
   readonly context: FitContext;
   readonly identity: CheckpointIdentity;
-  readonly early: EarlyStopping | undefined;
   /** This process among others, where several compute the training. */
   readonly ranks: LabelRanks | undefined;
   /** The model as it is now. */
   readonly predictor: () => Promise<Predictor>;
-  /** The last figures on validation data. */
   figures?: Record<string, number>;
 }
 
@@ -32,40 +38,25 @@ export interface Session {
  * Everything that decides how the training goes on; with ranks all of them must ask at the same step. `sound` refuses numbers that
  * have run away, so that the last good checkpoint stays.
  */
-export async function stateOf({ trainer, early, ranks }: Session, sound = false): Promise<TrainingState> {
+export async function stateOf({ trainer, ranks }: Session, sound = false): Promise<TrainingState> {
   if (sound) await trainer.countRaised();
   const { step, raised, backend } = trainer;
-  // Early stopping as it is now: other steps may be taken before the tensors have been read.
-  const add = early?.adding();
   const tensors = await savedTensors(backend, trainer.tensors());
   for (const [name, { values }] of sound ? tensors : [])
     if (!areFinite(values)) throw trainer.diverged({ found: `NaN or Infinity in ${name}` });
-  const own: TrainingState = { step, tensors, extra: { raised } };
-  const state = add?.(own) ?? own;
+  const state: TrainingState = { step, tensors, extra: { raised } };
   return ranks ? ranks.gatheredState(state) : state;
 }
 
 /** Goes to a state. */
-export function restore(session: Session, saved: TrainingState): void {
-  const { trainer, early, ranks } = session;
-  const state = ranks ? ranks.ownState(saved) : saved;
-  const { step, tensors, extra, file = CHECKPOINT } = state;
-  early?.restore(state, trainer.steps);
-  // Refused now if they are not whole, and not at the end.
-  toBest(session, file);
+export function restore({ trainer, ranks }: Session, saved: TrainingState): void {
+  const { step, tensors, extra, file = CHECKPOINT } = ranks ? ranks.ownState(saved) : saved;
   if (step > trainer.steps)
     throw new FormatError(file, `step ${step}`, `at most ${trainer.steps}, the last of this training`);
   if (!Number.isSafeInteger(extra.raised) || (extra.raised as number) < 0)
     throw new FormatError(file, `raised ${shownJson(extra.raised)}`, "a whole number");
   restoreTensors(trainer.backend, trainer.tensors(), tensors, file);
   trainer.restart(step, extra.raised as number);
-}
-
-/** Sets the parameters to the best that early stopping has seen, if it has seen some. */
-export function toBest({ trainer, early }: Session, file?: string): void {
-  if (early?.best === undefined || early.parameters === undefined) return;
-  restoreTensors(trainer.backend, trainer.named(BEST), early.parameters, file);
-  trainer.restart(early.best.step, early.best.raised);
 }
 
 /** Steps between two copies of the state. The device may be behind by so many once or twice, and no more are lost with it. */
@@ -135,4 +126,155 @@ export async function onDevices<T>(
     device = await replaceDevice(core, run.device, options.precision, losses <= REPLACEMENTS);
     note(`The GPU was lost (${lost}); resuming from step ${copies.kept?.step ?? 0} on ${device.about}`);
   }
+}
+
+const VALIDATIONS = 10;
+
+/** Measures the model now and then. */
+export function validating(session: Session): Hook[] {
+  const { trainer, device, context } = session;
+  const { validation } = context.run;
+  if (validation === undefined) return [];
+  const every = Math.ceil(trainer.steps / VALIDATIONS);
+  const isDue = ({ step, last }: Step): boolean => last || step % every === 0;
+  const after = async (at: Step): Promise<void> => {
+    if (!isDue(at)) return;
+    await trainer.value();
+    const predictor = await session.predictor();
+    // The log loss takes longer: at the end it is there.
+    const figures = await context.measure(predictor, validation, at.last);
+    predictor.free();
+    device.check();
+    session.figures = figures;
+  };
+  return [{ before: isDue, after }];
+}
+
+const REPORT_MILLISECONDS = 400;
+/** Weights of the mean that a report may look at without being felt; with more of them, reports are as much rarer. */
+const REPORT_WEIGHTS = 4e6;
+
+/** Tells the ELBO of every step to whoever asks, and now and then where the training is and how long it will take. */
+export function reporting(session: Session): Hook {
+  const { trainer, device, shape, context } = session;
+  const { onStep, onProgress } = context.run;
+  const begin = { step: trainer.step, now: performance.now() };
+  const weights = shape.mean === "features" ? meanRows(shape) * shape.factors : 0;
+  const pause = REPORT_MILLISECONDS * Math.max(1, weights / REPORT_WEIGHTS);
+  let reported = Number.NEGATIVE_INFINITY;
+  let isDue = false;
+  /** A report whose figures a GPU is still to give: they are read while the next steps run, and told with the next report. */
+  let coming: Promise<StepProgress> | undefined;
+
+  const stepValue = async (): Promise<StepValue> => {
+    const { step } = trainer;
+    const { dataTerm, divergence } = await trainer.value();
+    const epoch = (step * shape.batch) / shape.points;
+    return { step, epoch, bound: dataTerm - divergence, dataTerm, divergence };
+  };
+  const progress = async (now: number): Promise<StepProgress> => {
+    const { step, steps } = trainer;
+    const perSecond = (1000 * (step - begin.step)) / (now - begin.now);
+    const { figures } = session;
+    return {
+      stage: "training",
+      steps,
+      ...(await stepValue()),
+      pointsPerSecond: perSecond * shape.batch,
+      secondsLeft: (steps - step) / perSecond,
+      ...(figures && { validation: figures }),
+    };
+  };
+  const tell = async (report: Promise<StepProgress> | undefined): Promise<void> => {
+    if (report === undefined) return;
+    const told = await report;
+    device.check();
+    onProgress?.(told);
+  };
+
+  return {
+    before({ last, valued, now }) {
+      isDue = last || valued || now - reported >= pause;
+      if (isDue) reported = now;
+      return isDue || onStep !== undefined;
+    },
+    async after({ last, now }) {
+      onStep?.(await stepValue());
+      if (!isDue) return;
+      const report = progress(now);
+      // Rejections surface where it is told.
+      report.catch(() => {});
+      await tell(coming);
+      coming = report;
+      if (!device.backend.onCore && !last) return;
+      await tell(report);
+      coming = undefined;
+    },
+  };
+}
+
+/** Milliseconds between two turns of the event loop. */
+const TURN = 400;
+/** Part of the time that may go into checkpoints: those of large models take seconds. */
+const SAVING_SHARE = 0.05;
+
+/** Which of these are so here or on any other rank. */
+const anywhere = ({ ranks }: Session, ...flags: boolean[]): boolean[] => ranks?.anywhere(flags) ?? flags;
+
+/** The next step is to be the last, here or on another rank. */
+export const isFinishing = (session: Session): boolean =>
+  anywhere(session, session.context.run.finish?.aborted === true)[0];
+
+/** Gives others a turn, writes checkpoints, and ends a training that was cancelled or is to finish early. */
+export function interrupting(session: Session): Hook {
+  const { signal, finish, onCheckpoint, checkpointSeconds } = session.context.run;
+  const saveEvery = 1000 * checkpointSeconds;
+  let saveAfter = saveEvery;
+  let saved = performance.now();
+  let turned = saved;
+  const asked = (): boolean[] => [signal, finish].map((each) => each?.aborted === true);
+  const save = async (): Promise<void> => {
+    const state = await stateOf(session, true);
+    session.device.check();
+    await onCheckpoint?.(checkpointChunks(state, session.identity));
+  };
+  const after = async (at: Step): Promise<void> => {
+    const isUrgent =
+      at.last ||
+      session.ranks !== undefined ||
+      asked().includes(true) ||
+      (onCheckpoint !== undefined && saveEvery === 0);
+    if (at.now - turned < TURN && !isUrgent) return;
+    turned = at.now;
+    await new Promise<void>((resolve) => setTimeout(resolve, 0));
+    if (at.last) return;
+    const isDue = onCheckpoint !== undefined && at.now - saved >= saveAfter;
+    // Ranks stop together, and write down one state together.
+    const [stop, ending, saving] = anywhere(session, ...asked(), isDue);
+    if (stop) {
+      if (onCheckpoint) await save();
+      signal?.throwIfAborted();
+      throw new Error("stopped, because another rank was");
+    }
+    at.finish = ending;
+    if (!saving) return;
+    await save();
+    saved = performance.now();
+    if (saveEvery > 0) saveAfter = Math.max(saveEvery, (saved - at.now) / SAVING_SHARE);
+  };
+  return { after };
+}
+
+/** Sums up, after the last step. */
+export async function ended({ trainer, shape, context, figures }: Session): Promise<Partial<TrainingSummary>> {
+  const { step, steps, backend } = trainer;
+  if (step < steps) context.note(`Ended at step ${step} of ${steps}, as asked`);
+  return {
+    validation: figures,
+    steps: step,
+    epochs: (step * shape.batch) / shape.points,
+    ...(await trainer.value()),
+    raisedFactorisations: trainer.raised,
+    ...(!backend.onCore && { device: backend.name }),
+  };
 }

@@ -10,47 +10,17 @@ import type {
   SparseTensor,
   Tensor,
 } from "../../backend/backend.ts";
-import type { KernelName } from "../../base/kernels.ts";
 import type { RealArray } from "../../core/matrix.ts";
+import type { FullTrainOptions } from "../options.ts";
 
-/** Inducing inputs: in the span of a basis, or free. */
-export const inducingNames = ["subspace", "free"] as const;
-export type InducingName = (typeof inducingNames)[number];
-
-/** Sigma of the posterior: one for all latent functions, or one for each. */
-export const posteriorNames = ["shared", "perFactor"] as const;
-export type PosteriorName = (typeof posteriorNames)[number];
-
-/** The mean of the latent functions goes through the inducing inputs or (linear kernel) the features. */
-export const meanNames = ["inducing", "features"] as const;
-export type MeanName = (typeof meanNames)[number];
-
-export const likelihoodNames = ["bernoulli"] as const;
-export type LikelihoodName = (typeof likelihoodNames)[number];
-
-export interface ModelShape {
-  /** N, all training points */
+/** Sizes and forms of a problem. */
+export interface ModelShape
+  extends Pick<FullTrainOptions, "factors" | "inducingPoints" | "rank" | "batch">,
+    Pick<FullTrainOptions, "kernel" | "inducing" | "posterior" | "mean" | "minSigma" | "quadrature"> {
+  /** N, D, K */
   points: number;
-  /** D */
   features: number;
-  /** K */
   labels: number;
-  /** P, latent functions */
-  factors: number;
-  /** M */
-  inducingPoints: number;
-  /** R, basis vectors (subspace only) */
-  rank: number;
-  /** B, points of a minibatch */
-  batch: number;
-  likelihood: LikelihoodName;
-  kernel: KernelName;
-  inducing: InducingName;
-  posterior: PosteriorName;
-  mean: MeanName;
-  /** Least value of every sigma. */
-  minSigma: number;
-  quadrature: number | "closed";
 }
 
 /** The part of it that the latent functions depend on: a trained model has these without the rest. */
@@ -120,10 +90,9 @@ export function plainSigma(backend: Backend, logSigma: Tensor, minSigma: Tensor,
 /** A fitted sparse variational GP (SVGP) with latent functions that the labels share: the paper's model. */
 export interface SvgpPart extends Readonly<Record<PartArray, RealArray>> {
   readonly family: "svgp";
-  readonly likelihood: LikelihoodName;
-  readonly kernel: KernelName;
-  readonly posterior: PosteriorName;
-  readonly mean: MeanName;
+  readonly kernel: ModelShape["kernel"];
+  readonly posterior: ModelShape["posterior"];
+  readonly mean: ModelShape["mean"];
   /** P, M */
   readonly factors: number;
   readonly inducingPoints: number;

@@ -5,7 +5,6 @@
 // So the best share is between the two that are measured: where they are close, the sample's subspace is as good as one found on all
 // points.
 
-import { ArgumentError } from "../../base/errors.ts";
 import { hyperStart } from "../../base/kernels.ts";
 import { deterministicLog } from "../../base/math.ts";
 import { byParts, type WorkOptions } from "../../base/progress.ts";
@@ -15,13 +14,12 @@ import type { Core } from "../../core/core.ts";
 import { type Csr, csr, rowSquares, selectRows, sparseTimes } from "../../core/csr.ts";
 import { gemm, rowSums, transpose } from "../../core/dense.ts";
 import { type KmeansOptions, kmeans } from "../../core/kmeans.ts";
-import { type Matrix, matrix, matrixFrom, type RealArray, scoped, sumOf } from "../../core/matrix.ts";
+import { type Matrix, matrix, type RealArray, scoped, sumOf } from "../../core/matrix.ts";
 import { choice, fillNormal } from "../../core/random.ts";
 import { truncatedSvd } from "../../core/spectral.ts";
 import { transformInPlace } from "../../data/transform.ts";
 import type { FullTrainOptions } from "../options.ts";
 import type { FitContext } from "../part.ts";
-import { likelihoods } from "./likelihood.ts";
 import { LabelRanks } from "./ranks.ts";
 import type { ModelShape } from "./shape.ts";
 import type { Trainer } from "./trainer.ts";
@@ -96,27 +94,16 @@ export interface Basis {
   projected?: Matrix;
 }
 
-type GivenBasis = Exclude<FullTrainOptions["basis"], string>;
-
-/** Leading right singular vectors, centroids, or rows that were given. */
+/** Leading right singular vectors, or centroids. */
 async function makeBasis(x: Csr, { options, work, note }: FitContext): Promise<Basis> {
   const { core, precision, columns } = x;
   const { basis, rank, seed } = options;
   if (basis === "svd") return { transposed: await sampledSvd(x, { rank, seed, note, ...work }) };
-  const rows =
-    basis === "kmeans"
-      ? await centroids(x, { clusters: rank, seed, ...work })
-      : matrixFrom(core, rank, columns, givenBasis(basis, rank, columns), precision);
+  const rows = await centroids(x, { clusters: rank, seed, ...work });
   const transposed = transpose(rows, matrix(core, columns, rank, precision));
   rows.free();
   const gram = gemm(transposed, transposed, matrix(core, rank, rank, precision), { transposeA: true });
   return { transposed, gram };
-}
-
-function givenBasis({ rows, values }: GivenBasis, rank: number, columns: number): Float32Array {
-  if (rows === rank && values.length === rank * columns) return values;
-  const found = `found ${rows} rows and ${values.length} numbers`;
-  throw new ArgumentError("basis", `${found}, expected ${rank} rows of ${columns}`);
 }
 
 /** X Xtilde' [n,R] */
@@ -153,7 +140,7 @@ export async function prepare(context: FitContext, largestTensor: number): Promi
     } else note(`Projections are made step by step (keeping them would take ${size})`);
   }
   return {
-    shape: { ...options, points: x.rows, features: x.columns, labels, likelihood: "bernoulli" },
+    shape: { ...options, points: x.rows, features: x.columns, labels },
     x,
     squares: rowSquares(x, matrix(core, x.rows, 1, x.precision)),
     basis,
@@ -196,12 +183,18 @@ function normalNumbers(core: Core, count: number, scale: number, seed: number, s
   return values;
 }
 
+/** log(p / (1 - p)) of the frequency p of a label that `count` of so many points have, kept away from 0 and 1. */
+function biasStart(count: number, points: number): number {
+  const p = (count + 0.5) / (points + 1);
+  return deterministicLog(p / (1 - p));
+}
+
 /** Z at centroids, Phi ~ N(0, 1/P), mu ~ 0.01 N(0, 1), sigma = 1, b at the labels' frequencies. */
 export async function start(trainer: Trainer, prepared: Prepared, context: FitContext): Promise<void> {
   const { backend, parameters } = trainer;
   const { shape, ranks } = prepared;
   const { core, data, options } = context;
-  const { labels, factors, likelihood } = shape;
+  const { labels, factors } = shape;
   const { from, to } = ranks?.own ?? { from: 0, to: labels };
   const inducing = await inducingStart(prepared, context);
   backend.write(parameters.inducingInputs, inducing.view());
@@ -212,8 +205,10 @@ export async function start(trainer: Trainer, prepared: Prepared, context: FitCo
   backend.write(parameters.mu, normalNumbers(core, rows * columns, 0.01, options.seed, STREAMS.mu));
   backend.fill(parameters.logSigma, deterministicLog(1 - shape.minSigma));
   const counts = labelFrequencies(data.labels).subarray(from, to);
-  const bias = (count: number): number => likelihoods[likelihood].biasStart(count, shape.points);
-  backend.write(parameters.bias, Float64Array.from(counts, bias));
+  backend.write(
+    parameters.bias,
+    Float64Array.from(counts, (count) => biasStart(count, shape.points)),
+  );
   backend.write(parameters.hyper, hyperStart(shape.kernel));
   await trainer.chooseCoordinates();
 }

@@ -1,4 +1,4 @@
-// The steps of a training: for each the points of a minibatch, the gradient of the ELBO and a step of the optimiser for every
+// The steps of a training: for each the points of a minibatch, the gradient of the ELBO and a step of Adam for every
 // parameter, with hooks between the steps.
 
 import type {
@@ -10,12 +10,12 @@ import type {
   SparseTensor,
   Tensor,
 } from "../../backend/backend.ts";
-import { adam, type Optimiser } from "../../backend/optimiser.ts";
 import { NotFiniteError } from "../../base/errors.ts";
 import { isLinear } from "../../base/kernels.ts";
 import { deterministicCos } from "../../base/math.ts";
 import { type LabelSets, selectLabels } from "../../base/sparse.ts";
 import { STREAMS } from "../../base/streams.ts";
+import type { AdamOptions, AdamState } from "../../core/adam.ts";
 import type { Core } from "../../core/core.ts";
 import { choice, permutation, uniformNumbers } from "../../core/random.ts";
 import { inverseRoot } from "../../core/spectral.ts";
@@ -92,9 +92,15 @@ const COORDINATE_RATE = 0.05;
 /** Batches whose second moments stand for those of all points. */
 const COORDINATE_BATCHES = 8;
 
+/** Moments of Adam for each parameter. */
+type Moments = AdamState<Tensor>;
+
+/** Moves a parameter up its gradient. */
+type Ascent = (parameter: Tensor, gradient: Tensor, moments: Moments, step: AdamOptions) => void;
+
 /**
- * Any optimiser in coordinates nu in which the mean learns evenly, applied to mu = T nu: mu += T (its step from T' gradient). For
- * kernels with a stationary term.
+ * Adam in coordinates nu in which the mean learns evenly, applied to mu = T nu: mu += T (its step from T' gradient). For kernels with a
+ * stationary term.
  *
  * There the columns of Kx are nearly alike: all inducing points see a point from about as far. Adam on mu (m = Kx mu)
  * then moves along one direction only and stalls. T is fixed at the start such that in nu the curvature of the ELBO is about the
@@ -105,23 +111,16 @@ const COORDINATE_BATCHES = 8;
  * the mean's second moments over some points, the KL's curvature beside N of them. Any T is right: it changes the way, not the ELBO.
  * Bibtex, se, P = 30, 20 epochs: 53.0 / 31.8 / 23.6 (P@1/3/5).
  */
-function inCoordinates<State extends Record<keyof State, Tensor>>(
-  inner: Optimiser<State>,
-  transform: Tensor,
-  room: Workspace,
-): Optimiser<State> {
-  return {
-    init: inner.init,
-    update(backend, mu, gradient, state, step) {
-      const own = room.tensor("gradient by nu", mu.rows, mu.columns);
-      const moved = room.tensor("step of nu", mu.rows, mu.columns);
-      backend.gemm(transform, gradient, own);
-      backend.fill(moved, 0);
-      inner.update(backend, moved, own, state, { ...step, rate: COORDINATE_RATE * step.rate });
-      backend.gemm(transform, moved, mu, { beta: 1 });
-    },
+const inCoordinates =
+  (backend: Backend, transform: Tensor, room: Workspace): Ascent =>
+  (mu, gradient, moments, step) => {
+    const own = room.tensor("gradient by nu", mu.rows, mu.columns);
+    const moved = room.tensor("step of nu", mu.rows, mu.columns);
+    backend.gemm(transform, gradient, own);
+    backend.fill(moved, 0);
+    backend.adam(moved, own, moments, { ...step, rate: COORDINATE_RATE * step.rate });
+    backend.gemm(transform, moved, mu, { beta: 1 });
   };
-}
 
 /** The data of a training, on the device. */
 export interface TrainingData {
@@ -136,9 +135,6 @@ export interface TrainingData {
   basisGram?: Tensor | undefined;
 }
 
-const optimiser = adam;
-type Moments = ReturnType<typeof optimiser.init>;
-
 export class Trainer {
   readonly steps: number;
   step = 0;
@@ -150,7 +146,7 @@ export class Trainer {
   readonly #learned: ParameterName[];
   /** T [M,M], where the mean learns in coordinates of its own, and what moves mu. */
   readonly #transform: Tensor | undefined;
-  readonly #meanOptimiser: typeof optimiser;
+  readonly #moveMean: Ascent;
   /** Steps on mu that touch the rows of a batch's features alone, where the backend has them; and 1 / a [1,1] for them. */
   readonly #rowSteps: RowSteps | undefined;
   readonly #inverse: Tensor;
@@ -180,14 +176,17 @@ export class Trainer {
     this.#data = data;
     this.steps = Math.max(1, Math.round((options.epochs * points) / batch));
     this.#parameters = allocateParameters(backend, shape);
-    this.#moments = forEachName(parameterNames, (name) => optimiser.init(backend, this.#parameters[name]));
+    this.#moments = forEachName(parameterNames, (name) => {
+      const { rows, columns } = this.#parameters[name];
+      return { first: backend.tensor(rows, columns), second: backend.tensor(rows, columns) };
+    });
     this.#inverse = backend.tensor(1, 1);
     this.#rowSteps = mean === "features" && fixedKernel ? this.#makeRowSteps() : undefined;
     const meanGradient = this.#rowSteps === undefined;
     this.#bound = new Bound(backend, shape, { basisGram: data.basisGram, meanGradient, dataTerm });
     this.#room = new Workspace(backend);
     this.#transform = mean === "inducing" && !isLinear(shape.kernel) ? backend.tensor(m, m) : undefined;
-    this.#meanOptimiser = this.#transform ? inCoordinates(optimiser, this.#transform, this.#room) : optimiser;
+    this.#moveMean = this.#transform ? inCoordinates(backend, this.#transform, this.#room) : backend.adam;
     const isFixed: Partial<Record<ParameterName, boolean>> = {
       inducingInputs: fixedInducing,
       hyper: fixedKernel,
@@ -202,10 +201,10 @@ export class Trainer {
     const { backend, steps } = this;
     const at = (step: number) => ({ rate: this.#rateAt(step), pull: this.#klWeightAt(step) });
     const [{ mu }, state] = [this.#parameters, this.#moments.mu];
-    return optimiser.rowSteps?.(backend, this.#data.x, mu, state, this.#inverse, { steps, at });
+    return backend.rowSteps?.(this.#data.x, mu, state, this.#inverse, { steps, at });
   }
 
-  /** The optimiser's step length: from `learningRate` at the first step down to 0 after the last, along half a cosine. */
+  /** Adam's step length: from `learningRate` at the first step down to 0 after the last, along half a cosine. */
   #rateAt(step: number): number {
     return this.#options.learningRate * ((1 + deterministicCos((Math.PI * step) / this.steps)) / 2);
   }
@@ -268,8 +267,8 @@ export class Trainer {
     this.#rowSteps?.step(dMean, this.step);
     const step = { rate: this.#rateAt(this.step), step: this.step + 1 };
     for (const name of this.#learned) {
-      const { update } = name === "mu" ? this.#meanOptimiser : optimiser;
-      update(backend, this.#parameters[name], gradient[name], this.#moments[name], step);
+      const move = name === "mu" ? this.#moveMean : backend.adam;
+      move(this.#parameters[name], gradient[name], this.#moments[name], step);
     }
     backend.free(...extras);
     this.step++;
@@ -362,20 +361,15 @@ export class Trainer {
 
   /** Every tensor that decides how the training goes on, by name. */
   tensors(): [string, Tensor][] {
+    const { parameters } = this;
     const kinds = Object.keys(this.#moments.mu) as (keyof Moments)[];
     return [
-      ...this.named("parameters"),
+      ...parameterNames.map((name): [string, Tensor] => [`parameters.${name}`, parameters[name]]),
       ...kinds.flatMap((kind) =>
         parameterNames.map((name): [string, Tensor] => [`${kind}.${name}`, this.#moments[name][kind]]),
       ),
       ...(this.#transform ? [["coordinates.mu", this.#transform] as [string, Tensor]] : []),
     ];
-  }
-
-  /** The parameters, as what is saved under `kind` has them. */
-  named(kind: string): [string, Tensor][] {
-    const { parameters } = this;
-    return parameterNames.map((name) => [`${kind}.${name}`, parameters[name]]);
   }
 
   /** Goes on from tensors that were set to what they are after so many steps, with so many factorisations raised. */

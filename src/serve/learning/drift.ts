@@ -26,27 +26,27 @@ export interface PromiseStatus extends Pick<Judgement, "promise" | "target"> {
 
 const LOG = Math.log(2 / 0.05);
 
-/** The mean of numbers in [0, 1], where it lies with 95 % confidence at all times. */
+/** The mean of numbers in [0, 1], where it lies with 95 % confidence at all times. Plain numbers, which can be kept. */
 export class ConfidenceSequence {
   count = 0;
   low = 0;
   high = 1;
-  #sum = 0.5;
-  #squares = 0.25;
-  #bets = 0;
-  #won = 0;
-  #spread = LOG;
+  sum = 0.5;
+  squares = 0.25;
+  bets = 0;
+  won = 0;
+  spread: number = LOG;
 
   add(x: number): void {
     const i = ++this.count;
-    const [before, variance] = [this.#sum / i, this.#squares / i];
+    const [before, variance] = [this.sum / i, this.squares / i];
     const bet = Math.min(0.5, Math.sqrt((2 * LOG) / (variance * i * Math.log(1 + i))));
-    this.#bets += bet;
-    this.#won += bet * x;
-    this.#spread += (-Math.log(1 - bet) - bet) * (x - before) ** 2;
-    this.#sum += x;
-    this.#squares += (x - this.#sum / (i + 1)) ** 2;
-    const [middle, width] = [this.#won / this.#bets, this.#spread / this.#bets];
+    this.bets += bet;
+    this.won += bet * x;
+    this.spread += (-Math.log(1 - bet) - bet) * (x - before) ** 2;
+    this.sum += x;
+    this.squares += (x - this.sum / (i + 1)) ** 2;
+    const [middle, width] = [this.won / this.bets, this.spread / this.bets];
     this.low = Math.max(this.low, middle - width);
     this.high = Math.min(this.high, middle + width);
   }
@@ -58,43 +58,67 @@ export const MOST_KEPT = 5;
 /** A promise that is watched. Precision is that of all labels together: a document moves it by as many as it keeps. */
 class Watch {
   readonly of: Pick<Judgement, "promise" | "target">;
-  readonly #sequence = new ConfidenceSequence();
-  #right = 0;
-  #all = 0;
+  readonly sequence = new ConfidenceSequence();
+  right = 0;
+  all = 0;
 
-  constructor({ promise, target }: Judgement) {
+  constructor({ promise, target }: Pick<Judgement, "promise" | "target">) {
     this.of = { promise, target };
+  }
+
+  /** One that was kept; undefined where it is none. */
+  static from(kept: unknown): Watch | undefined {
+    const { of, right, all, sequence } = Object(kept) as Partial<Watch>;
+    const watch = new Watch(Object(of) as Watch["of"]);
+    const numbers = { ...Object(sequence), target: watch.of.target, right, all } as Record<string, unknown>;
+    const expected = [...Object.keys(watch.sequence), "target", "right", "all"];
+    if (!expected.every((name) => Number.isFinite(numbers[name]))) return undefined;
+    Object.assign(watch, { right, all });
+    Object.assign(watch.sequence, sequence);
+    return watch.of.promise === "recall" || watch.of.promise === "precision" ? watch : undefined;
   }
 
   add({ kept, right, truths }: Judgement["documents"][number]): void {
     const { promise, target } = this.of;
     if (promise === "recall" && truths === 0) return;
-    this.#right += promise === "recall" ? right / truths : right;
-    this.#all += promise === "recall" ? 1 : kept;
-    this.#sequence.add(promise === "recall" ? right / truths : target + (right - target * kept) / MOST_KEPT);
+    this.right += promise === "recall" ? right / truths : right;
+    this.all += promise === "recall" ? 1 : kept;
+    this.sequence.add(promise === "recall" ? right / truths : target + (right - target * kept) / MOST_KEPT);
   }
 
   get status(): PromiseStatus {
     const { promise, target } = this.of;
-    const { count: documents, low, high } = this.#sequence;
+    const { count: documents, low, high } = this.sequence;
     // So many labels of a document count on average, each of which is one of MOST_KEPT.
-    const scale = promise === "recall" ? 1 : (MOST_KEPT * documents) / Math.max(1, this.#all);
+    const scale = promise === "recall" ? 1 : (MOST_KEPT * documents) / Math.max(1, this.all);
     const at = (bound: number): number => Math.min(1, Math.max(0, target + (bound - target) * scale));
-    const observed = this.#right / Math.max(1, this.#all);
+    const observed = this.right / Math.max(1, this.all);
     return { promise, target, documents, observed, low: at(low), high: at(high), holds: high >= target };
   }
 }
 
 export class Drift {
-  #watched: Watch[] = [];
+  /** The last batch of the journal that was judged. */
+  batch: number;
+  #watched: Watch[];
   readonly #say: (sentence: string) => void;
 
-  constructor(say: (sentence: string) => void) {
+  /** Goes on from what was `kept`, where that can be read. */
+  constructor(say: (sentence: string) => void, kept: unknown = {}) {
+    const { batch, watched } = Object(kept) as { batch?: unknown; watched?: unknown };
+    this.batch = Number.isSafeInteger(batch) ? Number(batch) : 0;
+    this.#watched = Array.isArray(watched) ? watched.flatMap((each) => Watch.from(each) ?? []) : [];
     this.#say = say;
   }
 
+  /** All that it goes on from, as plain JSON. */
+  get kept(): Readonly<Record<string, unknown>> {
+    return { batch: this.batch, watched: structuredClone(this.#watched) };
+  }
+
   /** A promise with another target than before is watched from its start. */
-  add(judgements: readonly Judgement[]): void {
+  add(judgements: readonly Judgement[], batch: number = this.batch): void {
+    this.batch = batch;
     this.#watched = judgements.map((judgement) => {
       const { promise, target, documents } = judgement;
       const same = ({ of }: Watch): boolean => of.promise === promise && of.target === target;

@@ -9,13 +9,13 @@
 import { open } from "node:fs/promises";
 import { excerpt, FormatError } from "../../base/errors.ts";
 import { checksum } from "../../base/hash.ts";
-import { fileError, writeAtomically } from "../../io/files.ts";
+import { appendDurably, fileError, writeAtomically } from "../../io/files.ts";
+import type { TextInput } from "../project.ts";
 import { oneByOne } from "../threads.ts";
 
 /** A document with the labels it should have, by their names. */
-export interface TaughtDocument {
+export interface TaughtDocument extends TextInput {
   readonly id?: string;
-  readonly text: string;
   readonly labels: readonly string[];
   /** As how many documents it counts, where that is not one. */
   readonly weight?: number;
@@ -121,20 +121,6 @@ export async function openJournal(
       }),
     close: () => next(() => handle.close()),
   };
-}
-
-export async function appendDurably(path: string, content: Uint8Array): Promise<void> {
-  try {
-    const handle = await open(path, "a");
-    try {
-      await handle.appendFile(content);
-      await handle.datasync();
-    } finally {
-      await handle.close();
-    }
-  } catch (error) {
-    throw fileError("write", path, error);
-  }
 }
 
 type Content = { batches: Batch[]; bytes: number };

@@ -1,9 +1,10 @@
 // Documents with the model's names for their subjects, refused before they are taken where they could not be learned.
 
 import { excerpt } from "../../base/errors.ts";
+import { plainVectors, type Refuse, type VectorShape, vectorRow } from "../../base/input.ts";
 import { mostExact } from "../../parts/gpr/fit.ts";
 import { HttpError, refuse } from "../http.ts";
-import type { IndexedDocument } from "../project.ts";
+import type { IndexedDocument, TextInput } from "../project.ts";
 import type { Subjects } from "../subjects.ts";
 import type { Batch, Changes, TaughtDocument } from "./journal.ts";
 import type { LearnedModel, Lesson } from "./methods.ts";
@@ -16,10 +17,18 @@ export function taughtDocuments(
   weight = 1,
 ): TaughtDocument[] {
   checkOnce(documents.flatMap(({ id }) => (id === undefined ? [] : [id])));
-  return documents.map(({ id, text, subjects: given }) => {
+  return documents.map(({ subjects: given, ...document }) => {
     const labels = new Set(given.map((subject) => labelOf(subject, known, subjects)));
-    return { ...(id !== undefined && { id }), text, labels: [...labels], ...(weight !== 1 && { weight }) };
+    return { ...document, labels: [...labels], ...(weight !== 1 && { weight }) };
   });
+}
+
+/** Refuses documents with other vectors than the model's. */
+export function checkVectors(documents: readonly TextInput[], shapes: readonly VectorShape[]): void {
+  for (const [i, document] of documents.entries()) {
+    const refuseIt: Refuse = (found, expected) => refuse(`document ${i}`, found, expected);
+    vectorRow(shapes, plainVectors(document, refuseIt), refuseIt);
+  }
 }
 
 export function checkOnce(ids: readonly string[]): void {
@@ -81,9 +90,16 @@ export function checkRoom(
 
 export const documentsText = (count: number): string => (count === 1 ? "1 document" : `${count} documents`);
 
+/** About what a number takes in the journal. */
+const BYTES_WRITTEN = 12;
+
 export function sizeOf({ documents, forget = [] }: Changes): number {
   const length = (texts: readonly string[]): number => texts.reduce((sum, text) => sum + text.length, 0);
-  return documents.reduce((sum, { text, labels }) => sum + 100 + text.length + length(labels), 0) + length(forget);
+  const numbers = ({ vector, vectors = {} }: TaughtDocument): number =>
+    [vector ?? [], ...Object.values(vectors)].reduce((sum, own) => sum + BYTES_WRITTEN * own.length, 0);
+  const own = (document: TaughtDocument): number =>
+    100 + document.text.length + length(document.labels) + numbers(document);
+  return documents.reduce((sum, document) => sum + own(document), 0) + length(forget);
 }
 
 /** Batches as one lesson: of each document the last that was said counts. */

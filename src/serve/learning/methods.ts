@@ -4,18 +4,21 @@
 import { readlinkSync } from "node:fs";
 import { availableParallelism, setPriority } from "node:os";
 import { basename } from "node:path";
-import type { Expected, Prediction, PredictOptions } from "../../base/prediction.ts";
+import type { Input } from "../../base/input.ts";
+import { CONFIDENCE, type Expected, type Prediction, type PredictOptions } from "../../base/prediction.ts";
 import { isMarked } from "../../base/text.ts";
 import { readDataset } from "../../data/reader.ts";
-import { readSafetensorsFile } from "../../io/files.ts";
+import type { TfidfState } from "../../data/tfidf.ts";
+import { readSafetensorsFile, readWhole } from "../../io/files.ts";
 import { checkLock, type Lock } from "../../io/lock.ts";
 import { finishTogether, recordOf, writeTogether } from "../../io/together.ts";
 import { Learner } from "../../learn/learner.ts";
 import { type QueriedDocument, query } from "../../learn/query.ts";
 import { modelFromBytes, modelFromTensors, modelToBytes } from "../../model/file.ts";
-import { stateChunks, stateFromTensors } from "../../parts/regression/state.ts";
+import { type LearningState, stateContent, stateFromBytes } from "../../parts/regression/state.ts";
 import { type LoadedModel, labelsOf, loadModel } from "../../predict/load.ts";
 import { readingFor } from "../../predict/reading.ts";
+import { asInput, type TextInput } from "../project.ts";
 import { type Judgement, MOST_KEPT } from "./drift.ts";
 import type { Changes, TaughtDocument } from "./journal.ts";
 
@@ -46,16 +49,29 @@ export interface Lesson extends Changes {
   readonly batch?: number | undefined;
 }
 
-type Texts = { readonly texts: readonly string[]; readonly options: PredictOptions };
+type Texts = { readonly inputs: readonly Input[]; readonly options: PredictOptions };
+
+/** A model that answers: its labels, and how vectors come to it. */
+export interface AnsweringModel extends Required<Pick<TfidfState, "vectors">>, Pick<TfidfState, "embedder"> {
+  readonly labels: readonly string[];
+}
 
 /** A list loses its other properties on the way to another thread. */
 type FoundInText = Expected & { readonly labels: Prediction[]; readonly known: number };
 
 export interface OpenedModel extends LearnedModel {
   readonly ids: readonly string[];
+  /** Its promises, as far as they were watched. */
+  readonly promises: LearningState["promises"];
 }
 
 type Owned = Pick<Lock, "path" | "token">;
+
+interface Saved {
+  readonly paths: LearningPaths;
+  readonly locks: readonly Owned[];
+  readonly promises?: LearningState["promises"];
+}
 
 /** One core is left to those who ask. */
 const threads = (): number => Math.max(1, availableParallelism() - 1);
@@ -68,7 +84,7 @@ export const methods = {
     lowerThreadPriority();
     await finishTogether(recordOf(statePath), [path]);
     const model = modelFromTensors(await readSafetensorsFile(path), path);
-    const state = stateFromTensors(await readSafetensorsFile(statePath), statePath);
+    const state = stateFromBytes(await readWhole(statePath), statePath);
     try {
       learner = await Learner.open(model, state, { threads: threads() });
     } catch (error) {
@@ -76,7 +92,7 @@ export const methods = {
     }
     if (!model.schema.vectoriser)
       throw new Error(`${path}: found a model of features, expected one of texts to learn from`);
-    return { ...standing(), ids: learner.documents.ids.filter((id) => id !== "") };
+    return { ...standing(), ids: learner.documents.ids.filter((id) => id !== ""), promises: learner.promises };
   },
 
   async learn({ documents, forget = [], batch }: Lesson): Promise<LearnedModel> {
@@ -88,27 +104,34 @@ export const methods = {
   },
 
   /** Writes model and state as long as the locks are ours; returns the last batch that is in them. */
-  async save({ paths, locks }: { paths: LearningPaths; locks: readonly Owned[] }): Promise<number> {
+  async save({ paths, locks, promises }: Saved): Promise<number> {
+    learner.promises = promises;
+    const state = stateContent(learner.state());
     const files = [
       { path: paths.model, content: modelToBytes(learner.model) },
-      { path: paths.state, content: stateChunks(learner.state()) },
+      { path: paths.state, ...state },
     ];
     await writeTogether(recordOf(paths.state), files, async () => {
       for (const lock of locks) await checkLock(lock);
     });
+    learner.written(state);
     return learner.journal;
   },
 
-  async query({ texts, top }: { texts: readonly string[]; top: number }): Promise<QueriedDocument[]> {
-    const rows = texts.map((text) => ({ text }));
-    return await query(learner.model, rows, { top, threads: threads() });
+  async query({ inputs, top }: { inputs: readonly TextInput[]; top: number }): Promise<QueriedDocument[]> {
+    return await query(
+      learner.model,
+      inputs.map((input) => ({ ...input })),
+      { top, threads: threads() },
+    );
   },
 
-  /** Answers with this model from now on; returns its labels. */
-  async load(bytes: Uint8Array): Promise<string[]> {
+  /** Answers with this model from now on; returns its labels, and what vectors its texts have. */
+  async load(bytes: Uint8Array): Promise<AnsweringModel> {
     loaded = await loadModel(modelFromBytes(bytes), { threads: 1 });
     await warmUp(loaded);
-    return labelsOf(loaded.model.schema).map(String);
+    const { vectors = [], embedder } = loaded.model.schema.vectoriser ?? {};
+    return { labels: labelsOf(loaded.model.schema).map(String), vectors, embedder };
   },
 
   unload(_: undefined): void {
@@ -127,8 +150,7 @@ export const methods = {
         .at(-1);
       if (!best) continue;
       const most = promise === "recall" ? {} : { topK: MOST_KEPT };
-      const texts = documents.map(({ text }) => text);
-      const rows = await predict(texts, { threshold: best.threshold, ...most, sd: false });
+      const rows = await predict(documents.map(asInput), { threshold: best.threshold, ...most, sd: false });
       const judged = rows.map((labels, i) => {
         const truths = new Set(documents[i].labels);
         const right = labels.filter(({ label }) => truths.has(label)).length;
@@ -139,8 +161,8 @@ export const methods = {
     return found;
   },
 
-  async predict({ texts, options }: Texts): Promise<FoundInText[]> {
-    const rows = await (loaded as LoadedModel).predict(texts, options);
+  async predict({ inputs, options }: Texts): Promise<FoundInText[]> {
+    const rows = await (loaded as LoadedModel).predict(inputs, options);
     return rows.map((labels) => {
       const { known, expectedPrecision, expectedRecall, noneFits } = labels;
       return { labels: [...labels], known, expectedPrecision, expectedRecall, noneFits };
@@ -151,7 +173,7 @@ export const methods = {
 export type LearningMethods = typeof methods;
 
 /** Promises that are watched: the highest targets up to this that the model can give. */
-const [WATCHED, CONFIDENCE] = [0.9, 0.95];
+const WATCHED = 0.9;
 
 function standing(): LearnedModel {
   const { model, journal: batch } = learner;
@@ -178,9 +200,9 @@ async function learnChanges({ documents, forget }: Changes): Promise<void> {
     return;
   }
   const { dataset } = await readDataset(
-    documents.map(({ id, text, labels }) => ({ ...(id !== undefined && { id }), text, labels })),
+    documents.map(({ weight: _, ...document }) => document),
     // Labels are whole names here, whatever stands in them, and there may be none.
-    { ...readingFor(learner.model.schema), labelSeparator: "", requireLabels: false, file: "the documents" },
+    { ...readingFor(learner.model.schema), keys: {}, labelSeparator: "", requireLabels: false, file: "the documents" },
   );
   await learner.learn({ documents: dataset, weight: documents.map(({ weight = 1 }) => weight), forget });
 }
@@ -193,10 +215,15 @@ const [ALONE, TOGETHER, WORDS] = [8, 16, 24];
  * and what the engine compiles meanwhile (170 to 200 ms of processor time with 2,000 documents, whatever came before).
  */
 export async function warmUp(model: LoadedModel): Promise<void> {
-  const words = (model.model.schema.vectoriser?.terms ?? []).filter((term) => !isMarked(term));
-  const texts = Array.from({ length: TOGETHER }, (_, i) => words.slice(i * WORDS, (i + 1) * WORDS).join(" "));
-  for (const text of texts.slice(0, ALONE)) await model.predict([text]);
-  await model.predict(texts, { sd: false }); // as suggestions are asked for
+  const { terms = [], vectors: shapes = [] } = model.model.schema.vectoriser ?? {};
+  const words = terms.filter((term) => !isMarked(term));
+  const vectors = Object.fromEntries(shapes.map(({ name, length }) => [name, new Float32Array(length)]));
+  const inputs = Array.from({ length: TOGETHER }, (_, i) => ({
+    text: words.slice(i * WORDS, (i + 1) * WORDS).join(" "),
+    vectors,
+  }));
+  for (const input of inputs.slice(0, ALONE)) await model.predict([input]);
+  await model.predict(inputs, { sd: false }); // as suggestions are asked for
 }
 
 /** As `nice` has it. */

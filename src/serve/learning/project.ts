@@ -4,19 +4,20 @@
 import { stat } from "node:fs/promises";
 import { setTimeout } from "node:timers/promises";
 import { ArgumentError, FormatError } from "../../base/errors.ts";
-import type { Input } from "../../base/input.ts";
+import type { Input, VectorShape } from "../../base/input.ts";
 import { type PredictOptions, withAbout } from "../../base/prediction.ts";
 import { readWhole, targetOf } from "../../io/files.ts";
 import type { QueriedDocument } from "../../learn/query.ts";
 import type { HeldBytes } from "../body.ts";
+import { Embedding } from "../embedding.ts";
 import { HttpError } from "../http.ts";
 import type { ProjectOptions } from "../models.ts";
-import type { Found, IndexedDocument, Learning, Project, ServedModel, Tagger } from "../project.ts";
+import type { Found, IndexedDocument, Learning, Project, ServedModel, Tagger, TextInput } from "../project.ts";
 import type { Subjects } from "../subjects.ts";
 import { oneByOne } from "../threads.ts";
 import { Drift, type Judgement, type PromiseStatus } from "./drift.ts";
 import type { Batch, Changes, TaughtDocument } from "./journal.ts";
-import { checkOnce, checkRoom, documentsText, sizeOf, taughtDocuments } from "./lessons.ts";
+import { checkOnce, checkRoom, checkVectors, documentsText, sizeOf, taughtDocuments } from "./lessons.ts";
 import type { LearnedModel, LearningPaths } from "./methods.ts";
 import { type LearningThread, newThread, Session } from "./session.ts";
 
@@ -50,7 +51,8 @@ export class LearningProject implements Project, Learning {
   readonly subjects?: Subjects;
   readonly #options: LearningOptions;
   readonly #tagger: CurrentTagger;
-  readonly #drift = new Drift((sentence) => this.#say(sentence));
+  #drift: Drift | undefined;
+  readonly #judged = oneByOne();
   #session: Session | undefined;
   /** Why learning has stopped, and what was last said about it. */
   #problem: string | undefined;
@@ -74,7 +76,7 @@ export class LearningProject implements Project, Learning {
     this.language = options.language;
     this.subjects = options.subjects;
     const { model } = options.paths;
-    this.#tagger = new CurrentTagger(() => readWhole(model));
+    this.#tagger = new CurrentTagger(() => readWhole(model), options.embed);
     this.#model = { tagger: this.#tagger, labels: 0 };
   }
 
@@ -91,8 +93,11 @@ export class LearningProject implements Project, Learning {
       await project.#begin();
     } catch (error) {
       const journal = error instanceof FormatError && error.file === `${paths.state}.journal`;
-      if (!journal && !DISK.includes(codeOf(error))) throw error;
       const tagger = project.#tagger;
+      if (!journal && !DISK.includes(codeOf(error))) {
+        tagger.retire();
+        throw error;
+      }
       await tagger.reload();
       project.#model = { tagger, labels: tagger.labels.length, modified: (await stat(paths.model)).mtime };
       project.#stopped(error);
@@ -125,7 +130,7 @@ export class LearningProject implements Project, Learning {
   }
 
   get promises(): readonly PromiseStatus[] {
-    return this.#drift.status;
+    return this.#drift?.status ?? [];
   }
 
   get documentIds(): ReadonlySet<string> {
@@ -134,15 +139,16 @@ export class LearningProject implements Project, Learning {
 
   async learn(documents: readonly IndexedDocument[]): Promise<void> {
     const { weight, maxLabels } = this.#options;
-    const { standing } = this.#ready();
+    this.#ready();
     if (documents.length === 0) return;
-    const { known } = this.#tagger;
-    const taught = taughtDocuments(documents, known, this.subjects, weight);
+    const whole = await this.#tagger.beside(documents);
+    const { standing } = this.#ready();
+    const { known, vectors } = this.#tagger;
+    checkVectors(whole, vectors);
+    const taught = taughtDocuments(whole, known, this.subjects, weight);
     const waiting = [...this.#waiting, ...this.#taking].flatMap((changes) => changes.documents);
     checkRoom(standing, known, waiting, taught, maxLabels);
-    // The model has seen documents that replace an earlier version.
-    const unseen = taught.filter(({ id }) => id === undefined || !this.#ids.has(id)).slice(0, JUDGED);
-    await this.#take({ documents: taught }, () => this.#judge(unseen));
+    await this.#take({ documents: taught });
   }
 
   async forget(ids: readonly string[]): Promise<void> {
@@ -156,8 +162,11 @@ export class LearningProject implements Project, Learning {
     if (ids.length > 0) await this.#take({ documents: [], forget: ids });
   }
 
-  query(texts: readonly string[], top: number): Promise<QueriedDocument[]> {
-    return this.#ready().session.query(texts, top);
+  async query(inputs: readonly TextInput[], top: number): Promise<QueriedDocument[]> {
+    const { session } = this.#ready();
+    const whole = await this.#tagger.beside(inputs);
+    checkVectors(whole, this.#tagger.vectors);
+    return await session.query(whole, top);
   }
 
   /** Learns and writes what was taken, within the time: what is not done by then is in the journal. */
@@ -191,7 +200,12 @@ export class LearningProject implements Project, Learning {
     const { session, model, left } = await Session.open({ paths, say });
     try {
       this.#ids = new Set(model.ids);
+      this.#drift ??= new Drift((sentence) => this.#say(sentence), model.promises);
+      this.#drift.batch = Math.min(this.#drift.batch, left.at(-1)?.batch ?? model.batch);
+      // Batches from shortly before a crash are judged now, by the model as it was written.
+      if (left.length > 0) await this.#tagger.reload();
       for (const batch of left) this.#note(batch);
+      await this.#judged(async () => {});
       this.#last ??= model.learned > 0 ? (await stat(paths.state)).mtime.toISOString() : null;
       if (left.length > 0) {
         await this.#learnBatches(session, left, model);
@@ -235,17 +249,23 @@ export class LearningProject implements Project, Learning {
     this.#working = begin();
   }
 
-  /** How the promises of the model that answers now do on documents before they are learned; nobody waits for it. */
-  #judge(documents: readonly TaughtDocument[]): void {
-    if (documents.length === 0) return;
-    this.#tagger.judge(documents).then(
-      (judgements) => this.#drift.add(judgements),
-      () => {}, // the thread ended: these are not judged
-    );
+  /** How the promises of the model that answers now do on documents that it has not learned; nobody waits for it. */
+  #judge({ batch, documents }: Batch): void {
+    const drift = this.#drift;
+    if (!drift || batch <= drift.batch) return;
+    // The model has seen documents that replace an earlier version.
+    const unseen = documents.filter(({ id }) => id === undefined || !this.#ids.has(id)).slice(0, JUDGED);
+    // Where the thread ends meanwhile these are not judged.
+    const judgements = unseen.length > 0 ? this.#tagger.judge(unseen).catch(() => undefined) : undefined;
+    void this.#judged(async () => {
+      const found = await judgements;
+      if (found) drift.add(found, batch);
+      else drift.batch = batch;
+    });
   }
 
-  /** Puts changes into the journal; they are learned when the learner has time, and `before` is called before that. */
-  async #take(changes: Changes, before: () => void = () => {}): Promise<void> {
+  /** Puts changes into the journal; they are learned when the learner has time. */
+  async #take(changes: Changes): Promise<void> {
     const { session } = this.#ready();
     this.#options.held.take(sizeOf(changes));
     this.#taking.add(changes);
@@ -262,13 +282,14 @@ export class LearningProject implements Project, Learning {
     }
     // A session that has ended meanwhile has left it to the next.
     if (session !== this.#session) return this.#options.held.give(sizeOf(changes));
-    before();
     this.#note(batch);
     this.#waiting.push(batch);
     this.#working ??= this.#work(session);
   }
 
-  #note({ documents, forget = [], time }: Batch): void {
+  #note(batch: Batch): void {
+    const { documents, forget = [], time } = batch;
+    this.#judge(batch);
     for (const id of forget) this.#ids.delete(id);
     for (const { id } of documents) if (id !== undefined) this.#ids.add(id);
     this.#last = time;
@@ -322,7 +343,9 @@ export class LearningProject implements Project, Learning {
   /** A model that cannot be written now is in the journal, and written with the next lesson or the next start. */
   async #save(session: Session): Promise<void> {
     try {
-      await session.save();
+      // The state that is written knows how the batches in it were judged.
+      await this.#judged(async () => {});
+      await session.save(this.#drift?.kept);
       this.#unsaved = { documents: 0, bytes: 0 };
     } catch (error) {
       if (!DISK.includes(codeOf(error))) throw error;
@@ -347,15 +370,24 @@ function problemOf(error: unknown): string {
  */
 class CurrentTagger implements Tagger {
   readonly #saved: () => Promise<Uint8Array>;
+  readonly #embed: string | undefined;
+  #embedding: Embedding | undefined;
   #thread: LearningThread | undefined;
   #other: LearningThread | undefined;
   readonly #next = oneByOne();
   labels: readonly string[] = [];
   known: ReadonlySet<string> = new Set();
+  vectors: readonly VectorShape[] = [];
   readonly info = { form: "learning" };
 
-  constructor(saved: () => Promise<Uint8Array>) {
+  constructor(saved: () => Promise<Uint8Array>, embed: string | undefined) {
     this.#saved = saved;
+    this.#embed = embed;
+  }
+
+  /** Inputs with the vectors that an embedder makes of those without. */
+  async beside<I>(inputs: readonly I[]): Promise<readonly I[]> {
+    return (await this.#embedding?.beside(inputs)) ?? inputs;
   }
 
   /** Answers with this model once it is loaded; the one before answers what it was asked, and lets go of its model. */
@@ -370,13 +402,13 @@ class CurrentTagger implements Tagger {
     });
   }
 
-  async predictMany(inputs: readonly Input[], options: PredictOptions): Promise<readonly Found[]> {
-    const texts = inputs.map((input) => {
-      if (typeof input === "string") return input;
-      throw new ArgumentError("input", "found features, expected a text: this model learns from texts");
-    });
+  async predictMany(given: readonly Input[], options: PredictOptions): Promise<readonly Found[]> {
+    for (const input of given)
+      if (typeof input !== "string" && typeof (input as Partial<TextInput>).text !== "string")
+        throw new ArgumentError("input", "found features, expected a text: this model learns from texts");
+    const inputs = await this.beside(given);
     if (this.#thread?.ended) await this.reload();
-    const found = await (this.#thread as LearningThread).call("predict", { texts, options });
+    const found = await (this.#thread as LearningThread).call("predict", { inputs, options });
     return found.map(({ labels, known, ...expected }) => withAbout(labels, known, expected));
   }
 
@@ -391,7 +423,11 @@ class CurrentTagger implements Tagger {
 
   async #swap(bytes: Uint8Array): Promise<void> {
     const next = this.#other && !this.#other.ended ? this.#other : newThread();
-    this.labels = await next.call("load", bytes, [bytes.buffer as ArrayBuffer]);
+    this.#other = next;
+    const model = await next.call("load", bytes, [bytes.buffer as ArrayBuffer]);
+    if (this.#embed !== undefined) this.#embedding ??= await Embedding.open(this.#embed, model);
+    this.labels = model.labels;
+    this.vectors = model.vectors;
     this.known = new Set(this.labels);
     [this.#other, this.#thread] = [this.#thread, next];
     // One that has died is not needed for a turn.

@@ -1,10 +1,13 @@
 // Learning as long as it goes well: the locks of model and state, the thread that learns, and the journal. Changes that cannot
 // be learned are set aside in a file, and a thread that fails is replaced by one that learns again what the journal has.
 
+import { appendDurably } from "../../io/files.ts";
 import { type Lock, takeLock } from "../../io/lock.ts";
 import type { QueriedDocument } from "../../learn/query.ts";
+import type { LearningState } from "../../parts/regression/state.ts";
+import type { TextInput } from "../project.ts";
 import { Thread } from "../threads.ts";
-import { appendDurably, type Batch, type Changes, type Journal, openJournal } from "./journal.ts";
+import { type Batch, type Changes, type Journal, openJournal } from "./journal.ts";
 import { documentsText, halvesOf, lessonOf } from "./lessons.ts";
 import type { LearnedModel, LearningMethods, LearningPaths, Lesson, OpenedModel } from "./methods.ts";
 
@@ -122,13 +125,13 @@ export class Session {
   }
 
   /** Writes model and state, and lets go of the batches that are in them. */
-  async save(): Promise<void> {
+  async save(promises?: LearningState["promises"]): Promise<void> {
     const locks = this.#locks.map(({ path, token }) => ({ path, token }));
-    await this.#journal.drop(await this.#learner.call("save", { paths: this.#options.paths, locks }));
+    await this.#journal.drop(await this.#learner.call("save", { paths: this.#options.paths, locks, promises }));
   }
 
-  query(texts: readonly string[], top: number): Promise<QueriedDocument[]> {
-    return this.#learner.call("query", { texts, top });
+  query(inputs: readonly TextInput[], top: number): Promise<QueriedDocument[]> {
+    return this.#learner.call("query", { inputs, top });
   }
 
   /** Ends, whatever is under way: the journal has it. */

@@ -24,6 +24,17 @@ test("a Parquet file is read: texts, labels and ids, or columns of numbers", asy
   expect(numbers.unlabelled).toBe(2);
 });
 
+test("a sentence about a damaged file is one line that moves no cursor", async () => {
+  const name = table.findLastIndex((byte, i) => byte === 0x61 && table[i - 1] === 1 && table[i - 2] === 0x18); // a column's path
+  for (const mark of [0x0d, 0x1b, 0x0a]) {
+    const bytes = table.slice();
+    bytes[name] = mark;
+    const said = await refusal(bytes, options);
+    expect(said).toContain("hyparquet cannot read");
+    expect(said).not.toMatch(/\p{Cc}/u);
+  }
+});
+
 /** The table with its row group said to have so many rows. */
 function claiming(rows: number): Uint8Array {
   const varint: number[] = [];

@@ -24,17 +24,14 @@ describe("svmlight", () => {
     expect([dataset.features.rows, dataset.features.columns, dataset.labels.labels]).toEqual([4, 10, 4]);
     expect(Array.from(dataset.labels.rowStart)).toEqual([0, 2, 2, 2, 3]);
   });
-  test("ids can begin at 1", async () => {
-    const from1 = { ...options, firstFeature: 1, firstLabel: 1 } as const;
-    const { dataset } = await readDataset("1,3 1:1 4:2\n", from1);
-    expect(Array.from(dataset.features.columnIndex)).toEqual([0, 3]);
-    expect(Array.from(dataset.labels.labelIndex)).toEqual([0, 2]);
-    expect(await refusal("1 0:1\n", from1)).toContain("found feature id 0, expected a number from 1 to");
-    expect(await refusal("0 1:1\n", from1)).toContain("found label id 0, expected a number from 1 to");
-    expect(await refusal("1 4:1\n", { ...from1, columns: 3 })).toContain(
-      "found feature id 4, expected a number from 1 to 3",
+  test("ids that begin at 1 leave an empty column before them", async () => {
+    const { dataset } = await readDataset("1,3 1:1 4:2\n", options);
+    expect(Array.from(dataset.features.columnIndex)).toEqual([1, 4]);
+    expect(Array.from(dataset.labels.labelIndex)).toEqual([1, 3]);
+    expect(await refusal("1 4:1\n", { ...options, columns: 3 })).toContain(
+      "found feature id 4, expected a number from 0 to 2",
     );
-    expect(await refusal("1 4:1 4:2\n", from1)).toContain("found feature id 4 twice");
+    expect(await refusal("1 4:1 4:2\n", options)).toContain("found feature id 4 twice");
   });
   test("is refused in one sentence", async () => {
     expect(await refusal("1 2:1\n-1 2:1\n", options)).toBe(

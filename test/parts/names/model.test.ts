@@ -2,17 +2,20 @@
 
 import { beforeAll, describe, expect, test } from "vitest";
 import { compactModel } from "../../../src/compact/index.ts";
+import { evaluateCompact } from "../../../src/compact/report.ts";
 import { load } from "../../../src/edge/index.ts";
 import { readDataset } from "../../../src/io/dataset.ts";
 import { learn } from "../../../src/learn/learn.ts";
 import { modelFromBytes, modelToBytes } from "../../../src/model/file.ts";
 import type { Model } from "../../../src/model/model.ts";
-import type { LearningState } from "../../../src/parts/regression/state.ts";
+import type { NamesPart } from "../../../src/parts/names/part.ts";
+import { type LearningState, stateFromBytes, stateToBytes } from "../../../src/parts/regression/state.ts";
 import { evaluate, loadModel } from "../../../src/predict/load.ts";
 import { dataFor } from "../../../src/predict/reading.ts";
-import { makePlan } from "../../../src/train/plan.ts";
+import { makePlan, mergeParts, planFromText, trainPart } from "../../../src/train/plan.ts";
 import { recalibrate } from "../../../src/train/recalibrate.ts";
 import { train } from "../../../src/train/train.ts";
+import { tinyOptions } from "../../support/training.ts";
 
 /** Words of three syllables, different for each number. */
 const SYLLABLES = ["ba", "de", "fi", "go", "ku", "la", "me", "ni", "po", "ru"];
@@ -176,9 +179,37 @@ describe("a model with names of labels", () => {
     expect(later.parts.map(({ family }) => family)).toContain("names");
   });
 
-  test("cannot be planned in parts", async () => {
+  test("comes from parts: the same bytes for any number of them, with the names and counts of a training in one piece", async () => {
+    state = 11;
+    const many = Array.from({ length: 2300 }, (_, i) => row(5000 + i));
+    const { dataset } = await readDataset(many);
+    const plan = planFromText(JSON.stringify(await makePlan(dataset, { names })));
+    const notes: string[] = [];
+    const merged = async (count: number): Promise<Model> => {
+      const parts = await Promise.all(
+        Array.from({ length: count }, (_, i) => trainPart(dataset, plan, { index: i + 1, count }, { threads: 1 })),
+      );
+      const read = parts.reverse().map((part) => stateFromBytes(stateToBytes(part)));
+      return await mergeParts(read, { threads: 1, onNote: (text) => notes.push(text) });
+    };
+    const [one, three] = [await merged(1), await merged(3)];
+    expect(modelToBytes(three)).toEqual(modelToBytes(one));
+    expect(notes[0]).toContain("300 labels");
+    const whole = await train(dataset, { names, ...tinyOptions, model: "linear+svgp", epochs: 1, threads: 1 });
+    const [own, expected] = [one, whole].map(({ parts }) => parts.at(-1) as NamesPart);
+    expect(own.family).toBe("names");
+    for (const known of ["labels", "documents", "frequency"] as const) expect(own[known]).toEqual(expected[known]);
+    expect(modelFromBytes(modelToBytes(one)).schema).toEqual(modelFromBytes(modelToBytes(whole)).schema);
+    const [before, after] = (notes[0].match(/[\d.]+(?= ->|\))/g) ?? []).map(Number);
+    expect(after).toBeLessThan(before);
+  });
+
+  test("in parts is refused where rows are no texts", async () => {
     const { dataset } = await readDataset(rows);
-    expect(() => makePlan(dataset, { names })).toThrow(/names: found some, expected none/);
+    const { texts: _, ...features } = dataset.features;
+    await expect(makePlan({ ...dataset, features }, { names })).rejects.toThrow(
+      /names: found some with rows that are no/,
+    );
   });
 });
 
@@ -203,4 +234,11 @@ describe("labels that are words", () => {
     const [auto, off] = [await train(other, { names: "labels" }), await train(other, { names: "off" })];
     expect(auto.parts.map(({ family }) => family)).toEqual(off.parts.map(({ family }) => family));
   });
+});
+
+test("a compact model is measured with the names that its texts have", async () => {
+  const data = await dataFor(named.schema, test1);
+  const { calibration } = await evaluate(named, data, { calibration: true });
+  const compact = await evaluateCompact(named, { type: "f32" }, data);
+  expect(compact.logLoss).toBeCloseTo(calibration?.logLoss ?? Number.NaN, 3);
 });

@@ -8,7 +8,9 @@ import { FEATURES, type NamedLabel, NameMatcher } from "../../../src/parts/names
 
 const matcherOf = (labels: NamedLabel[], texts: readonly string[], stems?: Stems, language?: string): NameMatcher => {
   const matcher = new NameMatcher(labels, stems, language);
-  return matcher.prepare(matcher.count(texts));
+  const frequency = new Int32Array(matcher.words);
+  for (const text of texts) for (const word of matcher.wordsOf(text)) frequency[word]++;
+  return matcher.prepare({ frequency, documents: texts.length });
 };
 const foundIn = (matcher: NameMatcher, text: string): string[] =>
   matcher.find(text).map(({ entry }) => matcher.labels[entry][0]);

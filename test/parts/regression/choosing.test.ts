@@ -13,8 +13,9 @@ import {
   pointsIn,
   precisionOf,
   someOf,
+  squaredErrorOf,
 } from "../../../src/parts/regression/leaveoneout.ts";
-import { spreadOver } from "../../../src/parts/regression/points.ts";
+import { keptProducts, spreadOver } from "../../../src/parts/regression/points.ts";
 import { Placed, randomProblem, solve, times } from "../../support/closed.ts";
 import { coreKinds, withCore } from "../../support/cores.ts";
 import { difference, listsOf, type Rows, rowsOf, transposed } from "../../support/lists.ts";
@@ -101,6 +102,7 @@ test("the covariance with the best leave-one-out figure is chosen", async () => 
         scope,
       );
       expect(some.points.rows).toBe(40);
+      const products = scope.keep(await keptProducts(some.points, {}));
       for (const noises of [
         [0.001, 1, 1000],
         [1000, 1, 0.001],
@@ -112,8 +114,35 @@ test("the covariance with the best leave-one-out figure is chosen", async () => 
           alone.push(await precisionOf(form, some.labels));
         }
         expect(new Set(alone).size).toBeGreaterThan(1);
-        const chosen = await bestExact(some.points, some.labels, choices, {});
-        expect(chosen).toBe(choices[alone.indexOf(Math.max(...alone))]);
+        const chosen = await bestExact(products, some.labels, choices, {});
+        if (chosen.form) scope.keep(chosen.form);
+        expect(chosen.form?.noise).toBe(chosen.choice.noise);
+        expect(chosen.choice).toBe(choices[alone.indexOf(Math.max(...alone))]);
+      }
+    });
+  });
+});
+
+test("of a single label the covariance with the least squared error is chosen, since rankings say nothing", async () => {
+  await withCore(oneThread, async (core) => {
+    await scoped(async (scope) => {
+      const { X, Y } = randomProblem(6, { points: 40, labels: 1 });
+      const some = new Placed(core, "f64", X, Y, scope);
+      const products = scope.keep(await keptProducts(some.points, {}));
+      for (const noises of [
+        [1000, 0.001, 1],
+        [0.001, 1, 1000],
+      ]) {
+        const choices = noises.map((noise) => ({ noise, kernel: { name: "se" as const } }));
+        const errors: number[] = [];
+        for (const choice of choices) {
+          const form = scope.keep(await fitExact(some.points, some.labels, choice));
+          errors.push(await squaredErrorOf(form, some.labels));
+        }
+        const chosen = await bestExact(products, some.labels, choices, {});
+        if (chosen.form) scope.keep(chosen.form);
+        expect(chosen.form?.noise).toBe(chosen.choice.noise);
+        expect(chosen.choice).toBe(choices[errors.indexOf(Math.min(...errors))]);
       }
     });
   });

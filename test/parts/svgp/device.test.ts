@@ -189,7 +189,7 @@ describe("a training on a GPU", () => {
 
 describe("a GPU that is lost", () => {
   test("whether it was given or our own, is replaced, and in the end by WASM; no step is another for it", async () => {
-    const options = { epochs: 20, negatives: 4, earlyStopping: { patience: 20, metric: "P@1" } } as const;
+    const options = { epochs: 20, negatives: 4 } as const;
     const validation = tinyData;
     const whole = await watched("gpu", options, { validation });
     const given = await newDevice();

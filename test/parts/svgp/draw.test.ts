@@ -37,7 +37,6 @@ const shape = (posterior: ModelShape["posterior"]): ModelShape => ({
   inducingPoints: 3,
   rank: 0,
   batch: BATCH,
-  likelihood: "bernoulli",
   kernel: "linear",
   inducing: "free",
   posterior,

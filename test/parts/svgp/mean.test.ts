@@ -25,7 +25,6 @@ const shapeOf = (form: Form): ModelShape => ({
   inducingPoints: m,
   rank: 0,
   batch: b,
-  likelihood: "bernoulli",
   inducing: "free",
   minSigma: 0.01,
   quadrature: 64,
