@@ -27,7 +27,7 @@ export class ModelHost {
   readonly #choice: DeviceChoice;
   readonly #precision: Precision;
   #place: Place;
-  #moving: Promise<void> | undefined;
+  #last: Promise<unknown> = Promise.resolve();
   #losses = 0;
   #disposed = false;
   /** A core of its own. */
@@ -63,8 +63,15 @@ export class ModelHost {
     return this.#place.device.about;
   }
 
-  /** Does some work with the predictor; from its start on another device if the first is lost. */
-  async use<T>(work: (predictor: Predictor) => Promise<T>): Promise<T> {
+  /** Does some work with the predictor, after the work before it; from its start on another device if the first is lost. */
+  use<T>(work: (predictor: Predictor) => Promise<T>): Promise<T> {
+    // A predictor has the tensors of one batch: works that took turns at their awaits would read each other's.
+    const result = this.#last.then(() => this.#do(work));
+    this.#last = result.catch(() => {});
+    return result;
+  }
+
+  async #do<T>(work: (predictor: Predictor) => Promise<T>): Promise<T> {
     for (;;) {
       const { device, predictor } = this.#place;
       try {
@@ -73,13 +80,7 @@ export class ModelHost {
         return result;
       } catch (error) {
         if (this.#disposed || (await device.whenLost()) === undefined) throw error;
-        // Whoever finds out first moves the model; the others wait for it.
-        if (this.#place.device === device) {
-          this.#moving ??= this.#move().finally(() => {
-            this.#moving = undefined;
-          });
-        }
-        await this.#moving;
+        await this.#move();
       }
     }
   }

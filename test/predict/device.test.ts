@@ -16,6 +16,7 @@ import { topicData } from "../support/problems.ts";
 import { tinyTraining } from "../support/training.ts";
 
 const many: Dataset = topicData({ points: 1000, features: 60, labels: 15 }, 1);
+const few: Dataset = topicData({ points: 300, features: 60, labels: 15 }, 2);
 
 const forms: [name: string, options: TrainOptions][] = [
   ["linear, mean through the features, shared", {}],
@@ -94,10 +95,12 @@ describe("a trained model on a GPU", () => {
     await seeingDevices(async (devices) => {
       const model = await tinyTraining({ epochs: 2 });
       const loaded = await loadModel(model, { threads: 1, device: "webgpu" });
-      const before = await loaded.predict(many.features);
-      const requests = [loaded.predict(many.features), loaded.predict(many.features)];
+      const inputs = [many.features, few.features];
+      const before: unknown[] = [];
+      for (const features of inputs) before.push(await loaded.predict(features));
+      const requests = inputs.map((features) => loaded.predict(features));
       devices[0]?.destroy();
-      for (const found of await Promise.all(requests)) expect(found).toEqual(before);
+      expect(await Promise.all(requests)).toEqual(before);
       expect(devices.length).toBe(2);
       expect(loaded.device).toMatch(/^GPU \(/);
       loaded.dispose();
