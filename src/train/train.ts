@@ -4,6 +4,7 @@
 import { wasmBackend } from "../backend/wasm.ts";
 import { ArgumentError, NotFiniteError } from "../base/errors.ts";
 import { termsOf } from "../base/kernels.ts";
+import { counted, grouped } from "../base/numbers.ts";
 import { Turns, type WorkOptions } from "../base/progress.ts";
 import { checkSingle, firstEqualRows, labelFrequencies, rowsWithLabels, type SparseRows } from "../base/sparse.ts";
 import type { CalibratedFit } from "../calibrate/calibrate.ts";
@@ -86,7 +87,8 @@ export async function train(input: DatasetInput, options: TrainOptions & RunOpti
     note([core.threadsReason, core.relaxed ? "relaxed SIMD" : core.wideReason].filter(Boolean).join(", "));
     if (chosen.reason) note(chosen.reason);
     const dropped = dataset.features.rows - data.features.rows;
-    if (dropped > 0) note(`${dropped} of ${dataset.features.rows} rows are unlabelled and left out`);
+    if (dropped > 0)
+      note(`${grouped(dropped)} of ${counted(dataset.features.rows, "row")} are unlabelled and left out`);
     sayData(data, firstEqual, full.exclusive, note);
     const work: WorkOptions = {
       ...(run.signal && { signal: run.signal }),
@@ -258,13 +260,14 @@ function sayData(
   note: (text: string) => void,
 ): void {
   const none = labels.rows - rowsWithLabels(labels).length;
-  if (none > 0) note(`${none} of ${labels.rows} rows have an empty set of labels and are learned as such`);
+  if (none > 0)
+    note(`${grouped(none)} of ${counted(labels.rows, "row")} have an empty set of labels and are learned as such`);
   else if (!exclusive && labels.labels > 1 && labels.labelIndex.length === labels.rows)
     note("Every row has exactly one label; --exclusive (`exclusive: true`) makes its probabilities sum to one");
   const copies = firstEqual?.reduce((sum, first, row) => sum + (first === row ? 0 : 1), 0) ?? 0;
   if (copies > 0)
     note(
-      `${copies} of ${labels.rows} rows have the same words as an earlier one; copies are left out and held out together`,
+      `${grouped(copies)} of ${counted(labels.rows, "row")} have the same words as an earlier one; copies are left out and held out together`,
     );
   const counts = labelFrequencies(labels);
   const every = [...counts.keys()].filter((label) => labels.rows > 1 && counts[label] === labels.rows);
