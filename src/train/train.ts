@@ -178,8 +178,8 @@ async function trainParts(
   if (split) note(`${split.heldOut.features.rows} rows are held out for calibration`);
   const costs = names.flatMap((name) => families[name].cost?.(data, context.dense !== undefined, options) ?? []);
   const onDevice = names.some((name) => families[name].onDevice);
-  for (const name of run.device === "wasm" ? [] : names)
-    if (!families[name].onDevice) note(`${families[name].title} is computed on WASM, whatever the device`);
+  for (const name of ["wasm", "auto"].includes(run.device as string) ? [] : names)
+    if (!families[name].onDevice) note(`The GPU is not used: ${families[name].title} is computed on WASM`);
   note(estimate(core, costs, split?.heldOut.features.rows, onDevice && run.device === "webgpu"));
   const fits: Fit<Part>[] = [];
   try {
