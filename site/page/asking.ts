@@ -267,7 +267,7 @@ export class Asking {
       make("span", "chance", percent(probability)),
       ...judges,
     );
-    const reasons = words.map(({ word }) => word).join(", ");
+    const reasons = [...new Set(words.map(({ word }) => word))].join(", ");
     const because =
       reasons === "" || probability < LEAST_EXPLAINED ? [] : [make("div", "words", `because of: ${reasons}`)];
     return make("li", kept ? "kept" : "below", head, track, ...because);
