@@ -10,7 +10,7 @@ import { showMarks } from "./marks.ts";
 import { sureWords } from "./sure.ts";
 import { percent, several } from "./words.ts";
 
-/** What to type for each kind of model. */
+/** The hint in the text box, for each kind of model. */
 const LABELS: Record<ModelInfo["input"], string> = {
   text: "A text to label",
   names: "Features to label, as name:value, separated by commas",
