@@ -333,6 +333,12 @@ export class DatasetBuilder implements ReadReport {
     const columns = Int32Array.from(names, (name) =>
       this.options.featureNames ? known.find(name) : known.findOrAdd(name),
     );
+    const given = new Set(names);
+    const missing = (this.options.featureNames ?? []).filter((name) => !given.has(name));
+    if (missing.length > 0)
+      this.notes.push(
+        `${this.file}: ${missing.length} of the model's ${known.size} features have no column and count as 0: ${excerpt(missing.join(", "))}`,
+      );
     this.#remember();
     return columns;
   }

@@ -112,7 +112,9 @@ describe("dense features", () => {
       const labels = [first > second ? "first" : "second", third > fourth ? "third" : "fourth"];
       return { features: own.map((value) => size * value), labels };
     });
-    expect((await lossOf(shares))[1]).toMatch(/Dense features: kernel \S+ \(.+\), rows of unit length: log loss/);
+    expect((await lossOf(shares))[1]).toMatch(
+      /Dense features: kernel \S+ \(.+\), rows of unit length; leave-one-out log loss/,
+    );
   });
 
   test("find a length scale and a noise beside those that kernels are compared with", async () => {
@@ -123,7 +125,7 @@ describe("dense features", () => {
     });
     const [loss, said] = await lossOf(stripes);
     const [, lengthScale = "", noise = "", left = "", first = ""] =
-      /length scale (\S+), noise (\S+)\), .+: log loss (\S+) on \d+ points .+\(on \d+ points (\S+),/.exec(said) ?? [];
+      /length scale (\S+), noise (\S+)\), .+ log loss (\S+) on [\d,]+ rows \(on [\d,]+ rows (\S+);/.exec(said) ?? [];
     expect(Number(lengthScale)).toBeLessThan(0.4);
     // Not one of those that kernels are compared with.
     expect(Number(noise)).toBeLessThan(0.02);

@@ -2,6 +2,7 @@
 // bench/DEFAULTS.md has the measurements behind the rule.
 
 import { isLinear, type KernelName } from "../../base/kernels.ts";
+import { counted } from "../../base/numbers.ts";
 import type { WorkOptions } from "../../base/progress.ts";
 import { STREAMS } from "../../base/streams.ts";
 import { permutation } from "../../core/random.ts";
@@ -134,16 +135,16 @@ function inWords(
 ): string {
   const scale = isLinear(kernel) ? "" : `length scale ${short(choice.kernel.lengthScale ?? 1)}, `;
   const columns = isLinear(kernel) ? "root mean square" : "standard deviation";
-  const rows = normalise ? "rows of unit length" : `each divided by its ${columns}, rows with their lengths`;
+  const rows = normalise ? "rows of unit length" : `each divided by its ${columns}`;
   const isSame = (other: Tried): boolean => other.kernel === kernel && other.normalise === normalise;
   const others = tried.filter((other) => !isSame(other));
   const compared =
     others.length > 0
-      ? ` (on ${first} points ${least(tried.filter(isSame)).toFixed(3)}, with another kernel or scaling at least ${least(others).toFixed(3)})`
+      ? ` (on ${counted(first, "row")} ${least(tried.filter(isSame)).toFixed(3)}; the best other kernel or scaling ${least(others).toFixed(3)})`
       : "";
   return (
-    `Dense features: kernel ${kernel} (${scale}noise ${short(choice.noise)}), ${rows}: log loss ${loss.toFixed(3)} ` +
-    `on ${on} points (leave-one-out)${compared}`
+    `Dense features: kernel ${kernel} (${scale}noise ${short(choice.noise)}), ${rows}; leave-one-out log loss ${loss.toFixed(3)} ` +
+    `on ${counted(on, "row")}${compared}`
   );
 }
 

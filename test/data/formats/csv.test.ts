@@ -102,6 +102,9 @@ describe("CSV", () => {
         ],
       },
     ]);
+    expect(known.notes).toEqual([]);
+    const fewer = await readDataset("y,z\n1,2\n", { ...options, featureNames: ["x", "y"], requireLabels: false });
+    expect(fewer.notes).toEqual(['train.csv: 1 of the model\'s 2 features have no column and count as 0: "x"']);
     expect(known.unknownFeatures).toBe(1);
   });
   test("the first cell with any separator decides", async () => {
