@@ -1,7 +1,7 @@
 // Where parsers put what they find: checks ids and values, builds the rows, gives up a row that is broken.
 
 import { DataError, type DataErrorParts, excerpt } from "../base/errors.ts";
-import { IdIndex, mapFeatures, type SparseRows } from "../base/sparse.ts";
+import { mapFeatures, placesOf, type SparseRows } from "../base/sparse.ts";
 import { growableFloats, growableIntegers, LabelSetsBuilder, type RowEntries, SparseRowsBuilder } from "./builders.ts";
 import { utf8, windows1252 } from "./bytes.ts";
 import type { Dataset } from "./dataset.ts";
@@ -137,7 +137,7 @@ export class DatasetBuilder implements ReadReport {
   #place = 0; // of the next row: a row that turns out broken at its end has one too, in every pass over the file
   readonly #unlabelled = new Tally(); // rows that were left out
   #noLabels: DataError | undefined; // of the first of them
-  readonly #columnNumbers: IdIndex | undefined; // of the ids that a model has
+  readonly #columnNumbers: ReadonlyMap<number, number> | undefined; // of the ids that a model has
   #allColumns: number | undefined; // values of a row that has all columns
   #fitter: TfidfFitter | undefined;
   #hasText = false;
@@ -152,7 +152,7 @@ export class DatasetBuilder implements ReadReport {
     this.columns = options.columns;
     this.labelCount = options.labelCount;
     if (options.featureNames) this.featureNames = new NameIndex(options.featureNames);
-    if (options.columnIds && !options.featureNames) this.#columnNumbers = new IdIndex(options.columnIds);
+    if (options.columnIds && !options.featureNames) this.#columnNumbers = placesOf(options.columnIds);
     if (options.labelNames) this.labelNames = new NameIndex(options.labelNames);
     this.#vectors = new VectorRows(options.vectoriser && (options.vectoriser.vectors ?? []));
     this.#remember();
@@ -310,7 +310,7 @@ export class DatasetBuilder implements ReadReport {
 
   feature(id: number, value: number, token?: string): void {
     this.#checkId("feature", id, this.columns ?? this.featureNames?.size ?? MOST_COLUMNS, token);
-    this.featureAt(this.#columnNumbers?.find(id) ?? id, value);
+    this.featureAt(this.#columnNumbers ? (this.#columnNumbers.get(id) ?? -1) : id, value);
   }
 
   featureByName(name: string, value: number): void {
