@@ -1,13 +1,14 @@
 // Points of a data set in the memory of a core: sparse rows, as the model sees them, with their squared lengths.
 
 import { type WorkOptions, yieldToHost } from "../../base/progress.ts";
-import { onColumns, type SparseRows, usedColumns, withinColumns } from "../../base/sparse.ts";
-import type { Core } from "../../core/core.ts";
+import { type SparseRows, withinColumns } from "../../base/sparse.ts";
+import type { Core, Precision } from "../../core/core.ts";
 import { type Csr, csr, rowSquares, scaleRows } from "../../core/csr.ts";
 import { Postings, type SparseProductsOptions, sparseProducts } from "../../core/kernelrows.ts";
 import { keeping, type Matrix, matrix, matrixFrom, Scope, scoped } from "../../core/matrix.ts";
-import type { Pattern } from "../../core/pattern.ts";
+import { Pattern } from "../../core/pattern.ts";
 import { type FeatureTransform, unitSquares, viewRanges } from "../../data/transform.ts";
+import type { LabelledRows } from "./documents.ts";
 
 /** Columns from (inclusive) to (exclusive). */
 export interface ColumnRange {
@@ -134,33 +135,30 @@ export function spreadOver(points: number, wanted: number): number[] {
   return Array.from({ length: count }, (_, i) => Math.floor((i * points) / count));
 }
 
-/** Rows that are weighted and scaled, as they came and in the core. */
-export interface PlacedRows {
-  readonly given: SparseRows;
-  readonly points: Points;
+/** Rows that are weighted and scaled in the core, with the views of the transform; `room` frees them. */
+export function placeRows(
+  core: Core,
+  rows: SparseRows,
+  transform: FeatureTransform | undefined,
+  room: Scope,
+  precision: Precision = "f32",
+): Points {
+  const x = room.keep(csr(core, rows, precision));
+  return room.keep(new Points(x, transform && unitSquares(rows, transform), transform && viewRanges(transform)));
 }
 
-/** Places rows in the core; `room` frees them. */
-export function placeRows(core: Core, given: SparseRows, transform: FeatureTransform, room: Scope): PlacedRows {
-  const x = room.keep(csr(core, given, "f32"));
-  return { given, points: room.keep(new Points(x, unitSquares(given, transform), viewRanges(transform))) };
-}
-
-export interface IndexedPoints {
-  /** In the columns that are indexed; their squares are whole. */
-  readonly index: PointIndex;
-  /** Rows in these columns; `room` frees them. */
-  narrowed(rows: PlacedRows, room: Scope): Points;
-}
-
-/** Indexes rows that are in the core; `room` frees the index. */
-export function indexPoints(core: Core, { given, points: whole }: PlacedRows, room: Scope): IndexedPoints {
-  if (given.columns <= given.columnIndex.length || whole.views.length > 1)
-    return { index: room.keep(new PointIndex(whole)), narrowed: ({ points }) => points };
-  const kept = onColumns(usedColumns(given));
-  const narrowed = ({ given: rows, points }: PlacedRows, scope: Scope): Points =>
-    scope.keep(new Points(scope.keep(csr(core, kept(rows), "f32")), points.squares.toArray()));
-  return { index: room.keep(new PointIndex(narrowed({ given, points: whole }, room))), narrowed };
+/** Documents as points with labels, K of them; yours to free. */
+export function placeDocuments(
+  core: Core,
+  documents: LabelledRows,
+  labels: number,
+  { transform, precision }: { transform?: FeatureTransform; precision?: Precision } = {},
+): Subset {
+  return keeping((scope) => ({
+    points: placeRows(core, documents.features, transform, scope, precision),
+    labels: scope.keep(new Pattern(core, labels, documents.labels)),
+    free: () => scope.free(),
+  }));
 }
 
 /**
