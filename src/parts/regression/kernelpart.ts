@@ -12,7 +12,7 @@ import { largest, largestColumn, largestCovariance, longestRow } from "../overfl
 import type { BlockScorer, Family, LeftOutPoints, ModelSchema, PartFile } from "../part.ts";
 import { compactKernel } from "./compact.ts";
 import { choiceOf, Kernel, type KernelNoise, type KernelPart } from "./kernel.ts";
-import { type InnerProducts, PointIndex, type Points, piecesOf, placeRows, spreadOver } from "./points.ts";
+import { type InnerProducts, narrowing, PointIndex, type Points, piecesOf, placeRows, spreadOver } from "./points.ts";
 import { posteriorVariance, type UnexplainedVariance, unexplainedDeviation } from "./variance.ts";
 
 /** A posterior as a part of a model: the points that carry the mean, and their weights. */
@@ -75,12 +75,13 @@ function leftOutPoints<Name extends string>(
 function openKernel(part: KernelPart, { labels, transform }: ModelSchema, core: Core): BlockScorer {
   const scope = new Scope();
   const mean = scope.keep(matrixFrom(core, 1, labels, part.mean, "f32"));
-  const training = scope.keep(new PointIndex(placeRows(core, part.rows, transform, scope)));
+  const narrow = narrowing(part.rows, transform);
+  const placed = (rows: SparseRows, inner: Scope): Points => placeRows(core, rows, transform, inner, { narrow });
+  const training = scope.keep(new PointIndex(placed(part.rows, scope)));
   const size = part.rows.rows;
   const kernel = scope.keep(new Kernel(core, "f32", choiceOf(part).kernel));
   const dual = scope.keep(matrixFrom(core, size, labels, part.dual, "f32"));
   let variance: UnexplainedVariance | undefined;
-  const placed = (rows: SparseRows, inner: Scope): Points => placeRows(core, rows, transform, inner);
   /** k(x,Z) [n,M] */
   const covariances = (rows: SparseRows, inner: Scope, index: InnerProducts = training): Matrix => {
     const room = (): Matrix => inner.keep(matrix(core, rows.rows, size, "f32"));

@@ -1,7 +1,7 @@
 // Points of a data set in the memory of a core: sparse rows, as the model sees them, with their squared lengths.
 
 import { type WorkOptions, yieldToHost } from "../../base/progress.ts";
-import { type SparseRows, withinColumns } from "../../base/sparse.ts";
+import { onColumns, type SparseRows, usedColumns, withinColumns } from "../../base/sparse.ts";
 import type { Core, Precision } from "../../core/core.ts";
 import { type Csr, csr, rowSquares, scaleRows } from "../../core/csr.ts";
 import { Postings, type SparseProductsOptions, sparseProducts } from "../../core/kernelrows.ts";
@@ -135,16 +135,23 @@ export function spreadOver(points: number, wanted: number): number[] {
   return Array.from({ length: count }, (_, i) => Math.floor((i * points) / count));
 }
 
-/** Rows that are weighted and scaled in the core, with the views of the transform; `room` frees them. */
+/** A function that keeps the columns that some rows have, where these are few: an index of them takes room for each column. */
+export const narrowing = (rows: SparseRows, { views }: FeatureTransform): Narrow | undefined =>
+  views || rows.columns <= rows.columnIndex.length ? undefined : onColumns(usedColumns(rows));
+type Narrow = (rows: SparseRows) => SparseRows;
+
+/** Rows that are weighted and scaled in the core, with the views of the transform; `room` frees them. Squares are of whole rows. */
 export function placeRows(
   core: Core,
   rows: SparseRows,
   transform: FeatureTransform | undefined,
   room: Scope,
-  precision: Precision = "f32",
+  { narrow, precision = "f32" }: { narrow?: Narrow | undefined; precision?: Precision | undefined } = {},
 ): Points {
   const x = room.keep(csr(core, rows, precision));
-  return room.keep(new Points(x, transform && unitSquares(rows, transform), transform && viewRanges(transform)));
+  const whole = new Points(x, transform && unitSquares(rows, transform), transform && viewRanges(transform));
+  room.keep(whole);
+  return narrow ? room.keep(new Points(room.keep(csr(core, narrow(rows), precision)), whole.squares.toArray())) : whole;
 }
 
 /** Documents as points with labels, K of them; yours to free. */
@@ -155,7 +162,7 @@ export function placeDocuments(
   { transform, precision }: { transform?: FeatureTransform; precision?: Precision } = {},
 ): Subset {
   return keeping((scope) => ({
-    points: placeRows(core, documents.features, transform, scope, precision),
+    points: placeRows(core, documents.features, transform, scope, { precision }),
     labels: scope.keep(new Pattern(core, labels, documents.labels)),
     free: () => scope.free(),
   }));

@@ -15,7 +15,7 @@ import { keeping, type Matrix, matrix, type Scope, scoped } from "../../core/mat
 import type { FeatureTransform } from "../../data/transform.ts";
 import type { Deviation, PosteriorVariance } from "../part.ts";
 import { choiceOf, Kernel, type KernelPart, kernelMatrix, rowKernel } from "./kernel.ts";
-import { PointIndex, type Points, placeRows, spreadOver } from "./points.ts";
+import { narrowing, PointIndex, type Points, placeRows, spreadOver } from "./points.ts";
 
 /** Points that are looked at; L is made in a fraction of a second. */
 const MOST_POINTS = 2000;
@@ -42,8 +42,10 @@ export async function posteriorVariance(
 ): Promise<UnexplainedVariance> {
   const chosen = selectFeatures(part.rows, spreadOver(part.rows.rows, MOST_POINTS));
   return await keeping(async (scope) => {
-    const placed = (rows: SparseRows, room: Scope): Points => placeRows(core, rows, transform, room);
-    const index = scope.keep(new PointIndex(placed(chosen, scope)));
+    const narrow = narrowing(chosen, transform);
+    const placed = (rows: SparseRows, room: Scope, columns: typeof narrow): Points =>
+      placeRows(core, rows, transform, room, { narrow: columns });
+    const index = scope.keep(new PointIndex(placed(chosen, scope, narrow)));
     const size = chosen.rows;
     const kernel = scope.keep(new Kernel(core, "f32", choiceOf(part).kernel));
     const between = (given: Points, others: PointIndex, room: Scope): Matrix => {
@@ -66,19 +68,24 @@ export async function posteriorVariance(
       noise: part.noise,
       prior: rowKernel(choiceOf(part).kernel, transform),
       size,
-      of: (rows) => scoped((room) => known(placed(rows, room), room).toArray() as Float32Array),
+      of: (rows) => scoped((room) => known(placed(rows, room, narrow), room).toArray() as Float32Array),
       together: (rows, others) =>
         scoped((room) => {
-          const [given, other] = [placed(rows, room), placed(others, room)];
+          const given = placed(rows, room, narrow);
           const explained = known(given, room);
-          const k = between(given, room.keep(new PointIndex(other)), room);
-          const rest = gemm(explained, known(other, room), k, { alpha: -1, beta: 1, transposeB: true });
+          const own = narrowing(others, transform);
+          const k = between(placed(rows, room, own), room.keep(new PointIndex(placed(others, room, own))), room);
+          const rest = gemm(explained, known(placed(others, room, narrow), room), k, {
+            alpha: -1,
+            beta: 1,
+            transposeB: true,
+          });
           const { variances } = variancesOf(given, explained, room);
           return { variances, covariances: rest.toArray() as Float32Array };
         }),
       unexplained: (rows) =>
         scoped((room) => {
-          const given = placed(rows, room);
+          const given = placed(rows, room, narrow);
           const { own, variances } = variancesOf(given, known(given, room), room);
           return variances.map((variance, i) => variance / (own[i] + part.noise));
         }),

@@ -140,8 +140,8 @@ export type GradientDraw = Pick<ColumnDraw, "count" | "start">;
 /** The labels that are looked at, for each point, with their weights. */
 export interface ListedLabels {
   pattern: PatternTensor;
-  /** 1 x entries: 1 for a label that is present, -(absent / sampled) for a sampled one of the absent ones. */
-  signedWeight: Tensor;
+  /** For each entry 1 for a label that is present, -(absent / sampled) for a sampled one of the absent ones. */
+  signedWeight: ArrayLike<number>;
 }
 
 /** Row i of a matrix, or element i of a list [1,n], as a view. */

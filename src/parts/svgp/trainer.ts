@@ -299,7 +299,7 @@ export class Trainer {
   }
 
   /** The minibatch of a step, and what is to be freed after it. */
-  #batch(step: number): { batch: LabelledBatch; extras: (PatternTensor | Tensor)[] } {
+  #batch(step: number): { batch: LabelledBatch; extras: PatternTensor[] } {
     const { backend } = this;
     const { x, basis, projected, squares, labels } = this.#data;
     const { batch: size, rank, inducing } = this.#shape;
@@ -323,9 +323,8 @@ export class Trainer {
     if (negatives === "all") return { batch, extras: [] };
     const { lists, signedWeight } = sampledLabels(this.#core, labels, rows, negatives, seed, step);
     const pattern = backend.pattern(labels.labels, lists);
-    const weights = backend.tensor(1, pattern.entries, signedWeight);
-    batch.labels = { pattern, signedWeight: weights };
-    return { batch, extras: [pattern, weights] };
+    batch.labels = { pattern, signedWeight };
+    return { batch, extras: [pattern] };
   }
 
   /** Terms of the ELBO at the last step's batch, if they were wanted. Refuses numbers that have gone wrong, so that none is ever saved. */
