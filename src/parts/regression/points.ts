@@ -73,11 +73,9 @@ export interface InnerProducts {
 
 /** Points by column, view by view. They must outlive it. */
 export class PointIndex implements InnerProducts {
-  readonly points: Points;
   readonly #views: readonly Postings[];
 
-  constructor(points: Points) {
-    this.points = points;
+  constructor(readonly points: Points) {
     this.#views = points.views.map(({ x }) => new Postings(x));
   }
 

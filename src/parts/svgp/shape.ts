@@ -151,16 +151,13 @@ export function rowOf(backend: Backend, tensor: Tensor, i: number): Tensor {
 
 /** Tensors by name, made when first asked for, larger when they must be: a small batch takes the memory of a large one. */
 export class Workspace {
-  readonly #backend: Backend;
   readonly #made = new Map<string, Tensor>();
 
-  constructor(backend: Backend) {
-    this.#backend = backend;
-  }
+  constructor(private readonly backend: Backend) {}
 
   /** [rows,columns], with any content. */
   tensor(name: string, rows: number, columns: number): Tensor {
-    const backend = this.#backend;
+    const { backend } = this;
     let made = this.#made.get(name);
     if (made === undefined || made.rows * made.columns < rows * columns) {
       if (made) backend.free(made);
@@ -173,7 +170,7 @@ export class Workspace {
   }
 
   free(): void {
-    this.#backend.free(...this.#made.values());
+    this.backend.free(...this.#made.values());
     this.#made.clear();
   }
 }
