@@ -243,7 +243,6 @@ export const predictCommand: Command = command({
         requireLabels: false,
         ...choices,
         ...fromModel(model),
-        written: explain !== undefined,
         ...(keep.length > 0 && { keep }),
       });
       const lines = async function* (): AsyncGenerator<string> {

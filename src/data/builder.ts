@@ -97,7 +97,6 @@ class OpenRows {
   readonly labels = new LabelSetsBuilder();
   readonly lines = growableIntegers();
   readonly coverage = growableFloats();
-  readonly written: (ReadonlyMap<string, string> | undefined)[] = [];
   readonly kept: (readonly string[])[] = [];
   readonly texts: string[] = []; // where an embedder wants them
   readonly unlabelled: number[] = []; // their numbers
@@ -483,7 +482,7 @@ export class DatasetBuilder implements ReadReport {
       ...(oneHot && { oneHot }),
       ...(id && { id }),
     };
-    const { features, labels, lines, coverage, written, kept, unlabelled, ids, rowTexts: texts } = this.#open;
+    const { features, labels, lines, coverage, kept, unlabelled, ids, rowTexts: texts } = this.#open;
     this.#open = new OpenRows(ids && []);
     const { labelNames, featureNames } = this;
     const marks = new Uint8Array(lines.length);
@@ -499,7 +498,6 @@ export class DatasetBuilder implements ReadReport {
       ...(ids && { ids }),
       lines: lines.finish(),
       ...(this.kind() && { coverage: coverage.finish() }),
-      ...(written.length > 0 && { written }),
       ...(keep && { kept }),
       ...(unlabelled.length > 0 && { unlabelled: marks }),
       source: { file: this.file, format },
@@ -557,11 +555,9 @@ export class DatasetBuilder implements ReadReport {
     open.characters += text.length;
     if (open.characters > MOST_TEXT) open.rowTexts = undefined;
     if (open.rowTexts) open.rowTexts[open.lines.length] = text;
-    const { vectoriser, written, tfidf } = this.options;
-    if (vectoriser) {
-      this.#open.coverage.push(vectoriser.appendRow(text, this.#open.features));
-      if (written) this.#open.written[this.#open.lines.length] = vectoriser.written(text);
-    } else {
+    const { vectoriser, tfidf } = this.options;
+    if (vectoriser) open.coverage.push(vectoriser.appendRow(text, open.features));
+    else {
       this.#fitter ??= new TfidfFitter(tfidf, this.file);
       this.#fillTexts();
       this.#fitter.add(text);

@@ -50,8 +50,6 @@ export interface Dataset {
   readonly kept?: readonly (readonly string[])[];
   /** Part of the words (or features) of each row that the model has, where the data were read for one. */
   readonly coverage?: Float32Array;
-  /** The words of each row as written, by their stems; where they were asked for and terms are not just these. */
-  readonly written?: readonly (ReadonlyMap<string, string> | undefined)[];
   /** 1 for each row of which nothing says which labels it has, not even that it has none; absent where there is no such row. */
   readonly unlabelled?: Uint8Array;
   readonly source?: DatasetSource;
@@ -61,7 +59,7 @@ export interface Dataset {
 
 /** The chosen rows, in the order given, with their ids and lines; names and vectoriser are kept. All rows in order are no copy. */
 export function selectRows(dataset: Dataset, rows: ArrayLike<number>): Dataset {
-  const { features, labels, ids, lines, kept, coverage, written, unlabelled } = dataset;
+  const { features, labels, ids, lines, kept, coverage, unlabelled } = dataset;
   let same = rows.length === features.rows;
   for (let i = 0; same && i < rows.length; i++) same = rows[i] === i;
   if (same) return dataset;
@@ -72,7 +70,6 @@ export function selectRows(dataset: Dataset, rows: ArrayLike<number>): Dataset {
     ...(ids && { ids: Array.from(rows, (row) => ids[row]) }),
     ...(lines && { lines: Int32Array.from(rows, (row) => lines[row]) }),
     ...(coverage && { coverage: Float32Array.from(rows, (row) => coverage[row]) }),
-    ...(written && { written: Array.from(rows, (row) => written[row]) }),
     ...(kept && { kept: Array.from(rows, (row) => kept[row]) }),
     ...(unlabelled && { unlabelled: Uint8Array.from(rows, (row) => unlabelled[row]) }),
   };

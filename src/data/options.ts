@@ -213,8 +213,6 @@ export interface ReadOptions extends ReadChoices {
   /** Turns texts into rows. Without it a vocabulary is learnt from this file, as `tfidf` says. */
   readonly vectoriser?: TfidfVectoriser;
   readonly tfidf?: TfidfOptions;
-  /** Keeps the words of each text where the `vectoriser` makes stems or runs of characters of them: reasons show words. */
-  readonly written?: boolean;
   /** JSON, CSV and Parquet: keys or columns whose content is kept with each row, as it is. */
   readonly keep?: readonly string[];
   /** The file with a vector for each text (.npy), as `vectors` names it. */
