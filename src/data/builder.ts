@@ -98,9 +98,8 @@ class OpenRows {
   readonly lines = growableIntegers();
   readonly coverage = growableFloats();
   readonly kept: (readonly string[])[] = [];
-  readonly texts: string[] = []; // where an embedder wants them
   readonly unlabelled: number[] = []; // their numbers
-  rowTexts: string[] | undefined = []; // by row, unless they are too much to keep
+  rowTexts: string[] | undefined = []; // by row, unless they are too much to keep and no embedder wants them
   characters = 0;
   ids: string[] | undefined; // once a row has one
 
@@ -380,7 +379,7 @@ export class DatasetBuilder implements ReadReport {
 
   /** Ends the row. A row with nothing in it is a row too. */
   endRow(): void {
-    const [{ features, labels, texts }, { text, unlabelled }] = [this.#open, this.#row];
+    const [{ features, labels }, { text, unlabelled }] = [this.#open, this.#row];
     const record = this.#record++;
     if (unlabelled && this.options.unlabelled === "skip") {
       this.abandonRow();
@@ -394,7 +393,6 @@ export class DatasetBuilder implements ReadReport {
     }
     const { wanted } = this;
     if (text !== undefined || this.#hasText) this.#addVectors(record);
-    if (this.options.embedder) texts.push((wanted && text) || "");
     const empty = wanted && (text === undefined ? features.pending === 0 : text.trim() === "" && !this.#row.vectors);
     if (text === undefined) this.#endFeatures();
     else this.#addText(wanted ? text : "");
@@ -526,10 +524,6 @@ export class DatasetBuilder implements ReadReport {
       if (!this.#keptSome.has(i)) this.notes.push(`${this.file}: no row has ${excerpt(name)} to keep`);
   }
 
-  takeTexts(): string[] {
-    return this.#open.texts.splice(0);
-  }
-
   #withVectors(features: SparseRows, inline: boolean | undefined): SparseRows {
     const width = (this.#vectors.shapes ?? []).reduce((sum, { length }) => sum + length, 0);
     return inline ? widened(features, this.#vectors.take(), width) : features;
@@ -553,7 +547,7 @@ export class DatasetBuilder implements ReadReport {
     this.#hasText = true;
     const open = this.#open;
     open.characters += text.length;
-    if (open.characters > MOST_TEXT) open.rowTexts = undefined;
+    if (open.characters > MOST_TEXT && !this.options.embedder) open.rowTexts = undefined;
     if (open.rowTexts) open.rowTexts[open.lines.length] = text;
     const { vectoriser, tfidf } = this.options;
     if (vectoriser) open.coverage.push(vectoriser.appendRow(text, open.features));
