@@ -240,7 +240,6 @@ export const predictCommand: Command = command({
       const batches: Batches = readBatches(source, {
         file: nameOf(name),
         size,
-        requireLabels: false,
         ...choices,
         ...fromModel(model),
         ...(keep.length > 0 && { keep }),

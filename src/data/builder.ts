@@ -156,10 +156,6 @@ export class DatasetBuilder implements ReadReport {
     this.#remember();
   }
 
-  get requireLabels(): boolean {
-    return this.options.requireLabels ?? true;
-  }
-
   get emptyRows(): number {
     return this.#empty.count;
   }
@@ -318,7 +314,6 @@ export class DatasetBuilder implements ReadReport {
       this.refuse(`a feature called ${excerpt(name)}`, "numbers: the model's features have no names");
     this.featureNames ??= new NameIndex();
     const id = featureNames ? this.featureNames.find(name) : this.featureNames.findOrAdd(name);
-    if (id >= MOST_COLUMNS) this.refuse(`more than ${MOST_COLUMNS} different features`, "fewer");
     this.featureAt(id, value);
   }
 
@@ -327,7 +322,6 @@ export class DatasetBuilder implements ReadReport {
     if (names.length === 0) return new Int32Array(); // texts: their columns are the vocabulary's
     this.featureNames ??= new NameIndex();
     const known: NameIndex = this.featureNames;
-    if (names.length > MOST_COLUMNS) this.refuse(`${names.length} features`, `at most ${MOST_COLUMNS}`);
     const columns = Int32Array.from(names, (name) =>
       this.options.featureNames ? known.find(name) : known.findOrAdd(name),
     );
@@ -510,7 +504,7 @@ export class DatasetBuilder implements ReadReport {
     if (vectorFile && vectorFile.rows !== this.#record)
       this.refuse(`${this.#record} rows and ${vectorFile.rows} vectors`, "as many of one as of the other", 0);
     if (rows === 0) this.refuse(this.skipped.total > 0 ? "no row that is right" : "no rows", "at least one", 0);
-    if (this.requireLabels && this.labelEntries === 0)
+    if (this.options.requireLabels && this.labelEntries === 0)
       this.refuse(`no label in any of its ${rows} rows`, "at least one row with labels", 0);
     const say = ({ count, first }: Tally, one: string, many: string, what: string): void => {
       if (count === 0) return;

@@ -79,9 +79,10 @@ export function selectRows(dataset: Dataset, rows: ArrayLike<number>): Dataset {
 export function labelledPart(dataset: Dataset): Dataset {
   const { unlabelled, features } = dataset;
   if (!unlabelled) return dataset;
+  const rows = Array.from({ length: features.rows }, (_, row) => row);
   return selectRows(
     dataset,
-    Array.from({ length: features.rows }, (_, row) => row).filter((row) => unlabelled[row] === 0),
+    rows.filter((row) => unlabelled[row] === 0),
   );
 }
 
@@ -162,8 +163,19 @@ export function labelsByName(dataset: Dataset, names: readonly string[]): Datase
 /** Refuses a data set that is not one, with what was found and what was expected. */
 export function checkDataset(dataset: Dataset): void {
   const { features, labels, labelNames, featureNames, columnIds, ids, lines, unlabelled } = dataset;
-  const demand = demands(dataset.source?.file ?? "the data set");
-  checkFeatures(features, demand);
+  const { file = "the data set" } = dataset.source ?? {};
+  const demand: Demand = (right, found, expected) => {
+    if (!right) throw new DataError({ file, line: 0, found, expected });
+  };
+  const { columnIndex, values } = features;
+  checkRows(features.rows, features.rowStart, columnIndex, features.columns, "feature", demand);
+  demand(
+    columnIndex.length === values.length,
+    `${columnIndex.length} columns with ${values.length} values`,
+    "as many of one as of the other",
+  );
+  const wrong = values.findIndex((value) => !Number.isFinite(value));
+  demand(wrong < 0, `value ${values[wrong]} of feature ${columnIndex[wrong]}`, "a finite number");
   checkRows(labels.rows, labels.rowStart, labels.labelIndex, labels.labels, "label", demand);
   demand(
     features.rows === labels.rows,
@@ -189,24 +201,6 @@ export function checkDataset(dataset: Dataset): void {
 }
 
 type Demand = (right: boolean, found: string, expected: string) => void;
-
-function demands(file: string): Demand {
-  return (right, found, expected) => {
-    if (!right) throw new DataError({ file, line: 0, found, expected });
-  };
-}
-
-export function checkFeatures(features: SparseRows, demand: Demand = demands("the features")): void {
-  const { columns, rowStart, columnIndex, values } = features;
-  checkRows(features.rows, rowStart, columnIndex, columns, "feature", demand);
-  demand(
-    columnIndex.length === values.length,
-    `${columnIndex.length} columns with ${values.length} values`,
-    "as many of one as of the other",
-  );
-  const wrong = values.findIndex((value) => !Number.isFinite(value));
-  demand(wrong < 0, `value ${values[wrong]} of feature ${columnIndex[wrong]}`, "a finite number");
-}
 
 /** Compressed rows: starts that do not fall, ids that rise within a row and lie below `size`. */
 function checkRows(

@@ -226,11 +226,11 @@ export interface RowFault {
   readonly expected: string;
 }
 
-export type CheckedOptions = Omit<ReadOptions, keyof ReadChoices> & ReadSettings;
+export type CheckedOptions = Omit<ReadOptions, keyof ReadChoices> & ReadSettings & { readonly requireLabels: boolean };
 
 export function checkedOptions(options: ReadOptions): CheckedOptions {
-  const choices = completeTable(readOptions, options, { requireLabels: options.requireLabels ?? true });
-  return { ...options, ...choices };
+  const { requireLabels = true } = options;
+  return { ...options, ...completeTable(readOptions, options, { requireLabels }), requireLabels };
 }
 
 /** A broken row, and what is wrong with it. */

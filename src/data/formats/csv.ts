@@ -121,7 +121,7 @@ export class CsvParser implements RowParser {
     const oneHot = free.filter((i) => this.#oneHot.has(names[i]));
     if (options.oneHot && oneHot.length === 0) missing(options.oneHot, "oneHot");
     if (oneHot.length > 0) builder.declareLabels(oneHot.map((i) => names[i]));
-    if (labels.length + oneHot.length === 0 && builder.requireLabels) missing(["labels"], "labels");
+    if (labels.length + oneHot.length === 0 && options.requireLabels) missing(["labels"], "labels");
     const useText = texts.length > 0 && builder.kind() !== "features";
     const others = free.filter((i) => !oneHot.includes(i));
     const features = useText ? [] : others;
