@@ -11,7 +11,7 @@ import { type Core, createCore } from "../core/core.ts";
 import { NotPositiveError } from "../core/inverse.ts";
 import { checkDataset, compactColumns, type Dataset, isScattered, labelledPart, mapColumns } from "../data/dataset.ts";
 import type { ReadOptions } from "../data/options.ts";
-import { comparedFrom, denseNote, type FeatureTransform, isDense } from "../data/transform.ts";
+import { comparedFrom, denseNote, type FeatureTransform, isDense, refuseLongRows } from "../data/transform.ts";
 import { type DatasetInput, datasetFrom } from "../io/dataset.ts";
 import { summaryFigures } from "../metrics/evaluation.ts";
 import { type Model, withUnseen } from "../model/model.ts";
@@ -299,24 +299,14 @@ function faultOf(error: unknown): string | undefined {
 const LONGEST_ROW = 1e9;
 
 /** Refuses rows that are too long once they are weighted; ones that are scaled to unit length need only be finite. */
-export function checkLengths(
-  { rows, rowStart, columnIndex, values }: SparseRows,
-  { columnWeights, normalise }: FeatureTransform,
-): void {
+function checkLengths({ rows, rowStart, columnIndex, values }: SparseRows, transform: FeatureTransform): void {
+  const faultIn = refuseLongRows(LONGEST_ROW, transform);
   for (let i = 0; i < rows; i++) {
-    let squares = 0;
-    for (let e = rowStart[i]; e < rowStart[i + 1]; e++) {
-      const value = Math.fround(values[e] * (columnWeights?.[columnIndex[e]] ?? 1));
-      squares += value * value;
-    }
-    const length = Math.sqrt(squares);
-    if (normalise ? Number.isFinite(length) : length <= LONGEST_ROW) continue;
-    const remedy = normalise ? "smaller values" : "`normalise` the rows, or scale the features";
-    const limit = normalise ? "one that is finite" : `at most ${LONGEST_ROW}`;
-    throw new ArgumentError(
-      "features",
-      `found row ${i} of length ${length.toPrecision(3)}, expected ${limit}: ${remedy}`,
-    );
+    const [from, to] = [rowStart[i], rowStart[i + 1]];
+    const fault = faultIn({ columnIndex: columnIndex.subarray(from, to), values: values.subarray(from, to) });
+    if (fault === undefined) continue;
+    const remedy = transform.normalise ? "" : ": `normalise` the rows, or scale the features";
+    throw new ArgumentError("features", `found row ${i} of ${fault.found}, expected ${fault.expected}${remedy}`);
   }
 }
 
