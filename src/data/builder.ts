@@ -1,6 +1,7 @@
 // Where parsers put what they find: checks ids and values, builds the rows, gives up a row that is broken.
 
 import { DataError, type DataErrorParts, excerpt } from "../base/errors.ts";
+import { inTurns } from "../base/progress.ts";
 import { IdIndex, mapFeatures, type SparseRows } from "../base/sparse.ts";
 import { growableFloats, growableIntegers, LabelSetsBuilder, type RowEntries, SparseRowsBuilder } from "./builders.ts";
 import { utf8, windows1252 } from "./bytes.ts";
@@ -463,10 +464,10 @@ export class DatasetBuilder implements ReadReport {
   }
 
   /** The rows since the last call as a data set. */
-  take(format: DataFormat): Dataset {
+  async take(format: DataFormat): Promise<Dataset> {
     this.#fillTexts();
     const { shapes = [] } = this.#vectors;
-    const fitted = this.#fitter?.finish(shapes.length > 0);
+    const fitted = this.#fitter && (await inTurns(this.#fitter.finishing(shapes.length > 0), this.options));
     const language = fitted?.vectoriser.unstemmedLanguage();
     if (language !== undefined) {
       const use = `${this.option("stem")} ${language} may help (npm install ${STEM_PACKAGE})`;

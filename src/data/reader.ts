@@ -111,7 +111,7 @@ class Reading {
     const { vectoriser: known, onProgress } = builder.options;
     const embedder = this.#embedder;
     const texts = builder.takeTexts();
-    const dataset = builder.take(this.format as DataFormat);
+    const dataset = await builder.take(this.format as DataFormat);
     const { vectoriser } = dataset;
     if (!embedder || !vectoriser) return dataset;
     const { rows } = builder;

@@ -4,6 +4,7 @@
 import { isObject } from "../base/check.ts";
 import { DataError, shownJson } from "../base/errors.ts";
 import type { VectorShape } from "../base/input.ts";
+import { atOnce } from "../base/progress.ts";
 import type { SparseRows } from "../base/sparse.ts";
 import { Stems } from "../base/stem.ts";
 import {
@@ -128,7 +129,7 @@ export class TfidfVectoriser {
   }
 
   /** Learns the vocabulary of some texts and gives their rows as well. */
-  static fit(texts: Iterable<string>, options: TfidfOptions = {}): { vectoriser: TfidfVectoriser; rows: SparseRows } {
+  static fit(texts: Iterable<string>, options: TfidfOptions = {}): FittedTexts {
     const fitter = new TfidfFitter(options);
     for (const text of texts) fitter.add(text);
     return fitter.finish();
@@ -315,7 +316,7 @@ class TermCounter {
    * The rows with terms renamed to columns, those named -1 left out, columns rising within a row. The arrays are those
    * that were counted in: nothing can be added afterwards.
    */
-  rename(columnOf: Int32Array): RenamedCounts {
+  *rename(columnOf: Int32Array): Generator<void, RenamedCounts> {
     const rowStart = this.#rowStart.finish();
     const fieldOfTerm = Uint8Array.from(columnOf, (_, term) => fieldOf(this.#rules, this.terms[term].charCodeAt(0)));
     const unknown = new Int32Array(FIELDS * (rowStart.length - 1));
@@ -343,6 +344,7 @@ class TermCounter {
         counts[end] = pair - column * COUNT_LIMIT;
       }
       rowStart[row + 1] = end;
+      yield;
     }
     this.#entries.length = end;
     this.#counts.length = end;
@@ -352,12 +354,32 @@ class TermCounter {
 
 /** Texts that are looked at before any is counted: whether they are short decides what a term is. */
 const LOOKED_AT = 1000;
+/** Texts that are counted when one is added, while some wait: a reader can pause in between. */
+const COUNTED_AT_ONCE = 4;
+/** Terms that are gone through or sorted between two pauses. */
+const TERMS_AT_ONCE = 8192;
+
+/** A vocabulary, and the rows of the texts that it was learned from. */
+export interface FittedTexts {
+  readonly vectoriser: TfidfVectoriser;
+  readonly rows: SparseRows;
+}
+
+/** A term that is chosen, and its number in the order of appearance. */
+interface ChosenTerm {
+  readonly term: string;
+  readonly number: number;
+  readonly df: number;
+}
 
 /** Learns a vocabulary text by text; but for the first the texts themselves are not kept. */
 export class TfidfFitter {
   readonly #options: TfidfOptions;
   readonly #file: string;
-  #first: string[] = [];
+  /** Texts that are not counted yet, from #next on; and how many words the first of all have. */
+  #waiting: string[] = [];
+  #next = 0;
+  readonly #lengths: number[] = [];
   #short = false;
   #counter: TermCounter | undefined;
 
@@ -368,7 +390,7 @@ export class TfidfFitter {
   }
 
   get rows(): number {
-    return this.#counter?.rows ?? this.#first.length;
+    return (this.#counter?.rows ?? 0) + this.#waiting.length - this.#next;
   }
 
   /** Makes room for about so many times as many texts as there are now. */
@@ -377,58 +399,72 @@ export class TfidfFitter {
   }
 
   add(text: string): void {
+    this.#waiting.push(text);
     if (this.#counter === undefined) {
-      this.#first.push(text);
-      if (this.#first.length === LOOKED_AT) this.#begun();
-      return;
+      this.#lengths.push(tokenise(text).length);
+      if (this.#waiting.length < LOOKED_AT) return;
     }
+    const counter = this.#begun();
+    for (let i = 0; i < COUNTED_AT_ONCE && this.#next < this.#waiting.length; i++) this.#countNext(counter);
+  }
+
+  #countNext(counter: TermCounter): void {
     // Beyond this many texts runs of characters are no terms by default: those that were counted are left out.
     const most = mostWithRuns(this.#short);
-    if (this.#counter.rows === most) this.#counter.scanBy(this.#settings(most + 1));
-    this.#counter.add(text);
+    if (counter.rows === most) counter.scanBy(this.#settings(most + 1));
+    counter.add(this.#waiting[this.#next++]);
+    if (this.#next < this.#waiting.length) return;
+    this.#waiting = [];
+    this.#next = 0;
   }
 
   #settings(texts: number): TfidfSettings {
     return settingsFor(this.#options, texts, this.#short);
   }
 
-  /** The counter, which has the first texts and goes on with the others. */
+  /** The counter, once the first texts were looked at. */
   #begun(): TermCounter {
     if (this.#counter) return this.#counter;
-    const words = this.#first.map((text) => tokenise(text).length).filter((count) => count > 0);
-    words.sort((a, b) => a - b);
+    const words = this.#lengths.filter((count) => count > 0).sort((a, b) => a - b);
     this.#short = (words[words.length >> 1] ?? Number.POSITIVE_INFINITY) <= SHORT_WORDS;
     this.#counter = new TermCounter(this.#settings(0));
-    for (const text of this.#first) this.#counter.add(text);
-    this.#first = [];
     return this.#counter;
   }
 
   /** The vocabulary and the rows of the texts; nothing can be added afterwards. `mayBeEmpty`: all texts may be without a word. */
-  finish(mayBeEmpty = false): { vectoriser: TfidfVectoriser; rows: SparseRows } {
+  finish(mayBeEmpty = false): FittedTexts {
+    return atOnce(this.finishing(mayBeEmpty));
+  }
+
+  /** The same, with pauses. */
+  *finishing(mayBeEmpty = false): Generator<void, FittedTexts> {
     const counter = this.#begun();
+    for (; this.#next < this.#waiting.length; yield) this.#countNext(counter);
     const { rows } = counter;
     const settings = this.#settings(rows);
-    const chosen = mayBeEmpty && counter.terms.length === 0 ? [] : this.#chooseTerms(counter, settings);
+    const chosen = mayBeEmpty && counter.terms.length === 0 ? [] : yield* this.#chooseTerms(counter, settings);
     const columnOf = new Int32Array(counter.terms.length).fill(-1); // term number to column
     for (const [column, { number }] of chosen.entries()) columnOf[number] = column;
+    yield;
     const vectoriser = new TfidfVectoriser({
       options: settings,
       documents: rows,
       terms: chosen.map(({ term }) => term),
       documentFrequency: chosen.map(({ number }) => counter.documentFrequency(number)),
     });
-    const { rowStart, columnIndex, counts: values, unknown } = counter.rename(columnOf);
+    yield;
+    const { rowStart, columnIndex, counts: values, unknown } = yield* counter.rename(columnOf);
     for (let row = 0; row < rows; row++) {
       const [from, to] = [rowStart[row], rowStart[row + 1]];
       const missing = unknown.subarray(FIELDS * row, FIELDS * (row + 1));
       vectoriser.weigh(columnIndex.subarray(from, to), values.subarray(from, to), missing);
+      yield;
     }
     return { vectoriser, rows: { rows, columns: chosen.length, rowStart, columnIndex, values } };
   }
 
   /** Terms within the limits of document frequency, sorted by code units. */
-  #chooseTerms(counter: TermCounter, settings: TfidfSettings): { term: string; number: number }[] {
+  *#chooseTerms(counter: TermCounter, settings: TfidfSettings): Generator<void, ChosenTerm[]> {
     const { minDocuments, maxDocuments, maxFeatures, charNgrams } = settings;
     const { terms, rows: documents } = counter;
     const most = maxDocuments * documents;
@@ -436,8 +472,9 @@ export class TfidfFitter {
     const isRun = (number: number): boolean => fieldOf(counted, terms[number].charCodeAt(0)) === CHARACTERS;
     const leastOf = (number: number): number =>
       !isRun(number) ? minDocuments : charNgrams ? Math.max(LEAST_WITH_RUN, minDocuments) : Number.POSITIVE_INFINITY;
-    let chosen: { term: string; number: number; df: number }[] = [];
+    let chosen: ChosenTerm[] = [];
     for (let number = 0; number < terms.length; number++) {
+      if (number % TERMS_AT_ONCE === 0) yield;
       const df = counter.documentFrequency(number);
       if (df >= leastOf(number) && df <= most) chosen.push({ term: terms[number], number, df });
     }
@@ -452,9 +489,24 @@ export class TfidfFitter {
       });
     }
     if (maxFeatures !== undefined && chosen.length > maxFeatures) {
-      chosen.sort((a, b) => b.df - a.df || (a.term < b.term ? -1 : 1));
+      chosen = yield* sorted(chosen, (a, b) => b.df - a.df || (a.term < b.term ? -1 : 1));
       chosen = chosen.slice(0, maxFeatures);
     }
-    return chosen.sort((a, b) => (a.term < b.term ? -1 : 1));
+    return yield* sorted(chosen, (a, b) => (a.term < b.term ? -1 : 1));
   }
+}
+
+/** A list in order, no two of which are equal: halves are merged. */
+function* sorted<T>(list: readonly T[], compare: (a: T, b: T) => number): Generator<void, T[]> {
+  yield;
+  if (list.length <= TERMS_AT_ONCE) return [...list].sort(compare);
+  const half = list.length >> 1;
+  const [one, other] = [yield* sorted(list.slice(0, half), compare), yield* sorted(list.slice(half), compare)];
+  const all: T[] = [];
+  for (let i = 0, j = 0; all.length < list.length; ) {
+    const takesOne = j === other.length || (i < one.length && compare(one[i], other[j]) < 0);
+    all.push(takesOne ? one[i++] : other[j++]);
+    if (all.length % TERMS_AT_ONCE === 0) yield;
+  }
+  return all;
 }
