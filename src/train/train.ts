@@ -63,12 +63,16 @@ export async function train(input: DatasetInput, options: TrainOptions & RunOpti
   const halves =
     part === undefined ? undefined : await holdOut(readerOf(input, keys), Number(part) / 100, options.seed ?? 0);
   const dataset = halves?.kept ?? (await datasetFrom(input, keys));
+  const turns = new Turns(options);
+  await turns.take();
   checkDataset(dataset);
-  await new Turns(options).take();
+  if (turns.due) await turns.take();
   const data = dataToLearn(dataset);
   const dense = data.vectoriser === undefined && isDense(data.features);
   const chosen = chosenParts(options, data, dense);
+  if (turns.due) await turns.take();
   const firstEqual = firstEqualRows(data.features, comparedFrom(data));
+  if (turns.due) await turns.take();
   const split = (options.calibration ?? true) && !byLoo(chosen) ? splitData(data, firstEqual) : undefined;
   const fitted = split?.fitted ?? data;
   const full = optionsFor(options, chosen, fitted, dense);
@@ -78,7 +82,9 @@ export async function train(input: DatasetInput, options: TrainOptions & RunOpti
   const run: FullRunOptions = { ...settings, ...(validation && { validation }) };
   if (run.onState) checkLearning(chosen, data);
   if (run.mpi) checkRanks(chosen, full, run);
+  if (turns.due) await turns.take();
   const schema = schemaFor(fitted, full);
+  if (turns.due) await turns.take();
   checkLengths(data.features, schema.transform);
   const core = await createCore({ threads: run.threads, relaxed: run.relaxed, wide: run.wide });
   try {
@@ -88,6 +94,7 @@ export async function train(input: DatasetInput, options: TrainOptions & RunOpti
     const dropped = dataset.features.rows - data.features.rows;
     if (dropped > 0) note(`${dropped} of ${dataset.features.rows} rows are unlabelled and left out`);
     sayData(data, firstEqual, full.exclusive, note);
+    if (turns.due) await turns.take();
     const work: WorkOptions = {
       ...(run.signal && { signal: run.signal }),
       onProgress: (progress) => run.onProgress?.(progress as TrainProgress),
