@@ -564,7 +564,7 @@ export class DatasetBuilder implements ReadReport {
     if (id !== undefined) open.ids ??= new Array<string>(open.lines.length).fill("");
     open.ids?.push(id ?? "");
     if (this.options.keep) open.kept.push(kept ?? this.options.keep.map(() => ""));
-    if (unlabelled) open.unlabelled.push(open.lines.length);
+    if (unlabelled && this.options.unlabelled !== "empty") open.unlabelled.push(open.lines.length);
     open.lines.push(this.line);
     this.#row = {};
   }

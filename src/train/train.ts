@@ -4,6 +4,7 @@
 import { wasmBackend } from "../backend/wasm.ts";
 import { ArgumentError, NotFiniteError } from "../base/errors.ts";
 import { termsOf } from "../base/kernels.ts";
+import { counted, grouped } from "../base/numbers.ts";
 import { Turns, type WorkOptions } from "../base/progress.ts";
 import { checkSingle, firstEqualRows, labelFrequencies, rowsWithLabels, type SparseRows } from "../base/sparse.ts";
 import type { CalibratedFit } from "../calibrate/calibrate.ts";
@@ -92,7 +93,8 @@ export async function train(input: DatasetInput, options: TrainOptions & RunOpti
     note([core.threadsReason, core.relaxed ? "relaxed SIMD" : core.wideReason].filter(Boolean).join(", "));
     if (chosen.reason) note(chosen.reason);
     const dropped = dataset.features.rows - data.features.rows;
-    if (dropped > 0) note(`${dropped} of ${dataset.features.rows} rows are unlabelled and left out`);
+    if (dropped > 0)
+      note(`${grouped(dropped)} of ${counted(dataset.features.rows, "row")} are unlabelled and left out`);
     sayData(data, firstEqual, full.exclusive, note);
     if (turns.due) await turns.take();
     const work: WorkOptions = {
@@ -183,8 +185,8 @@ async function trainParts(
   if (split) note(`${split.heldOut.features.rows} rows are held out for calibration`);
   const costs = names.flatMap((name) => families[name].cost?.(data, context.dense !== undefined, options) ?? []);
   const onDevice = names.some((name) => families[name].onDevice);
-  for (const name of run.device === "wasm" ? [] : names)
-    if (!families[name].onDevice) note(`${families[name].title} is computed on WASM, whatever the device`);
+  for (const name of ["wasm", "auto"].includes(run.device as string) ? [] : names)
+    if (!families[name].onDevice) note(`The GPU is not used: ${families[name].title} is computed on WASM`);
   note(estimate(core, costs, split?.heldOut.features.rows, onDevice && run.device === "webgpu"));
   const fits: Fit<Part>[] = [];
   try {
@@ -265,13 +267,14 @@ function sayData(
   note: (text: string) => void,
 ): void {
   const none = labels.rows - rowsWithLabels(labels).length;
-  if (none > 0) note(`${none} of ${labels.rows} rows have an empty set of labels and are learned as such`);
+  if (none > 0)
+    note(`${grouped(none)} of ${counted(labels.rows, "row")} have an empty set of labels and are learned as such`);
   else if (!exclusive && labels.labels > 1 && labels.labelIndex.length === labels.rows)
     note("Every row has exactly one label; --exclusive (`exclusive: true`) makes its probabilities sum to one");
   const copies = firstEqual?.reduce((sum, first, row) => sum + (first === row ? 0 : 1), 0) ?? 0;
   if (copies > 0)
     note(
-      `${copies} of ${labels.rows} rows have the same words as an earlier one; copies are left out and held out together`,
+      `${grouped(copies)} of ${counted(labels.rows, "row")} have the same words as an earlier one; copies are left out and held out together`,
     );
   const counts = labelFrequencies(labels);
   const every = [...counts.keys()].filter((label) => labels.rows > 1 && counts[label] === labels.rows);
