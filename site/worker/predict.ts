@@ -112,11 +112,11 @@ const weightiest = (shares: readonly WordShare[]): WordShare[] =>
 async function predict(number: number, text: string): Promise<void> {
   if (!loaded) return;
   const { model, host, reader } = loaded;
-  const { features: typed, unknown, written } = reader.read(text);
+  const { features: typed, unknown } = reader.read(text);
   const { features } = modelRows(typed, model.schema);
   const depth = Math.min(LABELS, model.schema.labels);
   const rows = await host.use((predictor) => predictRows(predictor, features, { topK: depth }));
-  await host.use((predictor) => explainRows(predictor, model, { features, written: () => written }, rows, WORDS));
+  await host.use((predictor) => explainRows(predictor, model, features, rows, WORDS));
   const answers = (rows[0] ?? []).map(
     (found: Prediction): Answer => ({
       label: model.schema.labelNames ? found.label : `label ${found.label}`,

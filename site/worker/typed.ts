@@ -8,8 +8,6 @@ export interface TypedRow {
   features: SparseRows;
   /** Words or names that the model has never seen. */
   unknown: string[];
-  /** The words of a text as they were typed, by their stems. */
-  written?: ReadonlyMap<string, string> | undefined;
 }
 
 export interface TypedReader {
@@ -36,9 +34,8 @@ function readerOfTexts(vectoriser: TfidfVectoriser): TypedReader {
     input: "text",
     example: "",
     read: (text) => ({
-      features: vectoriser.transform([text]),
+      features: { ...vectoriser.transform([text]), texts: [text] },
       unknown: [...new Set(tokenise(text))].filter((word) => !known.has(word)),
-      written: vectoriser.written(text),
     }),
   };
 }

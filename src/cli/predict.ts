@@ -246,10 +246,8 @@ export const predictCommand: Command = command({
       const batches: Batches = readBatches(source, {
         file: nameOf(name),
         size,
-        requireLabels: false,
         ...choices,
         ...fromModel(model),
-        written: explain !== undefined,
         ...(keep.length > 0 && { keep }),
       });
       const lines = async function* (): AsyncGenerator<string> {

@@ -5,7 +5,7 @@ import type { Model } from "../model/model.ts";
 import type { TrainProgress } from "../parts/progress.ts";
 import { counted, duration, grouped, sizeText } from "../report/numbers.ts";
 import { aboutLeft, ClosedProgress, isClosedStage } from "../report/progress.ts";
-import { stoppable } from "./command.ts";
+import { hearSignals, type SignalName, Stopped } from "./command.ts";
 import type { Terminal } from "./terminal.ts";
 
 type Figures = Readonly<Record<string, number>>;
@@ -68,10 +68,10 @@ export function showProgress(screen: Terminal, title = "Training"): (progress: T
 }
 
 /**
- * Work with its progress on the screen. A signal stops it, and `standing` says how things stand then; it is told whether the last
- * stage was one of a closed form. `record` is told of everything too.
+ * Work with its progress on the screen. A signal asks it to stop, so that it may keep what it has, and `standing` says how things stand
+ * then; it is told whether the last stage was one of a closed form. `record` is told of everything too.
  */
-export function watched<T>(
+export async function watched<T>(
   screen: Terminal,
   title: string,
   standing: (closed: boolean) => string,
@@ -86,11 +86,22 @@ export function watched<T>(
     record(progress);
     show(progress);
   };
-  return stoppable(
-    screen,
-    () => standing(closed),
-    (signal) => work({ signal, onProgress }),
-  );
+  const abort = new AbortController();
+  let came: SignalName | undefined;
+  const leave = hearSignals((name) => {
+    came = name;
+    abort.abort();
+  });
+  try {
+    return await work({ signal: abort.signal, onProgress });
+  } catch (error) {
+    if (came === undefined) throw error;
+    const cause = error === abort.signal.reason ? "" : ` ${(error as Error).message};`;
+    throw new Stopped(`Stopped.${cause} ${standing(closed)}`, came);
+  } finally {
+    screen.done();
+    leave();
+  }
 }
 
 export const summaryJson = ({ schema: { points }, summary }: Model): string => JSON.stringify({ points, ...summary });

@@ -80,9 +80,7 @@ export async function boundAnswers(
     rows,
     squares: tensor(1, b, problem.squares),
     projected: projected && tensor(b, rank, projected),
-    labels: signedWeight
-      ? { pattern: keep(backend.pattern(k, lists)), signedWeight: tensor(1, signedWeight.length, signedWeight) }
-      : lists,
+    labels: signedWeight ? { pattern: keep(backend.pattern(k, lists)), signedWeight } : lists,
   };
   const bound = new Bound(backend, shape, { basisGram: basisGram && tensor(rank, rank, basisGram) });
   const layer = new LabelLayer(backend, shape);

@@ -15,7 +15,7 @@ import type { TrainProgress } from "../parts/progress.ts";
 import { type LearningState, stateChunks, stateFromBytes } from "../parts/regression/state.ts";
 import { type RunOptions, runOptions } from "../parts/run.ts";
 import { readingLike } from "../predict/reading.ts";
-import { recordHistory } from "../report/history.ts";
+import { TrainingHistory } from "../report/history.ts";
 import { grouped, sizesLine, sizeText } from "../report/numbers.ts";
 import { Auditor, audit, type Suspect } from "../train/audit.ts";
 import { folds, holdOut, type Read } from "../train/holdout.ts";
@@ -204,7 +204,7 @@ async function trainInto(out: string, dataset: Dataset, job: Job): Promise<void>
   const { file, held, given, chosen, screen } = job;
   const begun = performance.now();
   const seconds = (): number => (performance.now() - begun) / 1000;
-  const history = recordHistory(seconds);
+  const history = new TrainingHistory();
   const checkpoint = new CheckpointFile(given.checkpoint ?? `${out}.checkpoint`, screen);
   const resume = given.resume ? await checkpoint.read() : undefined;
   let state: LearningState | undefined;
@@ -235,7 +235,7 @@ async function trainInto(out: string, dataset: Dataset, job: Job): Promise<void>
     })
     .finally(() => log?.close());
   if (!leads) return;
-  const course = history.history();
+  const trained = seconds();
   const content = modelToTensors(model);
   // Nothing is said to be done that no command could open.
   modelFromTensors(content, "the trained model");
@@ -268,8 +268,8 @@ async function trainInto(out: string, dataset: Dataset, job: Job): Promise<void>
     bytes: bytesOf(chunks),
     title: file,
     // A training that was resumed was watched in its last part only.
-    run: { ...(resume ? {} : { seconds: course.seconds }), machine: machine(), notes: history.notes },
-    history: course,
+    run: { ...(resume ? {} : { seconds: trained }), machine: machine(), notes: history.notes },
+    history,
     ...(held && { validation: { data: held, file: fromFile ?? "the held-out data" } }),
   };
   await withPredictor(model, chosen.threads, (predictor) => writeReport(path, report, predictor, screen));

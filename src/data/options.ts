@@ -215,8 +215,6 @@ export interface ReadOptions extends ReadChoices {
   /** Turns texts into rows. Without it a vocabulary is learnt from this file, as `tfidf` says. */
   readonly vectoriser?: TfidfVectoriser;
   readonly tfidf?: TfidfOptions;
-  /** Keeps the words of each text where the `vectoriser` makes stems or runs of characters of them: reasons show words. */
-  readonly written?: boolean;
   /** JSON, CSV and Parquet: keys or columns whose content is kept with each row, as it is. */
   readonly keep?: readonly string[];
   /** The file with a vector for each text (.npy), as `vectors` names it. */
@@ -230,11 +228,11 @@ export interface RowFault {
   readonly expected: string;
 }
 
-export type CheckedOptions = Omit<ReadOptions, keyof ReadChoices> & ReadSettings;
+export type CheckedOptions = Omit<ReadOptions, keyof ReadChoices> & ReadSettings & { readonly requireLabels: boolean };
 
 export function checkedOptions(options: ReadOptions): CheckedOptions {
-  const choices = completeTable(readOptions, options, { requireLabels: options.requireLabels ?? true });
-  return { ...options, ...choices };
+  const { requireLabels = true } = options;
+  return { ...options, ...completeTable(readOptions, options, { requireLabels }), requireLabels };
 }
 
 /** A broken row, and what is wrong with it. */

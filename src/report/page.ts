@@ -224,8 +224,8 @@ function setup(input: ReportInput): Html {
 
 const LABEL_LETTERS = 90;
 
-function labelName({ labelNames, labels }: ModelSchema, label: number): string {
-  const name = labelNames?.[label];
+function labelName({ labelNames, labels, unseenLabels }: ModelSchema, label: number): string {
+  const name = labelNames?.[label] ?? unseenLabels?.[label - labels];
   if (name !== undefined && name !== "") return shorten(name, LABEL_LETTERS);
   return label < labels ? `label ${label}` : `label ${label}, unknown to the model`;
 }

@@ -12,7 +12,7 @@ import { type Core, createCore } from "../core/core.ts";
 import { NotPositiveError } from "../core/inverse.ts";
 import { checkDataset, compactColumns, type Dataset, isScattered, labelledPart, mapColumns } from "../data/dataset.ts";
 import type { ReadOptions } from "../data/options.ts";
-import { comparedFrom, denseNote, type FeatureTransform, isDense } from "../data/transform.ts";
+import { comparedFrom, denseNote, type FeatureTransform, isDense, refuseLongRows } from "../data/transform.ts";
 import { type DatasetInput, datasetFrom } from "../io/dataset.ts";
 import { summaryFigures } from "../metrics/evaluation.ts";
 import { type Model, withUnseen } from "../model/model.ts";
@@ -64,12 +64,16 @@ export async function train(input: DatasetInput, options: TrainOptions & RunOpti
   const halves =
     part === undefined ? undefined : await holdOut(readerOf(input, keys), Number(part) / 100, options.seed ?? 0);
   const dataset = halves?.kept ?? (await datasetFrom(input, keys));
+  const turns = new Turns(options);
+  await turns.take();
   checkDataset(dataset);
-  await new Turns(options).take();
+  if (turns.due) await turns.take();
   const data = dataToLearn(dataset);
   const dense = data.vectoriser === undefined && isDense(data.features);
   const chosen = chosenParts(options, data, dense);
+  if (turns.due) await turns.take();
   const firstEqual = firstEqualRows(data.features, comparedFrom(data));
+  if (turns.due) await turns.take();
   const split = (options.calibration ?? true) && !byLoo(chosen) ? splitData(data, firstEqual) : undefined;
   const fitted = split?.fitted ?? data;
   const full = optionsFor(options, chosen, fitted, dense);
@@ -79,7 +83,9 @@ export async function train(input: DatasetInput, options: TrainOptions & RunOpti
   const run: FullRunOptions = { ...settings, ...(validation && { validation }) };
   if (run.onState) checkLearning(chosen, data);
   if (run.mpi) checkRanks(chosen, full, run);
+  if (turns.due) await turns.take();
   const schema = schemaFor(fitted, full);
+  if (turns.due) await turns.take();
   checkLengths(data.features, schema.transform);
   const core = await createCore({ threads: run.threads, relaxed: run.relaxed, wide: run.wide });
   try {
@@ -90,6 +96,7 @@ export async function train(input: DatasetInput, options: TrainOptions & RunOpti
     if (dropped > 0)
       note(`${grouped(dropped)} of ${counted(dataset.features.rows, "row")} are unlabelled and left out`);
     sayData(data, firstEqual, full.exclusive, note);
+    if (turns.due) await turns.take();
     const work: WorkOptions = {
       ...(run.signal && { signal: run.signal }),
       onProgress: (progress) => run.onProgress?.(progress as TrainProgress),
@@ -302,24 +309,14 @@ function faultOf(error: unknown): string | undefined {
 const LONGEST_ROW = 1e9;
 
 /** Refuses rows that are too long once they are weighted; ones that are scaled to unit length need only be finite. */
-export function checkLengths(
-  { rows, rowStart, columnIndex, values }: SparseRows,
-  { columnWeights, normalise }: FeatureTransform,
-): void {
+function checkLengths({ rows, rowStart, columnIndex, values }: SparseRows, transform: FeatureTransform): void {
+  const faultIn = refuseLongRows(LONGEST_ROW, transform);
   for (let i = 0; i < rows; i++) {
-    let squares = 0;
-    for (let e = rowStart[i]; e < rowStart[i + 1]; e++) {
-      const value = Math.fround(values[e] * (columnWeights?.[columnIndex[e]] ?? 1));
-      squares += value * value;
-    }
-    const length = Math.sqrt(squares);
-    if (normalise ? Number.isFinite(length) : length <= LONGEST_ROW) continue;
-    const remedy = normalise ? "smaller values" : "`normalise` the rows, or scale the features";
-    const limit = normalise ? "one that is finite" : `at most ${LONGEST_ROW}`;
-    throw new ArgumentError(
-      "features",
-      `found row ${i} of length ${length.toPrecision(3)}, expected ${limit}: ${remedy}`,
-    );
+    const [from, to] = [rowStart[i], rowStart[i + 1]];
+    const fault = faultIn({ columnIndex: columnIndex.subarray(from, to), values: values.subarray(from, to) });
+    if (fault === undefined) continue;
+    const remedy = transform.normalise ? "" : ": `normalise` the rows, or scale the features";
+    throw new ArgumentError("features", `found row ${i} of ${fault.found}, expected ${fault.expected}${remedy}`);
   }
 }
 

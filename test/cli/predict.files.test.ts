@@ -34,7 +34,9 @@ async function tagger(path: (name: string) => string): Promise<void> {
 
 /** The rows of a CSV file. */
 function csvRows(file: string, delimiter: string): string[][] {
-  const records = new CsvRecords(delimiter);
+  const records = new CsvRecords(delimiter, (found) => {
+    throw new Error(found);
+  });
   return readFileSync(file, "utf8")
     .trimEnd()
     .split("\n")

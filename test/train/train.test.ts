@@ -389,13 +389,13 @@ describe("rows of any length", () => {
         const model = await train(data, { ...few, model: family, normalise: true });
         expect(model.schema.labels).toBe(tinyData.labels.labels);
         await expect(train(data, { ...few, model: family, normalise: false })).rejects.toThrow(
-          /^features: found row 0 of length .*, expected at most 1000000000: `normalise` the rows, or scale /,
+          /^features: found row 0 of values too large .*, expected a row of length 1000000000 at most: `normalise` the rows, or scale /,
         );
       }
     const largest = scaled(1);
     largest.features.values.fill(3e38);
     await expect(train(largest, { ...few, normalise: true, idf: true })).rejects.toThrow(
-      "features: found row 0 of length Infinity, expected one that is finite: smaller values",
+      "features: found row 0 of values too large for the model to compute with, expected smaller values",
     );
   });
 });
