@@ -165,7 +165,8 @@ export class Training {
       this.#closed.at(progress.stage, progress.fraction);
       if (this.#last === undefined) this.#progress.value = this.#closed.fraction;
       const seconds = (performance.now() - this.#since) / 1000;
-      if (this.#state === "running") say(this.#status, `Training: ${this.#closed.words(seconds)}`);
+      const words = this.#closed.preparing ? "Getting ready" : `Training: ${this.#closed.words(seconds)}`;
+      if (this.#state === "running") say(this.#status, words);
     }
   }
 

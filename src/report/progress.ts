@@ -85,6 +85,11 @@ export class ClosedProgress {
     return Math.min(1, (done - this.#skipped + own) / (1 - this.#skipped));
   }
 
+  /** Nothing is fitted yet; minibatches may follow. */
+  get preparing(): boolean {
+    return this.#step <= PREPARING;
+  }
+
   /** "step 3 of 6 (fitting), about 8 s left", after so many seconds of work. */
   words(seconds: number): string {
     const [step, { fraction }] = [Math.max(0, this.#step), this];
