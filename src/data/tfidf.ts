@@ -30,6 +30,7 @@ import {
   settingsOf,
   type TfidfOptions,
   type TfidfSettings,
+  UNKNOWN,
 } from "./tfidfoptions.ts";
 import { areVectors, type EmbedderMark } from "./vectors.ts";
 
@@ -237,6 +238,9 @@ export class TfidfVectoriser {
 /** A row packs its entries into doubles to sort them: column times this, plus the count. */
 const COUNT_LIMIT = 2 ** 24;
 
+/** What stands for a column: that of a term which the vocabulary does not have, and of what is no term at all. */
+const [OUT_OF_VOCABULARY, NO_TERM] = [-1, -2];
+
 /** Rows of counts, columns rising within a row. */
 interface RenamedCounts {
   readonly rowStart: Int32Array;
@@ -312,7 +316,7 @@ class TermCounter {
   }
 
   /**
-   * The rows with terms renamed to columns, those named -1 left out, columns rising within a row. The arrays are those
+   * The rows with terms renamed to columns, those out of vocabulary left out, columns rising within a row. The arrays are those
    * that were counted in: nothing can be added afterwards.
    */
   rename(columnOf: Int32Array): RenamedCounts {
@@ -333,7 +337,7 @@ class TermCounter {
         const column = columnOf[term];
         const count = Math.min(counts[i], COUNT_LIMIT - 1);
         if (column >= 0) packed[kept++] = column * COUNT_LIMIT + count;
-        else unknown[FIELDS * row + fieldOfTerm[term]] += count;
+        else if (column === OUT_OF_VOCABULARY) unknown[FIELDS * row + fieldOfTerm[term]] += count;
       }
       packed.subarray(0, kept).sort();
       for (let i = 0; i < kept; i++, end++) {
@@ -364,7 +368,7 @@ export class TfidfFitter {
   constructor(options: TfidfOptions = {}, file = "the texts") {
     this.#options = options;
     this.#file = file;
-    this.#settings(0); // refuses options before any text is read
+    this.#settings(UNKNOWN); // refuses options before any text is read
   }
 
   get rows(): number {
@@ -398,7 +402,7 @@ export class TfidfFitter {
     const words = this.#first.map((text) => tokenise(text).length).filter((count) => count > 0);
     words.sort((a, b) => a - b);
     this.#short = (words[words.length >> 1] ?? Number.POSITIVE_INFINITY) <= SHORT_WORDS;
-    this.#counter = new TermCounter(this.#settings(0));
+    this.#counter = new TermCounter(this.#settings(UNKNOWN));
     for (const text of this.#first) this.#counter.add(text);
     this.#first = [];
     return this.#counter;
@@ -409,8 +413,9 @@ export class TfidfFitter {
     const counter = this.#begun();
     const { rows } = counter;
     const settings = this.#settings(rows);
-    const chosen = mayBeEmpty && counter.terms.length === 0 ? [] : this.#chooseTerms(counter, settings);
-    const columnOf = new Int32Array(counter.terms.length).fill(-1); // term number to column
+    const isTerm = this.#isTerm(settings);
+    const chosen = mayBeEmpty && counter.terms.length === 0 ? [] : this.#chooseTerms(counter, settings, isTerm);
+    const columnOf = Int32Array.from(counter.terms, (term) => (isTerm(term) ? OUT_OF_VOCABULARY : NO_TERM));
     for (const [column, { number }] of chosen.entries()) columnOf[number] = column;
     const vectoriser = new TfidfVectoriser({
       options: settings,
@@ -427,19 +432,32 @@ export class TfidfFitter {
     return { vectoriser, rows: { rows, columns: chosen.length, rowStart, columnIndex, values } };
   }
 
+  /** What was counted, while nobody knew how many texts would come, may be no term after all. */
+  #isTerm({ wordNgrams, charNgrams }: TfidfSettings): (term: string) => boolean {
+    const counted = this.#settings(UNKNOWN);
+    return (term) => {
+      if (fieldOf(counted, term.charCodeAt(0)) === CHARACTERS) return Boolean(charNgrams);
+      return wordNgrams === counted.wordNgrams || !term.includes(" ");
+    };
+  }
+
   /** Terms within the limits of document frequency, sorted by code units. */
-  #chooseTerms(counter: TermCounter, settings: TfidfSettings): { term: string; number: number }[] {
-    const { minDocuments, maxDocuments, maxFeatures, charNgrams } = settings;
+  #chooseTerms(
+    counter: TermCounter,
+    settings: TfidfSettings,
+    isTerm: (term: string) => boolean,
+  ): { term: string; number: number }[] {
+    const { minDocuments, maxDocuments, maxFeatures } = settings;
     const { terms, rows: documents } = counter;
     const most = maxDocuments * documents;
-    const counted = this.#settings(0);
+    const counted = this.#settings(UNKNOWN);
     const isRun = (number: number): boolean => fieldOf(counted, terms[number].charCodeAt(0)) === CHARACTERS;
-    const leastOf = (number: number): number =>
-      !isRun(number) ? minDocuments : charNgrams ? Math.max(LEAST_WITH_RUN, minDocuments) : Number.POSITIVE_INFINITY;
+    const leastOf = (number: number): number => (isRun(number) ? Math.max(LEAST_WITH_RUN, minDocuments) : minDocuments);
     let chosen: { term: string; number: number; df: number }[] = [];
     for (let number = 0; number < terms.length; number++) {
       const df = counter.documentFrequency(number);
-      if (df >= leastOf(number) && df <= most) chosen.push({ term: terms[number], number, df });
+      if (df >= leastOf(number) && df <= most && isTerm(terms[number]))
+        chosen.push({ term: terms[number], number, df });
     }
     if (chosen.length === 0) {
       const highest = maxDocuments < 1 ? ` and at most ${Math.floor(most)}` : "";
