@@ -59,7 +59,7 @@ interface KnownTexts {
 export const SHORT_WORDS = 12;
 /** Up to so many texts every word counts, and runs of characters, which make rows nine times as long, cost little. */
 const SMALL_DATA = 8000;
-/** Up to so many texts there are such runs; beyond, pairs of words where texts are short. */
+/** Up to so many texts there are such runs; beyond, word bigrams where texts are short. */
 export const mostWithRuns = (short: boolean): number => (short ? 50_000 : SMALL_DATA);
 /** A run of characters is in so many texts at least: those of one text alone are a third of all, and worth next to nothing. */
 export const LEAST_WITH_RUN = 2;

@@ -171,7 +171,7 @@ describe("fields", () => {
       expect(rows.rows).toBe(texts);
       return {
         terms: vectoriser.terms.filter((term) => term.startsWith("#")).length,
-        pairs: vectoriser.terms.filter((term) => term.includes(" ")),
+        bigrams: vectoriser.terms.filter((term) => term.includes(" ")),
         ...vectoriser.toJSON().options,
       };
     };
@@ -193,12 +193,12 @@ describe("fields", () => {
       minDocuments: 2,
     });
     const many = settings(50_001, 5);
-    expect(many).toMatchObject({ terms: 0, pairs: ["a text", "of a", "some words", "words of"], wordNgrams: 2 });
+    expect(many).toMatchObject({ terms: 0, bigrams: ["a text", "of a", "some words", "words of"], wordNgrams: 2 });
     expect(many).toMatchObject({ idf: true, leadWords: 0.7 });
     expect(many.charNgrams || many.oovInNorm).toBe(false);
   });
 
-  test("of few short texts are no pairs of words, whatever was counted before that was known", () => {
+  test("of few short texts are no bigrams, whatever was counted before that was known", () => {
     const words = fc.array(fc.constantFrom("a", "b", "c", "d", "e f"), { maxLength: 8 });
     fc.assert(
       fc.property(fc.array(words, { minLength: 3, maxLength: 9 }), (rows) => {
