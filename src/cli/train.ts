@@ -14,7 +14,7 @@ import { completeOptions, type TrainOptions, trainOptions } from "../parts/optio
 import type { TrainProgress } from "../parts/progress.ts";
 import { type LearningState, stateChunks, stateFromBytes } from "../parts/regression/state.ts";
 import { type RunOptions, runOptions } from "../parts/run.ts";
-import { readingLike } from "../predict/reading.ts";
+import { readingLike } from "../parts/schema.ts";
 import { TrainingHistory } from "../report/history.ts";
 import { grouped, sizesLine, sizeText } from "../report/numbers.ts";
 import { Auditor, audit, type Suspect } from "../train/audit.ts";

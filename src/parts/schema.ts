@@ -45,20 +45,35 @@ export const transformFor = (
   return ranges ? withViews(transform, features, ranges) : transform;
 };
 
-/** The schema of a model that is trained on these data. */
-export function schemaFor(data: Dataset, options: SchemaOptions): ModelSchema {
-  const { features, labels, labelNames, featureNames, columnIds, vectoriser, keys } = data;
+/** The part of a model that decides how data are read for it. */
+export type Reading = Omit<ModelSchema, "points" | "transform" | "labelCounts" | "exclusive">;
+
+/** Other data are read as this data set was. */
+export function readingLike({
+  features,
+  labels,
+  labelNames,
+  featureNames,
+  columnIds,
+  vectoriser,
+  keys,
+}: Dataset): Reading {
   return {
     features: features.columns,
     labels: labels.labels,
-    points: features.rows,
-    transform: transformFor(data, options),
-    labelCounts: Int32Array.from(labelFrequencies(labels)),
     ...(labelNames && { labelNames }),
-    ...(options.exclusive && { exclusive: true as const }),
     ...(featureNames && { featureNames }),
     ...(columnIds && { columnIds }),
     ...(vectoriser && { vectoriser: vectoriser.toJSON() }),
     ...(keys && { keys }),
   };
 }
+
+/** The schema of a model that is trained on these data. */
+export const schemaFor = (data: Dataset, options: SchemaOptions): ModelSchema => ({
+  ...readingLike(data),
+  points: data.features.rows,
+  transform: transformFor(data, options),
+  labelCounts: Int32Array.from(labelFrequencies(data.labels)),
+  ...(options.exclusive && { exclusive: true as const }),
+});

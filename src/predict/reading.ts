@@ -9,21 +9,7 @@ import { type DatasetInput, datasetFrom } from "../io/dataset.ts";
 import type { Model } from "../model/model.ts";
 import { familyOf } from "../parts/index.ts";
 import { maxNorm } from "../parts/overflow.ts";
-import type { ModelSchema } from "../parts/part.ts";
-
-/** Other data are read as this data set was. */
-export function readingLike(dataset: Dataset): Reading {
-  const { features, labels, labelNames, featureNames, columnIds, vectoriser, keys } = dataset;
-  return {
-    features: features.columns,
-    labels: labels.labels,
-    ...(labelNames && { labelNames }),
-    ...(featureNames && { featureNames }),
-    ...(columnIds && { columnIds }),
-    ...(vectoriser && { vectoriser: vectoriser.toJSON() }),
-    ...(keys && { keys }),
-  };
-}
+import type { Reading } from "../parts/schema.ts";
 
 /** Data as a person has them, for this model; `options` say how they are read where that is still to be done. */
 export async function dataFor(model: Reading, input: DatasetInput, options: ReadOptions = {}): Promise<Dataset> {
@@ -55,19 +41,6 @@ const startsWith = (all: readonly string[], start: readonly string[]): boolean =
 
 const same = (a: readonly string[], b: readonly string[] = []): boolean =>
   a === b || (a.length === b.length && startsWith(a, b));
-
-type Known =
-  | "unseenLabels"
-  | "features"
-  | "labels"
-  | "vectoriser"
-  | "featureNames"
-  | "columnIds"
-  | "labelNames"
-  | "keys";
-
-/** The part of a model that decides how data are read for it. */
-export type Reading = Pick<ModelSchema, Known>;
 
 /** Rows that are too long for a model are broken ones, each for itself. */
 export function refusing({ schema, parts }: Pick<Model, "schema" | "parts">): Pick<ReadOptions, "refuseRow"> {
