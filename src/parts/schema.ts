@@ -1,5 +1,6 @@
 // The schema of a model: what data decide of its features and labels.
 
+import { defined } from "../base/check.ts";
 import { termsOf } from "../base/kernels.ts";
 import { labelFrequencies, withinColumns } from "../base/sparse.ts";
 import type { DataKeys, Dataset } from "../data/dataset.ts";
@@ -58,15 +59,8 @@ export function readingLike({
   vectoriser,
   keys,
 }: Dataset): Reading {
-  return {
-    features: features.columns,
-    labels: labels.labels,
-    ...(labelNames && { labelNames }),
-    ...(featureNames && { featureNames }),
-    ...(columnIds && { columnIds }),
-    ...(vectoriser && { vectoriser: vectoriser.toJSON() }),
-    ...(keys && { keys }),
-  };
+  const names = { labelNames, featureNames, columnIds, vectoriser: vectoriser?.toJSON(), keys };
+  return { features: features.columns, labels: labels.labels, ...defined(names) };
 }
 
 /** The schema of a model that is trained on these data. */

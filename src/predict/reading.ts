@@ -1,5 +1,6 @@
 // Data for a model: read with its vocabulary and in its columns, labels under its numbers.
 
+import { defined } from "../base/check.ts";
 import { ArgumentError } from "../base/errors.ts";
 import { type Dataset, labelsByName } from "../data/dataset.ts";
 import type { ReadOptions } from "../data/options.ts";
@@ -53,10 +54,7 @@ export function readingFor(model: Reading): ReadOptions {
   const { features, labels, vectoriser, featureNames, columnIds, labelNames, unseenLabels = [], keys } = model;
   return {
     ...(!(vectoriser || featureNames || columnIds) && { columns: features }),
-    ...(columnIds && { columnIds }),
     ...(labelNames ? { labelNames: [...labelNames, ...unseenLabels] } : { labelCount: labels }),
-    ...(featureNames && { featureNames }),
-    ...(vectoriser && { vectoriser: TfidfVectoriser.fromJSON(vectoriser) }),
-    ...(keys && { keys }),
+    ...defined({ columnIds, featureNames, keys, vectoriser: vectoriser && TfidfVectoriser.fromJSON(vectoriser) }),
   };
 }
