@@ -1,5 +1,6 @@
 // mlgpf train FILE --out MODEL; and training in parts: mlgpf plan, mlgpf train --plan --shard, mlgpf merge
 
+import { defined } from "../base/check.ts";
 import { safetensorsChunks } from "../base/safetensors.ts";
 import type { Dataset } from "../data/dataset.ts";
 import { checkKeepable, checkReadable, readWhole, targetOf, writeAtomically } from "../io/files.ts";
@@ -207,7 +208,7 @@ async function trainInto(out: string, dataset: Dataset, job: Job): Promise<void>
   const history = new TrainingHistory();
   const checkpoint = new CheckpointFile(given.checkpoint ?? `${out}.checkpoint`, screen);
   const resume = given.resume ? await checkpoint.read() : undefined;
-  let state: LearningState | undefined;
+  const states: LearningState[] = [];
   const auditor = new Auditor();
   const leads = chosen.mpi === undefined || chosen.mpi.rank === 0;
   const log = given.log === undefined || !leads ? undefined : openStepLog(given.log, resume !== undefined, screen);
@@ -215,15 +216,9 @@ async function trainInto(out: string, dataset: Dataset, job: Job): Promise<void>
     dataset,
     {
       ...chosen,
-      ...(held && { validation: held }),
-      ...(resume && { resume }),
-      ...(log && { onStep: log.write }),
+      ...defined({ validation: held, resume, onStep: log?.write }),
       ...(given.audit !== undefined && { onLeftOut: (rows) => auditor.take(rows) }),
-      ...(given.state !== undefined && {
-        onState: (made: LearningState) => {
-          state = made;
-        },
-      }),
+      ...(given.state !== undefined && { onState: (state) => void states.push(state) }),
       onCheckpoint: (chunks) => (leads ? checkpoint.write(chunks) : undefined),
     },
     screen,
@@ -247,8 +242,8 @@ async function trainInto(out: string, dataset: Dataset, job: Job): Promise<void>
   if (given.json) console.log(summaryJson(model));
   inItsPlace(written);
   screen.say(`${out} written`);
-  if (given.state !== undefined && state) {
-    const content = stateChunks(state);
+  if (given.state !== undefined) {
+    const content = stateChunks(states[0]);
     await writeAtomically(given.state, content);
     screen.say(`${given.state} written (${sizeText(bytesOf(content))}); pass it to mlgpf learn`);
   }

@@ -3,6 +3,7 @@
 // them; else documents that are new to the model are predicted first, and the calibrator goes on from how that went.
 
 import type { Calibrator } from "../base/calibrator.ts";
+import { defined } from "../base/check.ts";
 import { excerpt } from "../base/errors.ts";
 import type { Thresholds } from "../base/prediction.ts";
 import type { WorkOptions } from "../base/progress.ts";
@@ -95,12 +96,8 @@ export class Learner {
 
   /** The state of that model. */
   state(): LearningState {
-    return {
-      ...stateOf(this.model, this.#learner, this.documents),
-      ...(this.journal !== undefined && { journal: this.journal }),
-      ...(this.promises && { promises: this.promises }),
-      ...(this.file && { file: this.file }),
-    };
+    const { journal, promises, file } = this;
+    return { ...stateOf(this.model, this.#learner, this.documents), ...defined({ journal, promises, file }) };
   }
 
   /** Learns and forgets. What is refused changes nothing. */
