@@ -1,4 +1,4 @@
-// What a visitor types, as a row of features: words for a model of texts, `name:value` pairs for any other.
+// Typed input as a row of features: words for a model of texts, `name:value` pairs for any other.
 
 import { type SparseRows, TfidfVectoriser, tokenise } from "../../src/data/index.ts";
 import type { Reading } from "../../src/parts/schema.ts";
@@ -6,7 +6,7 @@ import type { Reading } from "../../src/parts/schema.ts";
 export interface TypedRow {
   /** By the ids of the training data. */
   features: SparseRows;
-  /** What the model has never seen. */
+  /** Words or names that the model has never seen. */
   unknown: string[];
 }
 

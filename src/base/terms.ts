@@ -81,26 +81,23 @@ const LONGEST_REMEMBERED = 64;
 
 /** The terms of texts by numbers: those of a word are looked for once. */
 export class TermScanner {
-  readonly #rules: TermRules;
-  readonly #numberOf: (term: string) => number;
-  readonly #stems: Stems | undefined;
   readonly #words = new Map<string, WordTerms>();
   #remembered = 0;
 
-  constructor(rules: TermRules, numberOf: (term: string) => number, stems?: Stems) {
-    this.#rules = rules;
-    this.#numberOf = numberOf;
-    this.#stems = stems;
-  }
+  constructor(
+    private readonly rules: TermRules,
+    private readonly numberOf: (term: string) => number,
+    private readonly stems?: Stems,
+  ) {}
 
   /**
    * Visits the terms of a text, each with its field. `counts`: by these it is told how much of a text is known, the words or, without
    * words, the runs of characters.
    */
   scan(text: string, visit: (number: number, field: number, counts: boolean, word: string) => void): void {
-    const { wordNgrams: most, leadWords } = this.#rules;
-    const tokens = wordsOf(text, this.#stems);
-    const characters = characterField(this.#rules);
+    const { wordNgrams: most, leadWords } = this.rules;
+    const tokens = wordsOf(text, this.stems);
+    const characters = characterField(this.rules);
     const lead = leadWords ? leadLength(tokens.length) : 0;
     for (let i = 0; i < tokens.length; i++) {
       const token = tokens[i];
@@ -108,20 +105,20 @@ export class TermScanner {
       if (most > 0) visit(terms.word, WORDS, true, token);
       for (let n = 1, phrase = token; n < most && i + n < tokens.length; n++) {
         phrase += ` ${tokens[i + n]}`;
-        visit(this.#numberOf(phrase), WORDS, false, token);
+        visit(this.numberOf(phrase), WORDS, false, token);
       }
       for (const run of terms.runs) visit(run, characters, most === 0, token);
       if (i >= lead) continue;
-      terms.lead ??= this.#numberOf(`${LEAD_MARK}${token}`);
+      terms.lead ??= this.numberOf(`${LEAD_MARK}${token}`);
       visit(terms.lead, LEAD, false, token);
     }
   }
 
   #termsOf(token: string): WordTerms {
-    const { wordNgrams, charNgrams } = this.#rules;
+    const { wordNgrams, charNgrams } = this.rules;
     const runs: number[] = [];
-    if (charNgrams) characterNgrams([token], ...charNgrams, (run) => runs.push(this.#numberOf(run)));
-    const terms = { word: wordNgrams > 0 ? this.#numberOf(token) : -1, runs };
+    if (charNgrams) characterNgrams([token], ...charNgrams, (run) => runs.push(this.numberOf(run)));
+    const terms = { word: wordNgrams > 0 ? this.numberOf(token) : -1, runs };
     if (token.length > LONGEST_REMEMBERED) return terms;
     this.#remembered += 1 + runs.length;
     if (this.#remembered > MOST_REMEMBERED) {
@@ -185,15 +182,12 @@ export interface Weighing {
 
 /** Collects the terms of one text after another, by the columns that a vocabulary has for them, and makes their rows. */
 export class TextRows {
-  readonly #weighing: Weighing;
   #found: number[] = []; // FIELDS times the column, plus the field, of each term
   readonly #unknown = new Int32Array(FIELDS);
   #words = 0;
   #known = 0;
 
-  constructor(weighing: Weighing) {
-    this.#weighing = weighing;
-  }
+  constructor(private readonly weighing: Weighing) {}
 
   /** A term of the text; its column is -1 where it is out of vocabulary. `counts` as in `TermScanner`. */
   add(column: number, field: number, counts: boolean): void {
@@ -216,7 +210,7 @@ export class TextRows {
       counts[distinct - 1]++;
     }
     const columns = places.slice(0, distinct).map((place) => Math.floor(place / FIELDS));
-    const { rules, idf } = this.#weighing;
+    const { rules, idf } = this.weighing;
     const squares = new Float64Array(FIELDS);
     const weights = counts.subarray(0, distinct).map((count, i) => {
       const frequency = rules.sublinear ? (FREQUENCIES[count] ?? 1 + deterministicLog(count)) : count;
@@ -224,7 +218,7 @@ export class TextRows {
       squares[places[i] % FIELDS] += weight * weight;
       return weight;
     });
-    const divisors = fieldDivisors(this.#weighing, squares, this.#unknown);
+    const divisors = fieldDivisors(this.weighing, squares, this.#unknown);
     const values = new Float32Array(weights.map((weight, i) => weight / divisors[places[i] % FIELDS]));
     const coverage = this.#words === 0 ? 0 : this.#known / this.#words;
     this.#found = [];

@@ -38,9 +38,9 @@ const options = {
   crossValidate: { ...count("N-fold cross-validation: print figures of N trainings first"), from: 2 },
   report: output("FILE", "write a report to look at (HTML, one file)"),
   audit: output("FILE", "write labels that may be wrong or missing (.csv or .html)"),
-  state: output("FILE", "write the state that mlgpf learn needs; --model is then auto unless it is given"),
+  state: output("FILE", "write the state that mlgpf learn needs"),
   plan: text("PLAN", "train one part of what mlgpf plan planned; MODEL is then a part"),
-  shard: text("I/N", "with --plan: which part, of how many; auto: as Slurm, Kubernetes or AWS Batch says"),
+  shard: text("I/N", "with --plan: part I of N; auto: from Slurm, Kubernetes or AWS Batch"),
   log: output("FILE", "write the bound of every step (CSV)"),
   checkpoint: output("FILE", "checkpoint file of a training in steps", { default: "MODEL.checkpoint" }),
   resume: on("continue from the checkpoint"),
@@ -274,7 +274,7 @@ export const trainCommand: Command = command({
   name: "train",
   positionals: "FILE",
   usually: "--out MODEL",
-  summary: "train a model on a data file (XC, svmlight, JSONL or CSV, also .gz; - is standard input)",
+  summary: "train a model on JSONL, CSV, a folder of notes, XC or svmlight (also .gz; - is standard input)",
   examples: [
     "mlgpf train docs.jsonl --out tagger.safetensors",
     "mlgpf train docs.csv --text abstract --labels subjects --out tagger.safetensors --valid 10%",
@@ -344,7 +344,7 @@ export const planCommand: Command = command({
 export const mergeCommand: Command = command({
   name: "merge",
   positionals: "PART ...",
-  summary: "merge all parts that mlgpf train --plan made into a model: the same bytes for any number of parts",
+  summary: "merge the parts that mlgpf train --plan made into one model: the same bytes for any number of parts",
   examples: ["mlgpf merge part.1 part.2 part.3 --out model.safetensors"],
   options: {
     out: output("MODEL", "output file", { required: true }),

@@ -2,7 +2,8 @@
 
 import { defined } from "../base/check.ts";
 import { DataError, type DataErrorParts, excerpt } from "../base/errors.ts";
-import { IdIndex, mapFeatures, type SparseRows } from "../base/sparse.ts";
+import { inTurns } from "../base/progress.ts";
+import { mapFeatures, placeOf, type SparseRows } from "../base/sparse.ts";
 import { growableFloats, growableIntegers, LabelSetsBuilder, type RowEntries, SparseRowsBuilder } from "./builders.ts";
 import { utf8, windows1252 } from "./bytes.ts";
 import type { Dataset } from "./dataset.ts";
@@ -136,7 +137,7 @@ export class DatasetBuilder implements ReadReport {
   #place = 0; // of the next row: a row that turns out broken at its end has one too, in every pass over the file
   readonly #unlabelled = new Tally(); // rows that were left out
   #noLabels: DataError | undefined; // of the first of them
-  readonly #columnNumbers: IdIndex | undefined; // of the ids that a model has
+  readonly #columnIds: Int32Array | undefined; // of the ids that a model has
   #allColumns: number | undefined; // values of a row that has all columns
   #fitter: TfidfFitter | undefined;
   #hasText = false;
@@ -151,7 +152,7 @@ export class DatasetBuilder implements ReadReport {
     this.columns = options.columns;
     this.labelCount = options.labelCount;
     if (options.featureNames) this.featureNames = new NameIndex(options.featureNames);
-    if (options.columnIds && !options.featureNames) this.#columnNumbers = new IdIndex(options.columnIds);
+    if (options.columnIds && !options.featureNames) this.#columnIds = options.columnIds;
     if (options.labelNames) this.labelNames = new NameIndex(options.labelNames);
     this.#vectors = new VectorRows(options.vectoriser && (options.vectoriser.vectors ?? []));
     this.#remember();
@@ -305,7 +306,7 @@ export class DatasetBuilder implements ReadReport {
 
   feature(id: number, value: number, token?: string): void {
     this.#checkId("feature", id, this.columns ?? this.featureNames?.size ?? MOST_COLUMNS, token);
-    this.featureAt(this.#columnNumbers?.find(id) ?? id, value);
+    this.featureAt(this.#columnIds ? placeOf(id, this.#columnIds) : id, value);
   }
 
   featureByName(name: string, value: number): void {
@@ -455,10 +456,10 @@ export class DatasetBuilder implements ReadReport {
   }
 
   /** The rows since the last call as a data set. */
-  take(format: DataFormat): Dataset {
+  async take(format: DataFormat): Promise<Dataset> {
     this.#fillTexts();
     const { shapes = [] } = this.#vectors;
-    const fitted = this.#fitter?.finish(shapes.length > 0);
+    const fitted = this.#fitter && (await inTurns(this.#fitter.finishing(shapes.length > 0), this.options));
     const language = fitted?.vectoriser.unstemmedLanguage();
     if (language !== undefined) {
       const use = `${this.option("stem")} ${language} may help (npm install ${STEM_PACKAGE})`;
@@ -558,7 +559,7 @@ export class DatasetBuilder implements ReadReport {
     if (id !== undefined) open.ids ??= new Array<string>(open.lines.length).fill("");
     open.ids?.push(id ?? "");
     if (this.options.keep) open.kept.push(kept ?? this.options.keep.map(() => ""));
-    if (unlabelled) open.unlabelled.push(open.lines.length);
+    if (unlabelled && this.options.unlabelled !== "empty") open.unlabelled.push(open.lines.length);
     open.lines.push(this.line);
     this.#row = {};
   }

@@ -3,7 +3,6 @@
 import { ArgumentError, DataError } from "../base/errors.ts";
 import { hashInteger } from "../base/hash.ts";
 import {
-  IdIndex,
   type LabelSets,
   renumber,
   type SparseRows,
@@ -113,7 +112,7 @@ export function compactColumns(dataset: Dataset): Dataset {
   if (used.length === features.columns) return dataset;
   return {
     ...dataset,
-    features: renumber(features, new IdIndex(used), used.length),
+    features: renumber(features, used),
     columnIds: before ? used.map((column) => before[column]) : used,
     ...(featureNames && { featureNames: Array.from(used, (column) => featureNames[column]) }),
   };
@@ -133,8 +132,7 @@ export function mapColumns(dataset: Dataset, columnIds: Int32Array | undefined):
   const { features, columnIds: before } = dataset;
   if (columnIds === undefined) return dataset;
   if (before && sameIds(before, columnIds)) return dataset;
-  const index = new IdIndex(columnIds);
-  return { ...dataset, features: renumber(features, index, columnIds.length, before), columnIds };
+  return { ...dataset, features: renumber(features, columnIds, before), columnIds };
 }
 
 /** A data set with its labels numbered as these names are; others come after them. */

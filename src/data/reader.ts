@@ -110,7 +110,7 @@ class Reading {
     const { builder } = this;
     const { vectoriser: known, onProgress } = builder.options;
     const embedder = this.#embedder;
-    const dataset = builder.take(this.format as DataFormat);
+    const dataset = await builder.take(this.format as DataFormat);
     const { vectoriser } = dataset;
     if (!embedder || !vectoriser) return dataset;
     const { rows } = builder;

@@ -4,6 +4,7 @@
 import { defined, isObject } from "../base/check.ts";
 import { DataError, shownJson } from "../base/errors.ts";
 import type { VectorShape } from "../base/input.ts";
+import { atOnce } from "../base/progress.ts";
 import type { SparseRows } from "../base/sparse.ts";
 import { Stems } from "../base/stem.ts";
 import {
@@ -121,7 +122,7 @@ export class TfidfVectoriser {
   }
 
   /** Learns the vocabulary of some texts and gives their rows as well. */
-  static fit(texts: Iterable<string>, options: TfidfOptions = {}): { vectoriser: TfidfVectoriser; rows: SparseRows } {
+  static fit(texts: Iterable<string>, options: TfidfOptions = {}): FittedTexts {
     const fitter = new TfidfFitter(options);
     for (const text of texts) fitter.add(text);
     return fitter.finish();
@@ -267,7 +268,7 @@ class TermCounter {
   }
 
   /** The texts as rows of these terms, given by their numbers. */
-  rowsOf(chosen: readonly number[], weighed: TextRows): SparseRows {
+  *rowsOf(chosen: readonly number[], weighed: TextRows): Generator<void, SparseRows> {
     const { rows } = this;
     const columnOf = new Int32Array(this.terms.length).fill(-1);
     for (const [column, term] of chosen.entries()) columnOf[term] = column;
@@ -282,6 +283,7 @@ class TermCounter {
       columnIndex.set(own.columns, rowStart[row]);
       values.set(own.values, rowStart[row]);
       rowStart[row + 1] = rowStart[row] + own.columns.length;
+      yield;
     }
     return { rows, columns: chosen.length, rowStart, columnIndex, values };
   }
@@ -289,12 +291,25 @@ class TermCounter {
 
 /** Texts that are looked at before any is counted: whether they are short decides what a term is. */
 const LOOKED_AT = 1000;
+/** Texts that are counted when one is added, while some wait: a reader can pause in between. */
+const COUNTED_AT_ONCE = 4;
+/** Terms that are gone through or sorted between two pauses. */
+const TERMS_AT_ONCE = 8192;
+
+/** A vocabulary, and the rows of the texts that it was learned from. */
+export interface FittedTexts {
+  readonly vectoriser: TfidfVectoriser;
+  readonly rows: SparseRows;
+}
 
 /** Learns a vocabulary text by text; but for the first the texts themselves are not kept. */
 export class TfidfFitter {
   readonly #options: TfidfOptions;
   readonly #file: string;
-  #first: string[] = [];
+  /** Texts that are not counted yet, from #next on; and how many words the first of all have. */
+  #waiting: string[] = [];
+  #next = 0;
+  readonly #lengths: number[] = [];
   #short = false;
   #counter: TermCounter | undefined;
 
@@ -305,7 +320,7 @@ export class TfidfFitter {
   }
 
   get rows(): number {
-    return this.#counter?.rows ?? this.#first.length;
+    return (this.#counter?.rows ?? 0) + this.#waiting.length - this.#next;
   }
 
   /** Makes room for about so many times as many texts as there are now. */
@@ -314,50 +329,63 @@ export class TfidfFitter {
   }
 
   add(text: string): void {
+    this.#waiting.push(text);
     if (this.#counter === undefined) {
-      this.#first.push(text);
-      if (this.#first.length === LOOKED_AT) this.#begun();
-      return;
+      this.#lengths.push(tokenise(text).length);
+      if (this.#waiting.length < LOOKED_AT) return;
     }
+    const counter = this.#begun();
+    for (let i = 0; i < COUNTED_AT_ONCE && this.#next < this.#waiting.length; i++) this.#countNext(counter);
+  }
+
+  #countNext(counter: TermCounter): void {
     // Beyond this many texts runs of characters are no terms by default: those that were counted are left out.
     const most = mostWithRuns(this.#short);
-    if (this.#counter.rows === most) this.#counter.scanBy(this.#settings(most + 1));
-    this.#counter.add(text);
+    if (counter.rows === most) counter.scanBy(this.#settings(most + 1));
+    counter.add(this.#waiting[this.#next++]);
+    if (this.#next < this.#waiting.length) return;
+    this.#waiting = [];
+    this.#next = 0;
   }
 
   #settings(texts: number): TfidfSettings {
     return settingsFor(this.#options, texts, this.#short);
   }
 
-  /** The counter, which has the first texts and goes on with the others. */
+  /** The counter, once the first texts were looked at. */
   #begun(): TermCounter {
     if (this.#counter) return this.#counter;
-    const words = this.#first.map((text) => tokenise(text).length).filter((count) => count > 0);
-    words.sort((a, b) => a - b);
+    const words = this.#lengths.filter((count) => count > 0).sort((a, b) => a - b);
     this.#short = (words[words.length >> 1] ?? Number.POSITIVE_INFINITY) <= SHORT_WORDS;
     this.#counter = new TermCounter(this.#settings(0));
-    for (const text of this.#first) this.#counter.add(text);
-    this.#first = [];
     return this.#counter;
   }
 
   /** The vocabulary and the rows of the texts; nothing can be added afterwards. `mayBeEmpty`: all texts may be without a word. */
-  finish(mayBeEmpty = false): { vectoriser: TfidfVectoriser; rows: SparseRows } {
+  finish(mayBeEmpty = false): FittedTexts {
+    return atOnce(this.finishing(mayBeEmpty));
+  }
+
+  /** The same, with pauses. */
+  *finishing(mayBeEmpty = false): Generator<void, FittedTexts> {
     const counter = this.#begun();
+    for (; this.#next < this.#waiting.length; yield) this.#countNext(counter);
     const { rows } = counter;
     const settings = this.#settings(rows);
-    const chosen = mayBeEmpty && counter.terms.length === 0 ? [] : this.#chooseTerms(counter, settings);
+    const chosen = mayBeEmpty && counter.terms.length === 0 ? [] : yield* this.#chooseTerms(counter, settings);
+    yield;
     const vectoriser = new TfidfVectoriser({
       options: settings,
       documents: rows,
       terms: chosen.map((number) => counter.terms[number]),
       documentFrequency: chosen.map((number) => counter.documentFrequency(number)),
     });
-    return { vectoriser, rows: counter.rowsOf(chosen, vectoriser.rows) };
+    yield;
+    return { vectoriser, rows: yield* counter.rowsOf(chosen, vectoriser.rows) };
   }
 
   /** The numbers of terms within the limits of document frequency, sorted by code units. */
-  #chooseTerms(counter: TermCounter, settings: TfidfSettings): number[] {
+  *#chooseTerms(counter: TermCounter, settings: TfidfSettings): Generator<void, number[]> {
     const { minDocuments, maxDocuments, maxFeatures, charNgrams } = settings;
     const { terms, rows: documents } = counter;
     const most = maxDocuments * documents;
@@ -367,7 +395,11 @@ export class TfidfFitter {
       !isRun(number) ? minDocuments : charNgrams ? Math.max(LEAST_WITH_RUN, minDocuments) : Number.POSITIVE_INFINITY;
     const df = (number: number): number => counter.documentFrequency(number);
     const byTerm = (a: number, b: number): number => (terms[a] < terms[b] ? -1 : 1);
-    let chosen = [...terms.keys()].filter((number) => df(number) >= leastOf(number) && df(number) <= most);
+    let chosen: number[] = [];
+    for (let number = 0; number < terms.length; number++) {
+      if (number % TERMS_AT_ONCE === 0) yield;
+      if (df(number) >= leastOf(number) && df(number) <= most) chosen.push(number);
+    }
     if (chosen.length === 0) {
       const highest = maxDocuments < 1 ? ` and at most ${Math.floor(most)}` : "";
       const other = maxDocuments < 1 ? " or `maxDocuments` (--max-df)" : "";
@@ -379,9 +411,24 @@ export class TfidfFitter {
       });
     }
     if (maxFeatures !== undefined && chosen.length > maxFeatures) {
-      chosen.sort((a, b) => df(b) - df(a) || byTerm(a, b));
+      chosen = yield* sorted(chosen, (a, b) => df(b) - df(a) || byTerm(a, b));
       chosen = chosen.slice(0, maxFeatures);
     }
-    return chosen.sort(byTerm);
+    return yield* sorted(chosen, byTerm);
   }
+}
+
+/** A list in order, no two of which are equal: halves are merged. */
+function* sorted<T>(list: readonly T[], compare: (a: T, b: T) => number): Generator<void, T[]> {
+  yield;
+  if (list.length <= TERMS_AT_ONCE) return [...list].sort(compare);
+  const half = list.length >> 1;
+  const [one, other] = [yield* sorted(list.slice(0, half), compare), yield* sorted(list.slice(half), compare)];
+  const all: T[] = [];
+  for (let i = 0, j = 0; all.length < list.length; ) {
+    const takesOne = j === other.length || (i < one.length && compare(one[i], other[j]) < 0);
+    all.push(takesOne ? one[i++] : other[j++]);
+    if (all.length % TERMS_AT_ONCE === 0) yield;
+  }
+  return all;
 }

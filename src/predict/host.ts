@@ -1,6 +1,7 @@
 // A model on a device, brought to another one when that is lost: its numbers are all in plain arrays.
 
 import { type DeviceChoice, type OpenDevice, openDevice, replaceDevice } from "../backend/devices.ts";
+import { ArgumentError } from "../base/errors.ts";
 import { type Core, type CoreOptions, createCore, type Precision } from "../core/core.ts";
 import type { Model } from "../model/model.ts";
 import type { Predictor } from "../parts/predictor.ts";
@@ -57,6 +58,7 @@ export class ModelHost {
 
   /** Does some work with the predictor, after the work before it; from its start on another device if the first is lost. */
   use<T>(work: (predictor: Predictor) => Promise<T>): Promise<T> {
+    if (this.#disposed) throw new ArgumentError("model", "it was disposed of; load it again");
     // A predictor has the tensors of one batch: works that took turns at their awaits would read each other's.
     const result = this.#last.then(() => this.#do(work));
     this.#last = result.catch(() => {});

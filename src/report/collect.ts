@@ -13,6 +13,7 @@ import { evaluatePredictor } from "../predict/evaluate.ts";
 import { predictRows } from "../predict/load.ts";
 import { evidenceOf } from "./figures.ts";
 import type { TrainingHistory } from "./history.ts";
+import { shorten } from "./html.ts";
 
 export interface ReportInput {
   /** The data of the training, or the model that was measured, as a person calls it. */
@@ -62,6 +63,8 @@ export interface ReportSource extends Pick<ReportInput, "title" | "bytes" | "run
 const SAMPLES = 8;
 const SAMPLE_LABELS = 5;
 const SAMPLE_WORDS = 12;
+/** Characters of a text that are shown. */
+const MOST_TEXT = 200;
 
 export async function collectReport(source: ReportSource): Promise<ReportInput> {
   const { model, measure, onProgress, ...about } = source;
@@ -98,12 +101,14 @@ async function samplesOf(model: Model, { predictor, data }: Measure): Promise<Sa
       right: truth.includes(label),
     }));
     const missed = truth.filter((label) => !predicted.some((each) => each.label === label));
-    return { title: `Row ${row + 1}`, text: strongestWords(model.schema, data, row), predicted, missed };
+    return { title: `Row ${row + 1}`, text: textOf(model.schema, data, row), predicted, missed };
   });
 }
 
-/** Stands for a text that was not kept: the words that weigh most in it, or how many features there are. */
-export function strongestWords(schema: ModelSchema, data: Dataset, row: number): string {
+/** A row's text; where it was not kept the words that weigh most in it, or how many features there are. */
+export function textOf(schema: ModelSchema, data: Dataset, row: number): string {
+  const text = data.features.texts?.[row];
+  if (text) return shorten(text, MOST_TEXT);
   const names = schema.vectoriser?.terms ?? schema.featureNames;
   const { columnIndex, values } = transformedRows(data.features, schema.transform, row, 1);
   if (names === undefined) return `${columnIndex.length} features, without names`;

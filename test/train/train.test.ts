@@ -237,10 +237,10 @@ describe("a training that is stopped", () => {
     expect(model.schema.points).toBe(20);
     expect(notes(progress)).toContain("4 of 20 rows have an empty set of labels and are learned as such");
     expect(notes(progress)).toMatch(/^This will take a few seconds and \d+ MB$/m);
-    expect(notes(progress)).not.toContain("whatever the device");
+    expect(notes(progress)).not.toContain("The GPU is not used");
     const same = await train(rows, { threads: 1, device: "webgpu", onProgress: (each) => progress.push(each) });
     expect(same.summary.device).toBe(undefined);
-    expect(notes(progress)).toContain("exact GP regression is computed on WASM, whatever the device");
+    expect(notes(progress)).toContain("The GPU is not used: exact GP regression is computed on WASM");
   });
 
   test("ends where it is when asked to, with the model of that step", async () => {
