@@ -246,8 +246,6 @@ export class Tagger {
     this.#model = undefined;
     this.#input = undefined as never;
     this.#names = [];
-    this.#lists = {};
-    this.#allowed = undefined;
   }
 
   [Symbol.dispose](): void {

@@ -5,7 +5,7 @@
 import type { Calibrator } from "../base/calibrator.ts";
 import { defined } from "../base/check.ts";
 import { excerpt } from "../base/errors.ts";
-import type { Thresholds } from "../base/prediction.ts";
+import { type Thresholds, withLabelCuts } from "../base/prediction.ts";
 import type { WorkOptions } from "../base/progress.ts";
 import { checkSingle, type LabelSets, labelFrequencies, labelsWithin } from "../base/sparse.ts";
 import { type Core, type CoreOptions, createCore } from "../core/core.ts";
@@ -250,15 +250,12 @@ function withOffsets(calibrator: Calibrator, labels: number): Calibrator {
 }
 
 /** Labels that are new are cut where all are. */
-function withCuts(thresholds: Thresholds, labels: number): Thresholds {
-  const { f1, macroF1 } = thresholds;
-  const all = (own: Float32Array): Float32Array => {
-    const cuts = new Float32Array(labels).fill(f1.overall);
+const withCuts = (thresholds: Thresholds, labels: number): Thresholds =>
+  withLabelCuts(thresholds, (own) => {
+    const cuts = new Float32Array(labels).fill(thresholds.f1.overall);
     cuts.set(own);
     return cuts;
-  };
-  return { ...thresholds, f1: { ...f1, labels: all(f1.labels) }, macroF1: all(macroF1) };
-}
+  });
 
 /** Refuses a state that is not that of the model, and a model that cannot learn. */
 function checkState(model: Model, state: LearningState): void {
