@@ -16,6 +16,7 @@ import type { TrainProgress } from "../parts/progress.ts";
 import { type LearningState, stateChunks, stateFromBytes } from "../parts/regression/state.ts";
 import { type RunOptions, runOptions } from "../parts/run.ts";
 import { readingLike } from "../parts/schema.ts";
+import { tableLines } from "../report/figures.ts";
 import { TrainingHistory } from "../report/history.ts";
 import { grouped, sizesLine, sizeText } from "../report/numbers.ts";
 import { Auditor, audit, type Suspect } from "../train/audit.ts";
@@ -29,7 +30,7 @@ import { machine, writeReport } from "./eval.ts";
 import { count, type Given, kebab, on, output, quiet, text, threads, UsageError } from "./flags.ts";
 import { bytesOf, inItsPlace, isModel, withPredictor, writeSomewhere, writeText } from "./models.ts";
 import { closingLine, figuresLine, summaryJson, watched } from "./progress.ts";
-import { type Terminal, terminal } from "./terminal.ts";
+import { print, type Terminal, terminal } from "./terminal.ts";
 import { CheckpointFile, openStepLog, withRanks } from "./trainfiles.ts";
 
 const options = {
@@ -170,11 +171,8 @@ async function crossValidate(
   }
   const spread = spreadOf(figures);
   if (json) return console.log(JSON.stringify({ folds: figures, spread }));
-  const row = (name: string, mean: string, deviation: string): string =>
-    `${name.padEnd(10)} ${mean.padStart(9)} ${deviation.padStart(9)}`;
-  console.log(row("", "mean", "std dev"));
-  for (const [name, { mean, spread: deviation }] of Object.entries(spread))
-    console.log(row(name, mean.toPrecision(4), deviation.toPrecision(2)));
+  const rows = Object.entries(spread).map(([name, own]) => [name, own.mean.toPrecision(4), own.spread.toPrecision(2)]);
+  await print(tableLines({ id: "", caption: "", head: ["", "mean", "std dev"], rows }).slice(1));
 }
 
 async function trainWatched(
