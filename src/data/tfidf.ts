@@ -1,7 +1,7 @@
 // Texts to sparse rows: term counts weighed by inverse document frequency. The vocabulary and the frequencies
 // are the whole state; they are saved in the model, and the weights come out the same in every runtime.
 
-import { isObject } from "../base/check.ts";
+import { defined, isObject } from "../base/check.ts";
 import { DataError, shownJson } from "../base/errors.ts";
 import type { VectorShape } from "../base/input.ts";
 import { atOnce } from "../base/progress.ts";
@@ -166,15 +166,9 @@ export class TfidfVectoriser {
   toJSON(): TfidfState {
     const { terms, documents, vectors, embedder } = this;
     const documentFrequency = Array.from(this.documentFrequency);
-    const state: TfidfState = {
-      version: 1,
-      options: { ...this.#settings },
-      documents,
-      terms,
-      documentFrequency,
-      ...(vectors && { vectors }),
-      ...(embedder && { embedder }),
-    };
+    const options = { ...this.#settings };
+    const about = { options, documents, terms, documentFrequency, ...defined({ vectors, embedder }) };
+    const state: TfidfState = { version: 1, ...about };
     vectorisers.set(state, this);
     return state;
   }
