@@ -51,6 +51,24 @@ export class Turns {
   }
 }
 
+/** Does work that says where it can pause, without a pause. */
+export function atOnce<T>(steps: Generator<void, T>): T {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
+}
+
+/** Does it with a turn for others at a pause, when they have waited long enough. */
+export async function inTurns<T>(steps: Generator<void, T>, options?: Pick<WorkOptions, "signal">): Promise<T> {
+  const turns = new Turns(options);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+    if (turns.due) await turns.take();
+  }
+}
+
 /** Calls `work` when others had a turn. A timer takes a millisecond or four, so it is for hosts that have nothing faster. */
 export const later: (work: () => void) => void =
   (globalThis as { setImmediate?: (work: () => void) => void }).setImmediate ?? ((work) => setTimeout(work, 0));

@@ -266,44 +266,36 @@ export function placeOf(wanted: number, rising: Int32Array): number {
   return rising[low] === wanted ? low : -1;
 }
 
-/** The place of each of these ids. */
-export function placesOf(ids: Int32Array): Map<number, number> {
-  const places = new Map<number, number>();
-  ids.forEach((id, place) => {
-    places.set(id, place);
-  });
-  return places;
-}
-
-/** The columns that occur, rising. */
-export function usedColumns({ columnIndex }: SparseRows): Int32Array {
-  return Int32Array.from(new Set(columnIndex)).sort();
+/** The columns that occur, rising. Ids may be huge, and chosen so that they collide in a Set: they are sorted. */
+export function usedColumns(features: SparseRows): Int32Array {
+  const { columns, columnIndex } = features;
+  if (columns > columnIndex.length)
+    return columnIndex
+      .slice()
+      .sort()
+      .filter((column, i, all) => i === 0 || column !== all[i - 1]);
+  const counts = documentFrequencies(features);
+  return Int32Array.from(counts.keys()).filter((column) => counts[column] > 0);
 }
 
 /** Rows of features, numbered by their own ids, in the columns that `columnIds` names. */
 export function mapFeatures(features: SparseRows, columnIds: Int32Array): SparseRows {
-  return renumber(features, placesOf(columnIds), columnIds.length);
+  return renumber(features, columnIds);
 }
 
 /** A function that keeps some columns of rows alone, numbered by their places among them (which rise). */
-export function onColumns(columns: Int32Array): (features: SparseRows) => SparseRows {
-  const places = placesOf(columns);
-  return (features) => (features.columns === columns.length ? features : renumber(features, places, columns.length));
-}
+export const onColumns =
+  (columns: Int32Array): ((features: SparseRows) => SparseRows) =>
+  (features) =>
+    features.columns === columns.length ? features : renumber(features, columns);
 
 export function sameIds(a: Int32Array, b: Int32Array): boolean {
   return a === b || (a.length === b.length && a.every((id, i) => id === b[i]));
 }
 
-/** Columns under the numbers of their ids (`ids` says which those are, if not their own); columns without one are left out. */
-export function renumber(
-  features: SparseRows,
-  places: ReadonlyMap<number, number>,
-  columns: number,
-  ids?: Int32Array,
-): SparseRows {
-  return renumbered(features, columns, (column) => places.get(ids ? ids[column] : column) ?? -1);
-}
+/** Columns under the places of their ids among rising ones (`own` says which theirs are, if not their numbers); others are left out. */
+export const renumber = (features: SparseRows, ids: Int32Array, own?: Int32Array): SparseRows =>
+  renumbered(features, ids.length, (column) => placeOf(own ? own[column] : column, ids));
 
 /** Columns under other numbers; those whose number is -1 are left out. */
 function renumbered<V extends Reals>(

@@ -254,7 +254,7 @@ async function readCases(path: string): Promise<Case[]> {
 export const selfcheckCommand: Command = command({
   name: "selfcheck",
   positionals: "[FILE]",
-  summary: "compute problems with known answers on this machine and compare",
+  summary: "check this machine: compute problems with known answers and compare",
   examples: ["mlgpf selfcheck", "mlgpf selfcheck --device webgpu", "mlgpf selfcheck cases.json --json"],
   options: { device: device("auto"), json: on("print a JSON object for each device and precision") },
   async run({ args: [path], given: { device: choice = "auto", json } }) {

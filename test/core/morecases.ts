@@ -30,6 +30,10 @@ export const moreCases: Record<string, Case> = {
     }),
     ({ t, b, ...options }) => api.solveTriangular(t, b, options),
   ),
+  solveInTurns: that(
+    ({ positive, matrix }) => ({ t: positive(3), b: matrix(3, 2), triangle: "lower" as const }),
+    ({ t, b, ...options }) => api.solveInTurns(t, b, options),
+  ),
   inverseFromFactor: that(
     ({ positive, matrix }) => ({ factor: positive(3), out: matrix(3, 3), count: 1 }),
     ({ factor, out, count }) => api.inverseFromFactor(factor, out, count),

@@ -2,7 +2,7 @@
 // leave-one-out.
 
 import type { KernelName } from "../../base/kernels.ts";
-import type { WorkOptions } from "../../base/progress.ts";
+import { Turns, type WorkOptions } from "../../base/progress.ts";
 import { equalGroups, firstEqualRows, type SparseRows, selectFeatures, selectLabels } from "../../base/sparse.ts";
 import { STREAMS } from "../../base/streams.ts";
 import type { Core } from "../../core/core.ts";
@@ -73,12 +73,15 @@ export interface KernelProblem {
 export async function kernelProblem(context: FitContext): Promise<KernelProblem> {
   const { core, data, work, note } = context;
   const { rows: points } = data.features;
+  const turns = new Turns(work);
+  await turns.take();
   const found = context.dense && (await chooseDense(context, exactLoss(context)));
   const options = found ? { ...context.options, ...found.options } : context.options;
   const schema = found?.schema ?? context.schema;
-  const { order, documents } = documentsInOrder(core, data, schema, options.seed);
+  const { order, documents } = await documentsInOrder(core, data, schema, options.seed, turns);
   return await keeping(async (scope) => {
     const placed = scope.keep(placeDocuments(core, documents, schema.labels, schema));
+    if (turns.due) await turns.take();
     const problem = { documents, order, schema, options, placed };
     if (found) return { ...problem, choice: found.choice };
     const {
@@ -123,18 +126,22 @@ const looErrors =
   };
 
 /** All points as the kernel sees them, in a random order. */
-function documentsInOrder(
+async function documentsInOrder(
   core: Core,
   given: Dataset,
   { transform }: ModelSchema,
   seed: number,
-): Pick<KernelProblem, "order" | "documents"> {
+  turns: Turns,
+): Promise<Pick<KernelProblem, "order" | "documents">> {
   const drawn = permutation(core, given.features.rows, { seed, stream: STREAMS.exactOrder });
+  if (turns.due) await turns.take();
   // Equal rows stand one after another, so that all of them or none are among the last ones.
   const order = equalGroups(drawn, equalRows(given.features, transform)).flat();
+  if (turns.due) await turns.take();
   const features = selectFeatures(given.features, order);
   transformInPlace(features, transform);
   const labels = selectLabels(given.labels, order);
+  if (turns.due) await turns.take();
   return { order, documents: { features, labels } };
 }
 
@@ -153,8 +160,11 @@ async function chooseExact(
   const areAll = rows.length === documents.features.rows;
   const some = areAll ? documents : selectLabelled(documents, rows);
   const firstEqual = equalRows(some.features, schema.transform);
+  const turns = new Turns(work);
   return await keeping(async (room) => {
+    await turns.take();
     const { points, labels } = areAll ? placed : room.keep(placeDocuments(core, some, schema.labels, schema));
+    await turns.take();
     const products = room.keep(await keptProducts(points, work));
     const { choice, form } = await bestExact(products, labels, choices, work, firstEqual);
     if (areAll) return { choice, products, form };

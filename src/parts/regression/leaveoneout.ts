@@ -69,12 +69,12 @@ export async function forEachBlock(
   rows: number,
   stage: string,
   options: WorkOptions,
-  work: (block: PointRange) => void,
+  work: (block: PointRange) => void | Promise<void>,
 ): Promise<void> {
   const blocks = blocksOf(ranges, rows);
   for (const [number, block] of blocks.entries()) {
     await yieldToHost(options, stage, number / blocks.length);
-    work(block);
+    await work(block);
   }
 }
 
