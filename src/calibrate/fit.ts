@@ -34,12 +34,10 @@ export interface CalibrationData {
   labels: Lists;
   /** How many different points there are, where some are equal: these say the same. */
   distinct?: number | undefined;
-  /** Counts in the data that the model was trained on. */
-  frequencies: LabelFrequencies;
+  /** Counts in the data that the model was trained on; with `exclusive` exactly one label of a point is true. */
+  frequencies: LabelFrequencies & { readonly exclusive?: true };
   /** Labels of a row that are looked at in any case. */
   wanted?: ((row: number) => readonly number[]) | undefined;
-  /** Exactly one label of a point is true. */
-  exclusive?: boolean | undefined;
 }
 
 export interface FitOptions extends WorkOptions {
@@ -98,7 +96,7 @@ export async function fitPairs(
   const end = await fitOuter(core, { pairs, logits: body.logits, from: from?.outer, share }, options);
   const ranks = scores.join() === LUCKY ? fitRanks(pairs, end.logits) : undefined;
   const { logits } = ranks ?? end;
-  const exclusive = data.exclusive ? fitSharpness(pairs, logits, from?.sharpness) : undefined;
+  const exclusive = data.frequencies.exclusive ? fitSharpness(pairs, logits, from?.sharpness) : undefined;
   const { curves, labelOffsets, offsetVariance } = body;
   return {
     calibrator: {
