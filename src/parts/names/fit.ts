@@ -171,13 +171,44 @@ class Regression {
   }
 
   async solve(turns: Turns): Promise<Float64Array> {
-    const expected = new Float64Array(this.size);
+    const { size } = this;
+    const [rows, pairs] = [this.#rows, this.#signedWeight];
+    const expected = new Float64Array(size);
     expected[1] = 1;
     const ridge = this.#ridge();
+    const logitOf = (pair: number, weights: Float64Array): number => {
+      let logit = 0;
+      for (let i = 0; i < size; i++) logit += weights[i] * rows[pair * size + i];
+      return logit;
+    };
     const problem: BoundedProblem = {
       lower: expected.map(() => Number.NEGATIVE_INFINITY),
-      evaluate: (weights) => this.#evaluate(weights, expected, ridge),
-      curvature: (weights) => this.#curvature(weights, ridge),
+      evaluate(weights) {
+        const gradient = weights.map((weight, i) => ridge[i] * (weight - expected[i]));
+        let value = 0;
+        for (let i = 0; i < size; i++) value += (gradient[i] * (weights[i] - expected[i])) / 2;
+        pairs.forEach((signed, e) => {
+          const logit = logitOf(e, weights);
+          value += pairLoss(signed, logit);
+          const slope = Math.abs(signed) * (logistic(logit) - (signed > 0 ? 1 : 0));
+          for (let i = 0; i < size; i++) gradient[i] += slope * rows[e * size + i];
+        });
+        return { value, gradient };
+      },
+      curvature(weights) {
+        const curvature = new Float64Array(triangular(size, 0));
+        for (let i = 0; i < size; i++) curvature[triangular(i, i)] = ridge[i];
+        pairs.forEach((signed, e) => {
+          const p = logistic(logitOf(e, weights));
+          const bend = Math.abs(signed) * p * (1 - p);
+          for (let i = 0; i < size; i++) {
+            const x = bend * rows[e * size + i];
+            if (x === 0) continue;
+            for (let j = 0; j <= i; j++) curvature[triangular(i, j)] += x * rows[e * size + j];
+          }
+        });
+        return curvature;
+      },
       pause: async () => {
         if (turns.due) await turns.take();
       },
@@ -196,48 +227,6 @@ class Regression {
     });
     const variance = (i: number): number => Math.max(1e-6, squares[i] / count - (sum[i] / count) ** 2);
     return Float64Array.from(sum, (_, i) => (i === 0 ? INTERCEPT_RIDGE : RIDGE * variance(i)));
-  }
-
-  #logit(pair: number, weights: Float64Array): number {
-    let logit = 0;
-    for (let i = 0; i < this.size; i++) logit += weights[i] * this.#rows[pair * this.size + i];
-    return logit;
-  }
-
-  #evaluate(
-    weights: Float64Array,
-    expected: Float64Array,
-    ridge: Float64Array,
-  ): { value: number; gradient: Float64Array } {
-    const { size } = this;
-    const gradient = weights.map((weight, i) => ridge[i] * (weight - expected[i]));
-    let value = 0;
-    for (let i = 0; i < size; i++) value += (gradient[i] * (weights[i] - expected[i])) / 2;
-    this.#signedWeight.forEach((signed, e) => {
-      const logit = this.#logit(e, weights);
-      value += pairLoss(signed, logit);
-      const slope = Math.abs(signed) * (logistic(logit) - (signed > 0 ? 1 : 0));
-      for (let i = 0; i < size; i++) gradient[i] += slope * this.#rows[e * size + i];
-    });
-    return { value, gradient };
-  }
-
-  /** The lower triangle, row by row. */
-  #curvature(weights: Float64Array, ridge: Float64Array): Float64Array {
-    const { size } = this;
-    const curvature = new Float64Array(triangular(size, 0));
-    for (let i = 0; i < size; i++) curvature[triangular(i, i)] = ridge[i];
-    this.#signedWeight.forEach((signed, e) => {
-      const p = logistic(this.#logit(e, weights));
-      const bend = Math.abs(signed) * p * (1 - p);
-      const from = e * size;
-      for (let i = 0; i < size; i++) {
-        const x = bend * this.#rows[from + i];
-        if (x === 0) continue;
-        for (let j = 0; j <= i; j++) curvature[triangular(i, j)] += x * this.#rows[from + j];
-      }
-    });
-    return curvature;
   }
 }
 
