@@ -11,8 +11,9 @@ import { withPredictor } from "../src/cli/models.ts";
 import { fitTransform, transformedRows } from "../src/data/transform.ts";
 import { type Dataset, readDataset } from "../src/index.ts";
 import type { TrainOptions } from "../src/parts/options.ts";
+import { readingLike } from "../src/parts/schema.ts";
 import { evaluatePredictor } from "../src/predict/evaluate.ts";
-import { readingFor, readingLike } from "../src/predict/reading.ts";
+import { readingFor } from "../src/predict/reading.ts";
 import { train } from "../src/train/train.ts";
 import { markdown, type Split } from "./figures.ts";
 import type { BenchOptions } from "./harness.ts";
@@ -91,7 +92,7 @@ function meanOf(runs: readonly HonestFigures[]): HonestFigures {
 async function partsOf(name: string): Promise<Split | undefined> {
   if (name === "wordnet") {
     const { train: rows, test } = readWordNet();
-    const { dataset } = await readDataset(rows, { tfidf: { minDocuments: 3 } });
+    const { dataset } = await readDataset(rows);
     return { train: dataset, test: (await readDataset(test, readingFor(readingLike(dataset)))).dataset };
   }
   if (name === SOME_TEXTS) return someTexts();

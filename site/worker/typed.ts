@@ -1,7 +1,7 @@
 // Typed input as a row of features: words for a model of texts, `name:value` pairs for any other.
 
 import { type SparseRows, TfidfVectoriser, tokenise } from "../../src/data/index.ts";
-import type { Reading } from "../../src/predict/reading.ts";
+import type { Reading } from "../../src/parts/schema.ts";
 
 export interface TypedRow {
   /** By the ids of the training data. */

@@ -8,6 +8,12 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
+type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
+
+/** The entries that have a value. */
+export const defined = <T extends object>(entries: T): Defined<T> =>
+  Object.fromEntries(Object.entries(entries).filter(([, value]) => value !== undefined)) as Defined<T>;
+
 /** A value in a few words, for a message. */
 export function describe(value: unknown): string {
   if (value === undefined) return "nothing";

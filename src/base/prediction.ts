@@ -163,6 +163,12 @@ export interface Thresholds {
   readonly guarantees: Guarantees;
 }
 
+/** The same thresholds with others for the labels. */
+export const withLabelCuts = (
+  { f1, macroF1, ...rest }: Thresholds,
+  change: (cuts: Float32Array) => Float32Array,
+): Thresholds => ({ ...rest, f1: { ...f1, labels: change(f1.labels) }, macroF1: change(macroF1) });
+
 export const thresholdWords = ["best", "label"] as const;
 /** Aims that decide which labels are kept. */
 export const aims = ["macro-f1"] as const;

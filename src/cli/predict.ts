@@ -5,7 +5,8 @@ import { constants, gunzipSync } from "node:zlib";
 import { chosenThreshold } from "../base/prediction.ts";
 import { peek, pulled, streamChunks } from "../data/bytes.ts";
 import { selectRows } from "../data/dataset.ts";
-import { DELIMITER_LINE, namesColumns } from "../data/formats/detect.ts";
+import { guessDelimiter } from "../data/formats/csv.ts";
+import { DELIMITER_LINE, formatOfLine } from "../data/formats/detect.ts";
 import type { Batch, Batches, ReadOptions, SkippedRow } from "../data/options.ts";
 import { type ReadSource, readBatches } from "../io/dataset.ts";
 import { openInput, writeAtomically } from "../io/files.ts";
@@ -35,14 +36,12 @@ import { count, device, names, on, output, quiet, real, text, threads, UsageErro
 import { type AnyModel, openAnyModel, withHost } from "./models.ts";
 import { print } from "./terminal.ts";
 
-type Input = { source: ReadSource; name: string; size?: number; csv: CsvStyle };
+type Input = { source: ReadSource; name: string; csv: CsvStyle };
 
 const HEAD_BYTES = 4096;
 /** A word with a slash or an ending is the name of a file; Chinese has no blanks between words. */
 const PATH = /[/\\]|\.\w+$/;
 const BOM = [0xef, 0xbb, 0xbf];
-/** First lines of JSON, XC, Excel's CSV and Annif's files. */
-const FORMATTED = [/^\s*[{[]/, /^\s*\d+[ \t]+\d+[ \t]+\d+\s*$/, DELIMITER_LINE, /\t\s*<?https?:/];
 
 /**
  * A text that was typed, a plain text file, a note in Markdown or what else there is. Plain text is one text, from its first to its last line; what is
@@ -66,7 +65,7 @@ async function inputOf(typed: string, { format, text }: ReadOptions, model: AnyM
   const packed = bytes[0] === 0x1f && bytes[1] === 0x8b;
   const start = packed ? gunzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH }) : bytes;
   const [line = ""] = new TextDecoder().decode(start).trimStart().split(/\r?\n/);
-  const hasHead = namesColumns(line, model.schema.keys);
+  const told = formatOfLine(line, model.schema.keys);
   const named = /\.(?!txt\b|gz$)\w+(\.gz)?$/i.test(typed);
   const isNote = fromText && isMarkdown(typed);
   const isPlain =
@@ -76,11 +75,10 @@ async function inputOf(typed: string, { format, text }: ReadOptions, model: AnyM
       (format ?? "auto") === "auto" &&
       text === undefined &&
       start.every((byte) => byte !== 0) &&
-      !hasHead &&
-      !FORMATTED.some((pattern) => pattern.test(line)));
-  const { name, size } = opened;
-  const isCsv = format === "csv" || /\.csv(\.gz)?$/i.test(typed) || hasHead || DELIMITER_LINE.test(line);
-  if (!isPlain) return { source: stream, name, size, csv: isCsv ? csvStyle(start, line) : {} };
+      told === undefined);
+  const { name } = opened;
+  const isCsv = format === "csv" || /\.csv(\.gz)?$/i.test(typed) || told === "csv";
+  if (!isPlain) return { source: stream, name, csv: isCsv ? csvStyle(start, line) : {} };
   const unpacked = packed ? stream.pipeThrough(new DecompressionStream("gzip") as never) : stream;
   const all = await new Response(unpacked as ReadableStream<Uint8Array<ArrayBuffer>>).text();
   return { source: [isNote ? markdownRow(await loadYaml(), all, typed) : { text: all }], name, csv: {} };
@@ -88,9 +86,8 @@ async function inputOf(typed: string, { format, text }: ReadOptions, model: AnyM
 
 /** CSV goes out as it came in: its byte-order mark, and the delimiter that its first line has most of. */
 function csvStyle(start: Uint8Array, line: string): CsvStyle {
-  const times = (delimiter: string): number => line.split(delimiter).length;
-  const semicolon = DELIMITER_LINE.exec(line)?.[1] === ";" || times(";") > times(",");
-  return { delimiter: semicolon ? ";" : ",", bom: BOM.every((byte, i) => start[i] === byte) };
+  const delimiter = DELIMITER_LINE.exec(line)?.[1] ?? guessDelimiter(line);
+  return { delimiter: delimiter === ";" ? ";" : ",", bom: BOM.every((byte, i) => start[i] === byte) };
 }
 
 /** The rows of a shard, every N-th, beginning with the I-th; those that were left out are counted among all. */
@@ -229,7 +226,7 @@ export const predictCommand: Command = command({
       unseen: given.unseen,
     };
     for (const line of promiseLines(cut, model.thresholds)) screen.say(line);
-    const { source, name, size, csv } = await inputOf(typed, choices, model);
+    const { source, name, csv } = await inputOf(typed, choices, model);
     const columns = {
       reasons: explain !== undefined,
       expected: review !== undefined,
@@ -245,7 +242,6 @@ export const predictCommand: Command = command({
     await withHost(model, { device, threads, screen }, async (host) => {
       const batches: Batches = readBatches(source, {
         file: nameOf(name),
-        size,
         ...choices,
         ...fromModel(model),
         ...(keep.length > 0 && { keep }),

@@ -1,5 +1,6 @@
 // mlgpf train FILE --out MODEL; and training in parts: mlgpf plan, mlgpf train --plan --shard, mlgpf merge
 
+import { defined } from "../base/check.ts";
 import { safetensorsChunks } from "../base/safetensors.ts";
 import type { Dataset } from "../data/dataset.ts";
 import { checkKeepable, checkReadable, readWhole, targetOf, writeAtomically } from "../io/files.ts";
@@ -14,7 +15,8 @@ import { completeOptions, type TrainOptions, trainOptions } from "../parts/optio
 import type { TrainProgress } from "../parts/progress.ts";
 import { type LearningState, stateChunks, stateFromBytes } from "../parts/regression/state.ts";
 import { type RunOptions, runOptions } from "../parts/run.ts";
-import { readingLike } from "../predict/reading.ts";
+import { readingLike } from "../parts/schema.ts";
+import { tableLines } from "../report/figures.ts";
 import { TrainingHistory } from "../report/history.ts";
 import { grouped, sizesLine, sizeText } from "../report/numbers.ts";
 import { Auditor, audit, type Suspect } from "../train/audit.ts";
@@ -28,7 +30,7 @@ import { machine, writeReport } from "./eval.ts";
 import { count, type Given, kebab, on, output, quiet, text, threads, UsageError } from "./flags.ts";
 import { bytesOf, inItsPlace, isModel, withPredictor, writeSomewhere, writeText } from "./models.ts";
 import { closingLine, figuresLine, summaryJson, watched } from "./progress.ts";
-import { type Terminal, terminal } from "./terminal.ts";
+import { print, type Terminal, terminal } from "./terminal.ts";
 import { CheckpointFile, openStepLog, withRanks } from "./trainfiles.ts";
 
 const options = {
@@ -169,11 +171,8 @@ async function crossValidate(
   }
   const spread = spreadOf(figures);
   if (json) return console.log(JSON.stringify({ folds: figures, spread }));
-  const row = (name: string, mean: string, deviation: string): string =>
-    `${name.padEnd(10)} ${mean.padStart(9)} ${deviation.padStart(9)}`;
-  console.log(row("", "mean", "std dev"));
-  for (const [name, { mean, spread: deviation }] of Object.entries(spread))
-    console.log(row(name, mean.toPrecision(4), deviation.toPrecision(2)));
+  const rows = Object.entries(spread).map(([name, own]) => [name, own.mean.toPrecision(4), own.spread.toPrecision(2)]);
+  await print(tableLines({ id: "", caption: "", head: ["", "mean", "std dev"], rows }).slice(1));
 }
 
 async function trainWatched(
@@ -207,7 +206,7 @@ async function trainInto(out: string, dataset: Dataset, job: Job): Promise<void>
   const history = new TrainingHistory();
   const checkpoint = new CheckpointFile(given.checkpoint ?? `${out}.checkpoint`, screen);
   const resume = given.resume ? await checkpoint.read() : undefined;
-  let state: LearningState | undefined;
+  const states: LearningState[] = [];
   const auditor = new Auditor();
   const leads = chosen.mpi === undefined || chosen.mpi.rank === 0;
   const log = given.log === undefined || !leads ? undefined : openStepLog(given.log, resume !== undefined, screen);
@@ -215,15 +214,9 @@ async function trainInto(out: string, dataset: Dataset, job: Job): Promise<void>
     dataset,
     {
       ...chosen,
-      ...(held && { validation: held }),
-      ...(resume && { resume }),
-      ...(log && { onStep: log.write }),
+      ...defined({ validation: held, resume, onStep: log?.write }),
       ...(given.audit !== undefined && { onLeftOut: (rows) => auditor.take(rows) }),
-      ...(given.state !== undefined && {
-        onState: (made: LearningState) => {
-          state = made;
-        },
-      }),
+      ...(given.state !== undefined && { onState: (state) => void states.push(state) }),
       onCheckpoint: (chunks) => (leads ? checkpoint.write(chunks) : undefined),
     },
     screen,
@@ -247,8 +240,8 @@ async function trainInto(out: string, dataset: Dataset, job: Job): Promise<void>
   if (given.json) console.log(summaryJson(model));
   inItsPlace(written);
   screen.say(`${out} written`);
-  if (given.state !== undefined && state) {
-    const content = stateChunks(state);
+  if (given.state !== undefined) {
+    const content = stateChunks(states[0]);
     await writeAtomically(given.state, content);
     screen.say(`${given.state} written (${sizeText(bytesOf(content))}); pass it to mlgpf learn`);
   }

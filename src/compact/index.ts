@@ -1,6 +1,6 @@
 // Makes a compact model of a trained one: what predicting needs in one small file, for mlgpf/edge.
 
-import type { Thresholds } from "../base/prediction.ts";
+import { withLabelCuts } from "../base/prediction.ts";
 import { writeSafetensors } from "../base/safetensors.ts";
 import { calibratorToFile, thresholdsToFile } from "../calibrate/file.ts";
 import { COMPACT_FORMAT, COMPACT_VERSION, type CompactAbout } from "../edge/format.ts";
@@ -96,10 +96,11 @@ export function keptLabels({ labels, labelCounts }: ModelSchema, all: boolean): 
 function writeCalibration(writer: CompactWriter, { calibrator, thresholds, schema }: Model): Record<string, string> {
   if (!calibrator) return {};
   const { labels } = writer;
+  const kept = (all: Float32Array): Float32Array => Float32Array.from(labels, (label) => all[label]);
   const labelOffsets = Float64Array.from(labels, (label) => calibrator.labelOffsets[label] ?? 0);
   const files = [
     calibratorToFile({ ...calibrator, labelOffsets }),
-    ...(thresholds ? [thresholdsToFile(thresholdsOf(thresholds, labels))] : []),
+    ...(thresholds ? [thresholdsToFile(withLabelCuts(thresholds, kept))] : []),
   ];
   for (const { tensors } of files) for (const [name, tensor] of tensors) writer.tensor(name, tensor);
   writer.integers(
@@ -107,12 +108,6 @@ function writeCalibration(writer: CompactWriter, { calibrator, thresholds, schem
     Int32Array.from(labels, (label) => schema.labelCounts[label]),
   );
   return Object.assign({}, ...files.map(({ metadata }) => metadata));
-}
-
-/** The thresholds of these labels. */
-function thresholdsOf({ f1, macroF1, ...rest }: Thresholds, labels: readonly number[]): Thresholds {
-  const kept = (all: Float32Array): Float32Array => Float32Array.from(labels, (label) => all[label]);
-  return { ...rest, f1: { overall: f1.overall, labels: kept(f1.labels) }, macroF1: kept(macroF1) };
 }
 
 function writeVocabulary(writer: CompactWriter, { vectoriser, featureNames }: ModelSchema): void {

@@ -1,5 +1,6 @@
 // Where parsers put what they find: checks ids and values, builds the rows, gives up a row that is broken.
 
+import { defined } from "../base/check.ts";
 import { DataError, type DataErrorParts, excerpt } from "../base/errors.ts";
 import { inTurns } from "../base/progress.ts";
 import { mapFeatures, placeOf, type SparseRows } from "../base/sparse.ts";
@@ -474,13 +475,7 @@ export class DatasetBuilder implements ReadReport {
     const inline = known && shapes.length > 0 && !this.options.embedder;
     const vectoriser = inline && fitted ? known.withVectors(shapes) : known;
     const { columnIds, keep, text, labels: labelKeys, oneHot, id } = this.options;
-    const keys = {
-      ...this.options.keys,
-      ...(text && { text }),
-      ...(labelKeys && { labels: labelKeys }),
-      ...(oneHot && { oneHot }),
-      ...(id && { id }),
-    };
+    const keys = { ...this.options.keys, ...defined({ text, labels: labelKeys, oneHot, id }) };
     const { features, labels, lines, coverage, kept, unlabelled, ids, rowTexts: texts } = this.#open;
     this.#open = new OpenRows(ids && []);
     const { labelNames, featureNames } = this;
@@ -490,17 +485,17 @@ export class DatasetBuilder implements ReadReport {
     return {
       features: this.#hasText && texts ? { ...rows, texts: Array.from(marks, (_, row) => texts[row] ?? "") } : rows,
       labels: labels.build(this.#knownLabels()),
-      ...(labelNames && { labelNames: [...labelNames.names] }),
-      ...(featureNames && !vectoriser && { featureNames: [...featureNames.names] }),
-      ...(vectoriser && { vectoriser }),
-      ...(columnIds && { columnIds }),
-      ...(ids && { ids }),
       lines: lines.finish(),
-      ...(this.kind() && { coverage: coverage.finish() }),
-      ...(keep && { kept }),
-      ...(unlabelled.length > 0 && { unlabelled: marks }),
       source: { file: this.file, format },
-      ...(Object.keys(keys).length > 0 && { keys }),
+      ...defined({
+        ...{ vectoriser, columnIds, ids },
+        labelNames: labelNames && [...labelNames.names],
+        featureNames: vectoriser ? undefined : featureNames && [...featureNames.names],
+        coverage: this.kind() && coverage.finish(),
+        kept: keep && kept,
+        unlabelled: unlabelled.length > 0 ? marks : undefined,
+        keys: Object.keys(keys).length > 0 ? keys : undefined,
+      }),
     };
   }
 

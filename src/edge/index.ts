@@ -1,14 +1,14 @@
 // mlgpf/edge: predicting with a compact model, in a few kB. No training, no GPU, no eval, nothing compiled from bytes,
 // no file system, no fetch of its own.
 
-import { type ModelSource, readSource } from "./source.ts";
+import { type ModelSource, readSource } from "../base/source.ts";
 import { type LoadOptions, openTagger, type Tagger } from "./tagger.ts";
 
 export { ArgumentError, FormatError } from "../base/errors.ts";
 export type { FeatureInput, Input } from "../base/input.ts";
 export type { LabelLists, Prediction, Predictions, PredictOptions } from "../base/prediction.ts";
+export type { ModelSource } from "../base/source.ts";
 export type { Stemmer } from "../base/stem.ts";
-export type { ModelSource } from "./source.ts";
 export type { LoadOptions, RawScores, Tagger, TaggerInfo } from "./tagger.ts";
 
 /**

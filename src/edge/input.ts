@@ -28,7 +28,7 @@ const refuse: Refuse = (found, expected) => {
 };
 
 export class InputReader {
-  readonly #model: CompactModel;
+  readonly model: CompactModel;
   readonly #stems: Stems | undefined;
   readonly #rowOf: ReturnType<typeof rowMaker>;
   #texts: { readonly rows: TextRows; readonly scanner: TermScanner } | undefined;
@@ -36,21 +36,21 @@ export class InputReader {
   #places: Int32Array | undefined;
 
   constructor(model: CompactModel, stems: Stems | undefined) {
-    this.#model = model;
+    this.model = model;
     this.#stems = stems;
     const find = model.vocabulary && ((name: string) => this.#column(name));
     this.#rowOf = rowMaker({ columns: model.features, ids: model.columnIds, find });
   }
 
   read(input: Input): RawRow {
-    const plain = plainInput(input, refuse, this.#model.text !== undefined);
+    const plain = plainInput(input, refuse, this.model.text !== undefined);
     if (typeof plain === "string") return this.#fromText(plain, plainVectors(input, refuse));
     // Words by name stand for a text of which all is known, whatever they are counted in.
-    return { ...this.#rowOf(plain, refuse), toLength1: "names" in plain && this.#model.text?.normalise };
+    return { ...this.#rowOf(plain, refuse), toLength1: "names" in plain && this.model.text?.normalise };
   }
 
   #fromText(text: string, vectors: ReturnType<typeof plainVectors>): RawRow {
-    const { text: rules, frequency } = this.#model;
+    const { text: rules, frequency } = this.model;
     if (!rules || !frequency) return refuse("a text", "features: this model was not trained on texts");
     this.#texts ??= {
       rows: new TextRows({
@@ -67,7 +67,7 @@ export class InputReader {
 
   /** The row of a text with its vectors behind the words. */
   #beside<R extends RawRow>(row: R, vectors: ReturnType<typeof plainVectors>): R {
-    const { views = [] } = this.#model;
+    const { views = [] } = this.model;
     const numbers = vectorRow(
       views.map(({ name, from, to }) => ({ name, length: to - from })),
       vectors,
@@ -84,19 +84,14 @@ export class InputReader {
 
   /** The column of a term or of a feature's name, or -1. */
   #column(name: string): number {
-    const { vocabulary, order } = this.#model;
+    const { vocabulary, order } = this.model;
     const position = vocabulary?.find(name) ?? -1;
     return position >= 0 && order ? order[position] : position;
   }
 
-  /** It makes features from texts. */
-  get readsText(): boolean {
-    return this.#model.text !== undefined;
-  }
-
   /** Name of a feature: its term, its name, or its id. */
   nameOf(column: number): string {
-    const { vocabulary, order, columnIds, views } = this.#model;
+    const { vocabulary, order, columnIds, views } = this.model;
     const view = views?.find(({ from, to }) => column >= from && column < to);
     if (view) return vectorName(view.name);
     if (!vocabulary) return String(columnIds?.[column] ?? column);
@@ -112,7 +107,7 @@ export class InputReader {
 
   /** The row weighted and scaled, as training did; of its entries those that are kept. */
   transformed(raw: RawRow, kept?: (entry: number) => boolean): Row & { values: Float32Array } {
-    const { normalise, columnWeights, views } = this.#model;
+    const { normalise, columnWeights, views } = this.model;
     const columns = kept ? raw.columns.filter((_, entry) => kept(entry)) : raw.columns;
     const values = kept ? raw.values.filter((_, entry) => kept(entry)) : raw.values.slice();
     const scaling = { columnWeights, normalise: normalise || raw.toLength1 === true, views };

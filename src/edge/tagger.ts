@@ -246,8 +246,6 @@ export class Tagger {
     this.#model = undefined;
     this.#input = undefined as never;
     this.#names = [];
-    this.#lists = {};
-    this.#allowed = undefined;
   }
 
   [Symbol.dispose](): void {
@@ -273,7 +271,7 @@ function reasonsFor(
 ): Reason[][] {
   const names = Array.from(raw.columns, (column) => reader.nameOf(column));
   const written = reader.written(raw);
-  const words = wordsOfRow(names, reader.readsText, written?.keys());
+  const words = wordsOfRow(names, reader.model.text !== undefined, written?.keys());
   const whole = reader.transformed(raw);
   const scores = (row: Row): Float64Array => (first.scoresOf as NonNullable<typeof first.scoresOf>)(row, labels);
   const shares = labels.map(() => new Float64Array(words.length));

@@ -1,5 +1,6 @@
 // Data sets from whatever a person has at hand: a path, a folder of texts, an address, bytes, or rows in memory.
 
+import { defined } from "../base/check.ts";
 import { ArgumentError, FileError } from "../base/errors.ts";
 import type { ByteSource } from "../data/bytes.ts";
 import type { Dataset } from "../data/dataset.ts";
@@ -30,11 +31,8 @@ function withVectors({ vectors, embed, ...rest }: ReadOptions): ReadOptions {
   if (vectors !== undefined && embed !== undefined)
     throw new ArgumentError("embed", "found vectors of a file too, expected one of the two");
   const vectorsFrom = async (): Promise<ByteSource> => (await open(vectors as string, {})).source as ByteSource;
-  return {
-    ...rest,
-    ...(vectors !== undefined && { vectorsFrom }),
-    ...(embed !== undefined && { embedder: () => openEmbedder(embed) }),
-  };
+  const embedder = embed === undefined ? undefined : () => openEmbedder(embed);
+  return { ...rest, ...defined({ vectorsFrom: vectors === undefined ? undefined : vectorsFrom, embedder }) };
 }
 
 async function openAddress(address: URL, options: ReadOptions): Promise<Opened> {

@@ -1,6 +1,7 @@
 // Where a person says that something is: a path (in Node, Deno and Bun), an address, a Blob or a Response, or bytes already.
 
-import { FileError, FormatError } from "../base/errors.ts";
+import { FileError } from "../base/errors.ts";
+import { readSource } from "../base/source.ts";
 import { joined, pulled, streamChunks } from "../data/bytes.ts";
 
 /** A path (in Node, Deno and Bun), an address, a Blob, a Response, or the bytes themselves. */
@@ -115,10 +116,5 @@ export async function bytesFrom(source: FileSource, what: string): Promise<{ byt
     const { readWhole } = await import("./files.ts");
     return { bytes: await readWhole(path), file: path };
   }
-  if (source instanceof Uint8Array) return { bytes: source, file: what };
-  if (source instanceof ArrayBuffer) return { bytes: new Uint8Array(source), file: what };
-  if (typeof source?.arrayBuffer !== "function")
-    throw new FormatError(what, typeof source, "a path, an address, a Blob, a Response or bytes");
-  if (source.ok === false) throw new FileError("read", what, `the answer is status ${source.status}`, "ENOENT");
-  return { bytes: new Uint8Array(await source.arrayBuffer()), file: what };
+  return { bytes: await readSource(source, undefined, what), file: what };
 }

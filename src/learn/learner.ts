@@ -3,8 +3,9 @@
 // them; else documents that are new to the model are predicted first, and the calibrator goes on from how that went.
 
 import type { Calibrator } from "../base/calibrator.ts";
+import { defined } from "../base/check.ts";
 import { excerpt } from "../base/errors.ts";
-import type { Thresholds } from "../base/prediction.ts";
+import { type Thresholds, withLabelCuts } from "../base/prediction.ts";
 import type { WorkOptions } from "../base/progress.ts";
 import { checkSingle, type LabelSets, labelFrequencies, labelsWithin } from "../base/sparse.ts";
 import { type Core, type CoreOptions, createCore } from "../core/core.ts";
@@ -53,21 +54,25 @@ export interface LearnOptions extends WorkOptions, Pick<CoreOptions, "threads">,
 export class Learner {
   readonly #core: Core;
   readonly #learner: PartLearner<Part>;
-  #model: Model;
-  #documents: Documents;
-  #journal: number | undefined;
-  #file: LearningState["file"];
+  /** The model as it is now. */
+  model: Model;
+  /** The documents that are kept: all, or those that can be corrected and forgotten. */
+  documents: Documents;
+  /** Number of the last batch of a server's journal that was learned. */
+  journal: number | undefined;
+  /** The file that the state is in, where model and state were written. */
+  file: LearningState["file"];
   /** A server's watch over the model's promises. */
   promises: LearningState["promises"];
 
   private constructor(core: Core, learner: PartLearner<Part>, model: Model, state: LearningState) {
     this.#core = core;
     this.#learner = learner;
-    this.#model = model;
-    this.#journal = state.journal;
-    this.#file = state.file;
+    this.model = model;
+    this.journal = state.journal;
+    this.file = state.file;
     this.promises = state.promises;
-    this.#documents = state.documents ?? refuse("a state without its documents", "one that was written with a model");
+    this.documents = state.documents ?? refuse("a state without its documents", "one that was written with a model");
   }
 
   /** Refuses a state that is not that of the model. Dispose of it when done. */
@@ -84,48 +89,20 @@ export class Learner {
     }
   }
 
-  /** The model as it is now. */
-  get model(): Model {
-    return this.#model;
-  }
-
   /** True where every document is kept. */
   get keepsAll(): boolean {
     return this.#learner.keepsAll;
   }
 
-  /** The documents that are kept: all, or those that can be corrected and forgotten. */
-  get documents(): Documents {
-    return this.#documents;
-  }
-
   /** The state of that model. */
   state(): LearningState {
-    return {
-      ...stateOf(this.#model, this.#learner, this.#documents),
-      ...(this.#journal !== undefined && { journal: this.#journal }),
-      ...(this.promises && { promises: this.promises }),
-      ...(this.#file && { file: this.#file }),
-    };
-  }
-
-  /** Model and state are in files as they are now. */
-  written({ file }: Pick<LearningState, "file">): void {
-    this.#file = file;
-  }
-
-  /** Number of the last batch of a server's journal that was learned. */
-  get journal(): number {
-    return this.#journal ?? 0;
-  }
-
-  set journal(batch: number) {
-    this.#journal = batch;
+    const { journal, promises, file } = this;
+    return { ...stateOf(this.model, this.#learner, this.documents), ...defined({ journal, promises, file }) };
   }
 
   /** Learns and forgets. What is refused changes nothing. */
   async learn({ documents, forget = [], weight }: LearnRequest, work: WorkOptions = {}): Promise<Lessons> {
-    const { schema } = this.#model;
+    const { schema } = this.model;
     const arrivals = documents && arrivalsFor(schema, documents);
     if (arrivals && schema.exclusive) checkSingle(arrivals.labels);
     const coming = arrivals && {
@@ -133,7 +110,7 @@ export class Learner {
       weights: weightsOf(arrivals.ids.length, weight),
     };
     const labels = arrivals?.labels.labels ?? schema.labels;
-    const known = { ...this.#documents, labels: { ...this.#documents.labels, labels } };
+    const known = { ...this.documents, labels: { ...this.documents.labels, labels } };
     let change = changeOf(known, { ...(coming && { learn: coming }), forget });
     if (change.in.ids.length + change.out.ids.length === 0) refuse("no document", "documents to learn or to forget");
     if (schema.points + countOf(change.in) - countOf(change.out) <= 0)
@@ -142,20 +119,20 @@ export class Learner {
     const unseen = [...change.in.ids.keys()].filter((i) => !seen.has(change.in.ids[i]));
     let after = schemaAfter(schema, change, arrivals?.labelNames);
     const newLabels = after.labelCounts.subarray(schema.labels).filter((count) => count > 0).length;
-    const { learning } = this.#model.summary;
+    const { learning } = this.model.summary;
     const trained = learning?.trainedLabels ?? schema.labels;
     if (this.#learner.keepsAll) [change, after] = withoutEmpty(change, after, trained);
     const model = withUnseen(await this.#changed(change, after, arrivals && selectRows(arrivals, unseen), work));
-    this.#documents = this.#learner.keepsAll ? change.after : withIds(change.after);
+    this.documents = this.#learner.keepsAll ? change.after : withIds(change.after);
     const { places } = change;
-    if (this.#file) this.#file = { ...this.#file, since: [...this.#file.since, { places, in: withIds(change.in) }] };
+    if (this.file) this.file = { ...this.file, since: [...this.file.since, { places, in: withIds(change.in) }] };
     const lessons = {
       learned: change.in.ids.length,
       corrected: change.corrected,
       forgotten: change.out.ids.length - change.corrected,
       newLabels,
     };
-    this.#model = noted(model, stateOf(model, this.#learner, this.#documents, false), {
+    this.model = noted(model, stateOf(model, this.#learner, this.documents, false), {
       learned: (learning?.learned ?? 0) + lessons.learned,
       forgotten: (learning?.forgotten ?? 0) + lessons.forgotten,
       ...(trained < after.labels && { trainedLabels: trained }),
@@ -170,7 +147,7 @@ export class Learner {
     unseen: Pick<Dataset, "features" | "labels"> | undefined,
     work: WorkOptions,
   ): Promise<Model> {
-    const { parts, summary } = this.#model;
+    const { parts, summary } = this.model;
     const core = this.#core;
     const calibration = this.#learner.keepsAll ? undefined : await this.#recalibrated(unseen, work);
     const fit = await this.#learner.learn(change, schema, work);
@@ -181,11 +158,11 @@ export class Learner {
         // A state has no texts: what moves logits by them stays as it was fitted, and so do the thresholds.
         const movers = parts.filter((part) => familyOf(part).mover);
         if (movers.length === 0) return model;
-        const cuts = this.#model.thresholds ?? model.thresholds;
+        const cuts = this.model.thresholds ?? model.thresholds;
         return { ...model, parts: [...model.parts, ...movers], thresholds: withCuts(cuts, schema.labels) };
       }
       const others = parts.slice(1).map((part) => familyOf(part).grow?.(part, schema) ?? part);
-      const { calibrator, thresholds } = calibration ?? this.#model;
+      const { calibrator, thresholds } = calibration ?? this.model;
       return {
         schema,
         parts: [fit.part, ...others],
@@ -203,11 +180,11 @@ export class Learner {
     unseen: Pick<Dataset, "features" | "labels"> | undefined,
     work: WorkOptions,
   ): Promise<Pick<Model, "calibrator" | "thresholds">> {
-    const { calibrator: from, thresholds, schema } = this.#model;
+    const { calibrator: from, thresholds, schema } = this.model;
     if (!unseen || unseen.features.rows === 0) return { calibrator: from, thresholds };
     const { features } = unseen;
     const labels = labelsWithin(unseen.labels, 0, schema.labels);
-    const fit = await calibrateHeldOut(this.#core, this.#model, { features, labels }, { ...work, from });
+    const fit = await calibrateHeldOut(this.#core, this.model, { features, labels }, { ...work, from });
     return features.rows < FEWEST ? { calibrator: fit.calibrator, thresholds } : fit;
   }
 
@@ -273,15 +250,12 @@ function withOffsets(calibrator: Calibrator, labels: number): Calibrator {
 }
 
 /** Labels that are new are cut where all are. */
-function withCuts(thresholds: Thresholds, labels: number): Thresholds {
-  const { f1, macroF1 } = thresholds;
-  const all = (own: Float32Array): Float32Array => {
-    const cuts = new Float32Array(labels).fill(f1.overall);
+const withCuts = (thresholds: Thresholds, labels: number): Thresholds =>
+  withLabelCuts(thresholds, (own) => {
+    const cuts = new Float32Array(labels).fill(thresholds.f1.overall);
     cuts.set(own);
     return cuts;
-  };
-  return { ...thresholds, f1: { ...f1, labels: all(f1.labels) }, macroF1: all(macroF1) };
-}
+  });
 
 /** Refuses a state that is not that of the model, and a model that cannot learn. */
 function checkState(model: Model, state: LearningState): void {

@@ -1,5 +1,6 @@
 // The schema of a model: what data decide of its features and labels.
 
+import { defined } from "../base/check.ts";
 import { termsOf } from "../base/kernels.ts";
 import { labelFrequencies, withinColumns } from "../base/sparse.ts";
 import type { DataKeys, Dataset } from "../data/dataset.ts";
@@ -45,20 +46,28 @@ export const transformFor = (
   return ranges ? withViews(transform, features, ranges) : transform;
 };
 
-/** The schema of a model that is trained on these data. */
-export function schemaFor(data: Dataset, options: SchemaOptions): ModelSchema {
-  const { features, labels, labelNames, featureNames, columnIds, vectoriser, keys } = data;
-  return {
-    features: features.columns,
-    labels: labels.labels,
-    points: features.rows,
-    transform: transformFor(data, options),
-    labelCounts: Int32Array.from(labelFrequencies(labels)),
-    ...(labelNames && { labelNames }),
-    ...(options.exclusive && { exclusive: true as const }),
-    ...(featureNames && { featureNames }),
-    ...(columnIds && { columnIds }),
-    ...(vectoriser && { vectoriser: vectoriser.toJSON() }),
-    ...(keys && { keys }),
-  };
+/** The part of a model that decides how data are read for it. */
+export type Reading = Omit<ModelSchema, "points" | "transform" | "labelCounts" | "exclusive">;
+
+/** Other data are read as this data set was. */
+export function readingLike({
+  features,
+  labels,
+  labelNames,
+  featureNames,
+  columnIds,
+  vectoriser,
+  keys,
+}: Dataset): Reading {
+  const names = { labelNames, featureNames, columnIds, vectoriser: vectoriser?.toJSON(), keys };
+  return { features: features.columns, labels: labels.labels, ...defined(names) };
 }
+
+/** The schema of a model that is trained on these data. */
+export const schemaFor = (data: Dataset, options: SchemaOptions): ModelSchema => ({
+  ...readingLike(data),
+  points: data.features.rows,
+  transform: transformFor(data, options),
+  labelCounts: Int32Array.from(labelFrequencies(data.labels)),
+  ...(options.exclusive && { exclusive: true as const }),
+});

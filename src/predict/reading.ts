@@ -1,5 +1,6 @@
 // Data for a model: read with its vocabulary and in its columns, labels under its numbers.
 
+import { defined } from "../base/check.ts";
 import { ArgumentError } from "../base/errors.ts";
 import { type Dataset, labelsByName } from "../data/dataset.ts";
 import type { ReadOptions } from "../data/options.ts";
@@ -9,21 +10,7 @@ import { type DatasetInput, datasetFrom } from "../io/dataset.ts";
 import type { Model } from "../model/model.ts";
 import { familyOf } from "../parts/index.ts";
 import { maxNorm } from "../parts/overflow.ts";
-import type { ModelSchema } from "../parts/part.ts";
-
-/** Other data are read as this data set was. */
-export function readingLike(dataset: Dataset): Reading {
-  const { features, labels, labelNames, featureNames, columnIds, vectoriser, keys } = dataset;
-  return {
-    features: features.columns,
-    labels: labels.labels,
-    ...(labelNames && { labelNames }),
-    ...(featureNames && { featureNames }),
-    ...(columnIds && { columnIds }),
-    ...(vectoriser && { vectoriser: vectoriser.toJSON() }),
-    ...(keys && { keys }),
-  };
-}
+import type { Reading } from "../parts/schema.ts";
 
 /** Data as a person has them, for this model; `options` say how they are read where that is still to be done. */
 export async function dataFor(model: Reading, input: DatasetInput, options: ReadOptions = {}): Promise<Dataset> {
@@ -56,19 +43,6 @@ const startsWith = (all: readonly string[], start: readonly string[]): boolean =
 const same = (a: readonly string[], b: readonly string[] = []): boolean =>
   a === b || (a.length === b.length && startsWith(a, b));
 
-type Known =
-  | "unseenLabels"
-  | "features"
-  | "labels"
-  | "vectoriser"
-  | "featureNames"
-  | "columnIds"
-  | "labelNames"
-  | "keys";
-
-/** The part of a model that decides how data are read for it. */
-export type Reading = Pick<ModelSchema, Known>;
-
 /** Rows that are too long for a model are broken ones, each for itself. */
 export function refusing({ schema, parts }: Pick<Model, "schema" | "parts">): Pick<ReadOptions, "refuseRow"> {
   const most = maxNorm(parts.map((part) => familyOf(part).bounds(part, schema)));
@@ -80,10 +54,7 @@ export function readingFor(model: Reading): ReadOptions {
   const { features, labels, vectoriser, featureNames, columnIds, labelNames, unseenLabels = [], keys } = model;
   return {
     ...(!(vectoriser || featureNames || columnIds) && { columns: features }),
-    ...(columnIds && { columnIds }),
     ...(labelNames ? { labelNames: [...labelNames, ...unseenLabels] } : { labelCount: labels }),
-    ...(featureNames && { featureNames }),
-    ...(vectoriser && { vectoriser: TfidfVectoriser.fromJSON(vectoriser) }),
-    ...(keys && { keys }),
+    ...defined({ columnIds, featureNames, keys, vectoriser: vectoriser && TfidfVectoriser.fromJSON(vectoriser) }),
   };
 }

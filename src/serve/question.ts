@@ -2,7 +2,7 @@
 //   an input as base/input.ts has it, a list of inputs, or {"texts": ["...", "..."]}; as NDJSON an input on each line; as plain text one text. "topK", "explain", "unseen" and what decides on a threshold (base/prediction.ts) in
 //   the object or in the query (/predict?topK=3, /predict?recall=0.9).
 
-import { describe, isObject, type JsonObject } from "../base/check.ts";
+import { defined, describe, isObject, type JsonObject } from "../base/check.ts";
 import { excerpt } from "../base/errors.ts";
 import { type Input, listOfInputs, plainFeatures, plainInput, plainVectors } from "../base/input.ts";
 import {
@@ -148,8 +148,7 @@ function optionsOf(body: JsonObject, query: Readonly<Record<string, string>>): Q
   }
   // With a threshold of any kind and no number all labels that reach it; explaining costs more than predicting.
   const top = topK ?? (any ? (explain === undefined ? undefined : labels) : DEFAULT_TOP);
-  const options = Object.entries({ topK: top, ...choice, explain, unseen });
-  return Object.fromEntries(options.filter(([, value]) => value !== undefined));
+  return defined({ topK: top, ...choice, explain, unseen }) as Question["options"];
 }
 
 export function checkThreshold(threshold: unknown, expected: string = "a number from 0 to 1"): void {

@@ -50,7 +50,7 @@ export class Thread<M extends Methods> {
   readonly #worker: NodeWorker | Worker;
   #waiting: { done(value: never): void; failed(error: unknown): void }[] = [];
   #retired = false;
-  #ended = false;
+  ended = false;
 
   /** Starts a program; `megabytes` bound its heap where the runtime knows how to. */
   constructor(program: keyof typeof PROGRAMS, megabytes: number) {
@@ -62,7 +62,7 @@ export class Thread<M extends Methods> {
       if (this.#retired && this.#waiting.length === 0) this.end();
     };
     const ended = (error: unknown = new Error(`the ${program} thread ended`)): void => {
-      this.#ended = true;
+      this.ended = true;
       for (const { failed } of this.#waiting.splice(0)) failed(error);
     };
     const worker = startWorker(programOf(program), megabytes);
@@ -79,17 +79,13 @@ export class Thread<M extends Methods> {
     };
   }
 
-  get ended(): boolean {
-    return this.#ended;
-  }
-
   call<Name extends keyof M & string>(
     method: Name,
     argument: Parameters<M[Name]>[0],
     transfer: readonly ArrayBuffer[] = [],
   ): Promise<Awaited<ReturnType<M[Name]>>> {
     return new Promise((done, failed) => {
-      if (this.#ended) throw new Error("found a thread that has ended, expected one that runs");
+      if (this.ended) throw new Error("found a thread that has ended, expected one that runs");
       this.#waiting.push({ done, failed });
       this.#worker.postMessage({ method, argument } satisfies Call, [...transfer]);
     });
@@ -103,7 +99,7 @@ export class Thread<M extends Methods> {
   /** Ends now; calls that wait fail with the error. */
   end(error?: unknown): unknown {
     for (const { failed } of this.#waiting.splice(0)) failed(error ?? new Error("the thread was ended"));
-    this.#ended = true;
+    this.ended = true;
     return this.#worker.terminate();
   }
 }

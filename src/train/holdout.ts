@@ -6,7 +6,8 @@ import { equalGroups, firstEqualRows } from "../base/sparse.ts";
 import { type Dataset, labelledPart, selectRows, splitRows } from "../data/dataset.ts";
 import type { ReadOptions } from "../data/options.ts";
 import { comparedFrom } from "../data/transform.ts";
-import { readingFor, readingLike } from "../predict/reading.ts";
+import { readingLike } from "../parts/schema.ts";
+import { readingFor } from "../predict/reading.ts";
 
 /** Rows to train on and rows to measure on. */
 export interface Halves {

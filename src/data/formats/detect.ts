@@ -43,7 +43,7 @@ const ANNIF_LINE = /^[^\t]*\t\s*(?:<[^<>\s]+>|https?:\/\/\S+)(?:\s+(?:<[^<>\s]+>
 export const DELIMITER_LINE: RegExp = /^"?sep=(.)"?\s*$/i;
 
 /** A line has the name of a column: a usual one, or one of a model's data. */
-export function namesColumns(line: string, { text = [], labels = [], id = "text" }: DataKeys = {}): boolean {
+function namesColumns(line: string, { text = [], labels = [], id = "text" }: DataKeys = {}): boolean {
   const names = new Set([...COLUMN_NAMES, ...text, ...labels, id].map((name) => name.toLowerCase()));
   return line.split(/[,;\t]/).some((cell) =>
     names.has(
@@ -53,6 +53,15 @@ export function namesColumns(line: string, { text = [], labels = [], id = "text"
         .toLowerCase(),
     ),
   );
+}
+
+/** The format that a first line tells by itself; undefined where it may be anything. */
+export function formatOfLine(line: string, keys?: DataKeys): TextFormat | undefined {
+  if (XC_HEADER.test(line)) return "xc";
+  if (/^\s*\{/.test(line)) return "jsonl";
+  if (/^\s*\[\s*(?:[{\]]|$)/.test(line)) return "json";
+  if (ANNIF_LINE.test(line)) return "annif";
+  return namesColumns(line, keys) || DELIMITER_LINE.test(line) ? "csv" : undefined;
 }
 
 /**
@@ -67,13 +76,9 @@ export function detectFormat(builder: DatasetBuilder, firstLine: string): TextFo
   const byName = Object.hasOwn(ENDINGS, ending) ? ENDINGS[ending] : undefined;
   if (byName === "jsonl" && /^\s*\[/.test(firstLine)) return "json";
   if (byName === "csv" && ANNIF_LINE.test(firstLine)) return "annif";
-  if (byName && byName !== "svmlight") return byName;
-  if (XC_HEADER.test(firstLine)) return "xc";
-  if (byName) return byName;
-  if (/^\s*\{/.test(firstLine)) return "jsonl";
-  if (/^\s*\[\s*(?:[{\]]|$)/.test(firstLine)) return "json";
-  if (ANNIF_LINE.test(firstLine)) return "annif";
-  if (namesColumns(firstLine, keys) || DELIMITER_LINE.test(firstLine)) return "csv";
+  const byLine = formatOfLine(firstLine, keys);
+  if (byName === "svmlight" && byLine === "xc") return "xc";
+  if (byName ?? byLine) return (byName ?? byLine) as TextFormat;
   if (/[,;\t]/.test(firstLine) && (text !== undefined || labels !== undefined)) return "csv";
   if (/^\s*[-+\d]/.test(firstLine)) return "xc";
   builder.refuse(

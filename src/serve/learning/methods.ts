@@ -114,8 +114,8 @@ export const methods = {
     await writeTogether(recordOf(paths.state), files, async () => {
       for (const lock of locks) await checkLock(lock);
     });
-    learner.written(state);
-    return learner.journal;
+    learner.file = state.file;
+    return learner.journal ?? 0;
   },
 
   async query({ inputs, top }: { inputs: readonly TextInput[]; top: number }): Promise<QueriedDocument[]> {
@@ -176,7 +176,7 @@ export type LearningMethods = typeof methods;
 const WATCHED = 0.9;
 
 function standing(): LearnedModel {
-  const { model, journal: batch } = learner;
+  const { model, journal: batch = 0 } = learner;
   const { labels, points } = model.schema;
   const { ids, weights, features } = learner.documents;
   const named = ids.reduce((sum, id, i) => (id === "" ? sum : sum + (weights?.[i] ?? 1)), 0);

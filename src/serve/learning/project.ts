@@ -50,6 +50,9 @@ export class LearningProject implements Project, Learning {
   readonly name: string;
   readonly language: string;
   readonly subjects?: Subjects;
+  readonly path: string;
+  readonly learning: Learning = this;
+  model: ServedModel;
   readonly #options: LearningOptions;
   readonly #tagger: CurrentTagger;
   #drift: Drift | undefined;
@@ -62,8 +65,7 @@ export class LearningProject implements Project, Learning {
   #problem: string | undefined;
   #warned = "";
   #standing: LearnedModel | undefined;
-  #model: ServedModel;
-  #ids = new Set<string>();
+  documentIds: Set<string> = new Set();
   /** On their way into the journal. */
   readonly #taking = new Set<Changes>();
   #waiting: Batch[] = [];
@@ -79,9 +81,9 @@ export class LearningProject implements Project, Learning {
     this.id = this.name = options.id;
     this.language = options.language;
     this.subjects = options.subjects;
-    const { model } = options.paths;
-    this.#tagger = new CurrentTagger(() => readWhole(model), options.embed);
-    this.#model = { tagger: this.#tagger, labels: 0 };
+    this.path = options.paths.model;
+    this.#tagger = new CurrentTagger(() => readWhole(this.path), options.embed);
+    this.model = { tagger: this.#tagger, labels: 0 };
   }
 
   /**
@@ -103,24 +105,12 @@ export class LearningProject implements Project, Learning {
         throw error;
       }
       await tagger.reload();
-      project.#model = { tagger, labels: tagger.labels.length, modified: (await stat(paths.model)).mtime };
+      project.model = { tagger, labels: tagger.labels.length, modified: (await stat(paths.model)).mtime };
       project.#stopped(error);
     }
     project.#timer = setInterval(() => project.#retry(), RETRY_MILLISECONDS);
     project.#timer.unref?.();
     return project;
-  }
-
-  get model(): ServedModel {
-    return this.#model;
-  }
-
-  get path(): string {
-    return this.#options.paths.model;
-  }
-
-  get learning(): Learning {
-    return this;
   }
 
   /**
@@ -135,10 +125,6 @@ export class LearningProject implements Project, Learning {
 
   get promises(): readonly PromiseStatus[] {
     return this.#drift?.status ?? [];
-  }
-
-  get documentIds(): ReadonlySet<string> {
-    return this.#ids;
   }
 
   async learn(documents: readonly IndexedDocument[]): Promise<void> {
@@ -158,10 +144,10 @@ export class LearningProject implements Project, Learning {
   async forget(ids: readonly string[]): Promise<void> {
     const { standing } = this.#ready();
     checkOnce(ids);
-    const unknown = ids.find((id) => !this.#ids.has(id));
+    const unknown = ids.find((id) => !this.documentIds.has(id));
     if (unknown !== undefined)
       throw new HttpError(404, `found document_id ${JSON.stringify(unknown)}, expected one that was learned`);
-    if (ids.length === this.#ids.size && standing.nameless === 0)
+    if (ids.length === this.documentIds.size && standing.nameless === 0)
       throw new HttpError(400, "found all documents among those to forget, expected one that stays");
     if (ids.length > 0) await this.#take({ documents: [], forget: ids });
   }
@@ -205,7 +191,7 @@ export class LearningProject implements Project, Learning {
     const { paths, say } = this.#options;
     const { session, model, left } = await Session.open({ paths, say });
     try {
-      this.#ids = new Set(model.ids);
+      this.documentIds = new Set(model.ids);
       this.#drift ??= new Drift((sentence) => this.#say(sentence), model.promises);
       this.#drift.batch = Math.min(this.#drift.batch, left.at(-1)?.batch ?? model.batch);
       // Batches from shortly before a crash are judged now, by the model as it was written.
@@ -260,7 +246,7 @@ export class LearningProject implements Project, Learning {
     const drift = this.#drift;
     if (!drift || batch <= drift.batch) return;
     // The model has seen documents that replace an earlier version.
-    const unseen = documents.filter(({ id }) => id === undefined || !this.#ids.has(id)).slice(0, JUDGED);
+    const unseen = documents.filter(({ id }) => id === undefined || !this.documentIds.has(id)).slice(0, JUDGED);
     // Where the thread ends meanwhile these are not judged.
     const judgements = unseen.length > 0 ? this.#tagger.judge(unseen).catch(() => undefined) : undefined;
     void this.#judged(async () => {
@@ -296,8 +282,8 @@ export class LearningProject implements Project, Learning {
   #note(batch: Batch): void {
     const { documents, forget = [], time } = batch;
     this.#judge(batch);
-    for (const id of forget) this.#ids.delete(id);
-    for (const { id } of documents) if (id !== undefined) this.#ids.add(id);
+    for (const id of forget) this.documentIds.delete(id);
+    for (const { id } of documents) if (id !== undefined) this.documentIds.add(id);
     this.#last = time;
   }
 
@@ -343,7 +329,7 @@ export class LearningProject implements Project, Learning {
   async #serve(model: LearnedModel): Promise<void> {
     await this.#tagger.take(model.bytes);
     this.#standing = model;
-    this.#model = { tagger: this.#tagger, labels: model.labels, modified: new Date() };
+    this.model = { tagger: this.#tagger, labels: model.labels, modified: new Date() };
   }
 
   /** A model that cannot be written now is in the journal, and written with the next lesson or the next start. */

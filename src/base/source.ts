@@ -1,8 +1,8 @@
-// Where a model's bytes come from. Things are told by what they can do, not by their class: in some edge runtimes the
-// caller's classes are not those of this code.
+// Bytes from whatever has them. Things are told by what they can do, not by their class: in some edge runtimes the caller's
+// classes are not those of this code.
 
-import { FormatError } from "../base/errors.ts";
-import { readAll } from "../base/safetensors.ts";
+import { FormatError } from "./errors.ts";
+import { readAll } from "./safetensors.ts";
 
 type Bytes = ArrayBuffer | ArrayBufferView;
 type Body = { arrayBuffer(): Promise<ArrayBuffer>; readonly status?: number; readonly ok?: boolean };
