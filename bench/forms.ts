@@ -24,22 +24,19 @@ interface Halves {
 
 const isHeld = (row: number, share: number): boolean => hashInteger(row, SALT) < share * 2 ** 32;
 
-async function halvesOfTexts(texts: readonly Text[], tfidf: { minDocuments?: number }): Promise<Halves> {
+async function halvesOfTexts(texts: readonly Text[]): Promise<Halves> {
   const first = new Map<string, number>();
   for (const [row, { text }] of texts.entries()) if (!first.has(text)) first.set(text, row);
   const side = (held: boolean): Text[] => texts.filter(({ text }) => isHeld(first.get(text) ?? 0, 0.15) === held);
-  return { kept: (await readDataset(side(false), { tfidf })).dataset, held: side(true) };
+  return { kept: (await readDataset(side(false))).dataset, held: side(true) };
 }
 
 async function halvesOf(file: string): Promise<Halves> {
-  if (file === "wordnet") return await halvesOfTexts(readWordNet().train, { minDocuments: 3 });
+  if (file === "wordnet") return await halvesOfTexts(readWordNet().train);
   if (file.includes(".jsonl")) {
     const bytes = readFileSync(file);
     const lines = (file.endsWith(".gz") ? gunzipSync(bytes) : bytes).toString().trim().split("\n");
-    return await halvesOfTexts(
-      lines.map((line) => JSON.parse(line) as Text),
-      {},
-    );
+    return await halvesOfTexts(lines.map((line) => JSON.parse(line) as Text));
   }
   const { dataset } = await readDataset(file);
   const equal = firstEqualRows(dataset.features, Number.POSITIVE_INFINITY);

@@ -92,7 +92,7 @@ function meanOf(runs: readonly HonestFigures[]): HonestFigures {
 async function partsOf(name: string): Promise<Split | undefined> {
   if (name === "wordnet") {
     const { train: rows, test } = readWordNet();
-    const { dataset } = await readDataset(rows, { tfidf: { minDocuments: 3 } });
+    const { dataset } = await readDataset(rows);
     return { train: dataset, test: (await readDataset(test, readingFor(readingLike(dataset)))).dataset };
   }
   if (name === SOME_TEXTS) return someTexts();

@@ -10,7 +10,7 @@ const EXAMPLES = 6;
 const begin = performance.now();
 const seconds = (): string => `${((performance.now() - begin) / 1000).toFixed(0)} s`;
 const wordNet = readWordNet();
-const { dataset } = await readDataset(wordNet.train, { tfidf: { minDocuments: 3 } });
+const { dataset } = await readDataset(wordNet.train);
 console.log(
   `${wordNet.train.length} training and ${wordNet.test.length} test definitions, ${dataset.labels.labels} labels`,
 );

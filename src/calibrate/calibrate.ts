@@ -58,8 +58,7 @@ export async function calibrate(
   unseen: UnseenScores,
   options: FitOptions,
 ): Promise<CalibratedFit> {
-  const { exclusive } = schema;
-  const found = await fitCalibrator(core, { ...unseen, frequencies: schema, exclusive }, options);
+  const found = await fitCalibrator(core, { ...unseen, frequencies: schema }, options);
   const { calibrator, pairs } = found;
   const pause = (): Promise<void> => yieldToHost(options, "calibration", 1);
   await pause();
@@ -90,8 +89,7 @@ export async function calibratedLoss(
   unseen: UnseenScores,
   options: FitOptions,
 ): Promise<number> {
-  const { exclusive } = schema;
-  const fit = await fitCalibrator(core, { ...unseen, frequencies: schema, exclusive }, options);
+  const fit = await fitCalibrator(core, { ...unseen, frequencies: schema }, options);
   return logLossOf(schema, fit, unseen.labels.rows);
 }
 
@@ -109,13 +107,7 @@ async function proven(
   const halves = [0, 1].map((side) => pairsOf(pairs, (row) => hashInteger(row, 3) % 2 === side));
   const found: Guarantees[] = [];
   for (const [side, half] of halves.entries()) {
-    const { calibrator } = await fitPairs(
-      core,
-      { ...unseen, frequencies: schema, exclusive: schema.exclusive },
-      half,
-      rows / 2,
-      options,
-    );
+    const { calibrator } = await fitPairs(core, { ...unseen, frequencies: schema }, half, rows / 2, options);
     const other = halves[1 - side];
     const logits = pairLogits(calibrator, other, schema);
     const all = moved

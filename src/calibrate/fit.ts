@@ -34,12 +34,10 @@ export interface CalibrationData {
   labels: Lists;
   /** How many different points there are, where some are equal: these say the same. */
   distinct?: number | undefined;
-  /** Counts in the data that the model was trained on. */
-  frequencies: LabelFrequencies;
+  /** Counts in the data that the model was trained on; with `exclusive` exactly one label of a point is true. */
+  frequencies: LabelFrequencies & { readonly exclusive?: true };
   /** Labels of a row that are looked at in any case. */
   wanted?: ((row: number) => readonly number[]) | undefined;
-  /** Exactly one label of a point is true. */
-  exclusive?: boolean | undefined;
 }
 
 export interface FitOptions extends WorkOptions {
@@ -98,7 +96,7 @@ export async function fitPairs(
   const end = await fitOuter(core, { pairs, logits: body.logits, from: from?.outer, share }, options);
   const ranks = scores.join() === LUCKY ? fitRanks(pairs, end.logits) : undefined;
   const { logits } = ranks ?? end;
-  const exclusive = data.exclusive ? fitSharpness(pairs, logits, from?.sharpness) : undefined;
+  const exclusive = data.frequencies.exclusive ? fitSharpness(pairs, logits, from?.sharpness) : undefined;
   const { curves, labelOffsets, offsetVariance } = body;
   return {
     calibrator: {
@@ -178,7 +176,7 @@ async function fitBody(core: Core, inputs: BodyInputs, options: WorkOptions): Pr
   try {
     await between();
     const { labelCounts } = data.frequencies;
-    const offsets = new OffsetFit(search.pairs, pairs, labelCounts, from);
+    const offsets = offsetFit(search.pairs, pairs, labelCounts, from);
     let weights = from?.curves.weights ?? atEveryKnot(naturalCurve(data.scores), shape);
     await between();
     search.expect(weights, offsets.ofPairs);
@@ -288,62 +286,48 @@ const FOLDS = 10;
  * Offsets of the labels that follow the logits of the curves, shrunk by as much as labels differ: a label with few positives stays
  * where its frequency puts it. The variance is found by expectation and maximisation.
  */
-class OffsetFit {
-  /** The offset of each label, and their variance. */
-  ofLabels: Float64Array;
-  variance: number;
-  /** The offset of each pair, as the pairs of other points have it: what a pair helped to make would flatter it. */
-  ofPairs: Float64Array;
-  readonly #label: Int32Array;
-  readonly #fold: Uint8Array;
-  /** The offsets that are expected; their variance may be given too. */
-  readonly #mean: Float64Array;
-  readonly #given: boolean;
-
-  constructor(
-    private readonly search: ScorePairs,
-    { row, label }: HeldOutPairs,
-    private readonly labelCounts: ArrayLike<number>,
-    earlier?: Pick<Calibrator, "labelOffsets" | "offsetVariance">,
-  ) {
-    this.#label = label;
-    this.#fold = Uint8Array.from(row, (i) => hashInteger(i, 2) % FOLDS);
-    this.#mean = new Float64Array(labelCounts.length);
-    if (earlier) this.#mean.set(earlier.labelOffsets.subarray(0, this.#mean.length));
-    this.#given = earlier !== undefined;
-    this.ofLabels = this.#mean;
-    this.variance = earlier?.offsetVariance ?? VARIANCE.begin;
-    this.ofPairs = Float64Array.from(label, (k) => this.#mean[k]);
-  }
-
-  /** `pause` is between the parts of the work. */
-  async fit(logits: Float64Array, pause: () => Promise<void>): Promise<void> {
-    const find = async (takes?: (pair: number) => boolean): Promise<FittedOffsets> => {
-      await pause();
-      const prior = { mean: this.#mean, variance: this.variance };
-      return this.search.labelOffsets(logits, prior, this.ofLabels, takes);
-    };
-    for (let round = 0; round < VARIANCE_ROUNDS; round++) {
-      const found = await find();
-      this.ofLabels = found.offsets;
-      if (this.#given) break;
-      this.variance = this.#varianceOf(found);
-    }
-    const ofFold: Float64Array[] = [];
-    for (let f = 0; f < FOLDS; f++) ofFold.push((await find((pair) => this.#fold[pair] !== f)).offsets);
-    this.ofPairs = Float64Array.from(this.#label, (k, e) => ofFold[this.#fold[e]]?.[k]);
-  }
-
+function offsetFit(
+  search: ScorePairs,
+  { row, label }: HeldOutPairs,
+  labelCounts: ArrayLike<number>,
+  earlier?: Pick<Calibrator, "labelOffsets" | "offsetVariance">,
+) {
+  const folds = Uint8Array.from(row, (i) => hashInteger(i, 2) % FOLDS);
+  const mean: Float64Array = new Float64Array(labelCounts.length); // the offsets that are expected
+  if (earlier) mean.set(earlier.labelOffsets.subarray(0, mean.length));
   /** Mean square of the offsets of labels that were seen, what is not known of each included. */
-  #varianceOf({ offsets, variances }: FittedOffsets): number {
+  const varianceOf = ({ offsets, variances }: FittedOffsets): number => {
     let [sum, count] = [0, 0];
     offsets.forEach((offset, k) => {
-      if (this.labelCounts[k] === 0) return;
+      if (labelCounts[k] === 0) return;
       sum += offset * offset + variances[k];
       count++;
     });
     return count === 0 ? VARIANCE.begin : Math.min(VARIANCE.most, Math.max(VARIANCE.least, sum / count));
-  }
+  };
+  return {
+    /** The offset of each label, and their variance. */
+    ofLabels: mean,
+    variance: earlier?.offsetVariance ?? VARIANCE.begin,
+    /** The offset of each pair, as the pairs of other points have it: what a pair helped to make would flatter it. */
+    ofPairs: Float64Array.from(label, (k) => mean[k]),
+    /** `pause` is between the parts of the work. */
+    async fit(logits: Float64Array, pause: () => Promise<void>): Promise<void> {
+      const find = async (takes?: (pair: number) => boolean): Promise<FittedOffsets> => {
+        await pause();
+        return search.labelOffsets(logits, { mean, variance: this.variance }, this.ofLabels, takes);
+      };
+      for (let round = 0; round < VARIANCE_ROUNDS; round++) {
+        const found = await find();
+        this.ofLabels = found.offsets;
+        if (earlier) break;
+        this.variance = varianceOf(found);
+      }
+      const ofFold: Float64Array[] = [];
+      for (let f = 0; f < FOLDS; f++) ofFold.push((await find((pair) => folds[pair] !== f)).offsets);
+      this.ofPairs = Float64Array.from(label, (k, e) => ofFold[folds[e]][k]);
+    },
+  };
 }
 
 /** The last ranks of groups that move together, from 1; labels beyond them stay where they are. */

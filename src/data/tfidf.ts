@@ -29,6 +29,7 @@ import {
   settingsOf,
   type TfidfOptions,
   type TfidfSettings,
+  UNKNOWN,
 } from "./tfidfoptions.ts";
 import { areVectors, type EmbedderMark } from "./vectors.ts";
 
@@ -209,6 +210,9 @@ export class TfidfVectoriser {
   }
 }
 
+/** The place of a column where there is none: of a term out of vocabulary, and of what was counted but is no term. */
+const [OUT_OF_VOCABULARY, NO_TERM] = [-1, -2];
+
 /** The terms of each text, text by text, so that the texts themselves need not be kept. */
 class TermCounter {
   /** Terms by their number, in order of appearance. */
@@ -268,9 +272,13 @@ class TermCounter {
   }
 
   /** The texts as rows of these terms, given by their numbers. */
-  *rowsOf(chosen: readonly number[], weighed: TextRows): Generator<void, SparseRows> {
+  *rowsOf(
+    chosen: readonly number[],
+    weighed: TextRows,
+    isTerm: (term: string) => boolean,
+  ): Generator<void, SparseRows> {
     const { rows } = this;
-    const columnOf = new Int32Array(this.terms.length).fill(-1);
+    const columnOf = Int32Array.from(this.terms, (term) => (isTerm(term) ? OUT_OF_VOCABULARY : NO_TERM));
     for (const [column, term] of chosen.entries()) columnOf[term] = column;
     const fieldOfTerm = Uint8Array.from(this.terms, (term) => fieldOf(this.#rules, term.charCodeAt(0)));
     const entries = chosen.reduce((sum, term) => sum + this.documentFrequency(term), 0);
@@ -278,7 +286,8 @@ class TermCounter {
     const rowStart = new Int32Array(rows + 1);
     const [starts, terms] = [this.#rowStart.data, this.#found.data];
     for (let row = 0; row < rows; row++) {
-      for (let i = starts[row]; i < starts[row + 1]; i++) weighed.add(columnOf[terms[i]], fieldOfTerm[terms[i]], false);
+      for (const term of terms.subarray(starts[row], starts[row + 1]))
+        if (columnOf[term] !== NO_TERM) weighed.add(columnOf[term], fieldOfTerm[term], false);
       const own = weighed.end();
       columnIndex.set(own.columns, rowStart[row]);
       values.set(own.values, rowStart[row]);
@@ -316,7 +325,7 @@ export class TfidfFitter {
   constructor(options: TfidfOptions = {}, file = "the texts") {
     this.#options = options;
     this.#file = file;
-    this.#settings(0); // refuses options before any text is read
+    this.#settings(UNKNOWN); // refuses options before any text is read
   }
 
   get rows(): number {
@@ -357,7 +366,7 @@ export class TfidfFitter {
     if (this.#counter) return this.#counter;
     const words = this.#lengths.filter((count) => count > 0).sort((a, b) => a - b);
     this.#short = (words[words.length >> 1] ?? Number.POSITIVE_INFINITY) <= SHORT_WORDS;
-    this.#counter = new TermCounter(this.#settings(0));
+    this.#counter = new TermCounter(this.#settings(UNKNOWN));
     return this.#counter;
   }
 
@@ -372,7 +381,9 @@ export class TfidfFitter {
     for (; this.#next < this.#waiting.length; yield) this.#countNext(counter);
     const { rows } = counter;
     const settings = this.#settings(rows);
-    const chosen = mayBeEmpty && counter.terms.length === 0 ? [] : yield* this.#chooseTerms(counter, settings);
+    const isTerm = this.#isTerm(settings);
+    const none = mayBeEmpty && counter.terms.length === 0;
+    const chosen = none ? [] : yield* this.#chooseTerms(counter, settings, isTerm);
     yield;
     const vectoriser = new TfidfVectoriser({
       options: settings,
@@ -381,24 +392,36 @@ export class TfidfFitter {
       documentFrequency: chosen.map((number) => counter.documentFrequency(number)),
     });
     yield;
-    return { vectoriser, rows: yield* counter.rowsOf(chosen, vectoriser.rows) };
+    return { vectoriser, rows: yield* counter.rowsOf(chosen, vectoriser.rows, isTerm) };
+  }
+
+  /** What was counted, while nobody knew how many texts would come, may be no term after all. */
+  #isTerm({ wordNgrams, charNgrams }: TfidfSettings): (term: string) => boolean {
+    const counted = this.#settings(UNKNOWN);
+    return (term) => {
+      if (fieldOf(counted, term.charCodeAt(0)) === CHARACTERS) return Boolean(charNgrams);
+      return wordNgrams === counted.wordNgrams || !term.includes(" ");
+    };
   }
 
   /** The numbers of terms within the limits of document frequency, sorted by code units. */
-  *#chooseTerms(counter: TermCounter, settings: TfidfSettings): Generator<void, number[]> {
-    const { minDocuments, maxDocuments, maxFeatures, charNgrams } = settings;
+  *#chooseTerms(
+    counter: TermCounter,
+    settings: TfidfSettings,
+    isTerm: (term: string) => boolean,
+  ): Generator<void, number[]> {
+    const { minDocuments, maxDocuments, maxFeatures } = settings;
     const { terms, rows: documents } = counter;
     const most = maxDocuments * documents;
-    const counted = this.#settings(0);
+    const counted = this.#settings(UNKNOWN);
     const isRun = (number: number): boolean => fieldOf(counted, terms[number].charCodeAt(0)) === CHARACTERS;
-    const leastOf = (number: number): number =>
-      !isRun(number) ? minDocuments : charNgrams ? Math.max(LEAST_WITH_RUN, minDocuments) : Number.POSITIVE_INFINITY;
+    const leastOf = (number: number): number => (isRun(number) ? Math.max(LEAST_WITH_RUN, minDocuments) : minDocuments);
     const df = (number: number): number => counter.documentFrequency(number);
     const byTerm = (a: number, b: number): number => (terms[a] < terms[b] ? -1 : 1);
     let chosen: number[] = [];
     for (let number = 0; number < terms.length; number++) {
       if (number % TERMS_AT_ONCE === 0) yield;
-      if (df(number) >= leastOf(number) && df(number) <= most) chosen.push(number);
+      if (df(number) >= leastOf(number) && df(number) <= most && isTerm(terms[number])) chosen.push(number);
     }
     if (chosen.length === 0) {
       const highest = maxDocuments < 1 ? ` and at most ${Math.floor(most)}` : "";

@@ -7,7 +7,7 @@ import { STEM_LANGUAGES } from "./stemmers.ts";
 
 /** Terms and their weights. */
 export interface TfidfOptions {
-  /** Longest run of words that is a term; 0 for no words. Default 1. */
+  /** Longest run of words that is a term; 0 for no words. Default 2 for more than 50,000 short texts, else 1. */
   readonly wordNgrams?: number;
   /**
    * Shortest and longest run of characters within a word that is a term, e.g. [3, 5]; false for none. Default: [3, 4] for up to 8,000
@@ -44,6 +44,9 @@ export interface TfidfOptions {
 
 export type TfidfSettings = Settled<TfidfOptions, "stem" | "maxFeatures">;
 
+/** How many texts there are is not known yet: whatever may be a term is counted. */
+export const UNKNOWN = 0;
+
 /** Inputs of the defaults: how many texts there are, whether most of them have few words, and what was given. */
 interface KnownTexts {
   readonly texts: number;
@@ -56,7 +59,7 @@ interface KnownTexts {
 export const SHORT_WORDS = 12;
 /** Up to so many texts every word counts, and runs of characters, which make rows nine times as long, cost little. */
 const SMALL_DATA = 8000;
-/** Up to so many texts there are such runs. */
+/** Up to so many texts there are such runs; beyond, word bigrams where texts are short. */
 export const mostWithRuns = (short: boolean): number => (short ? 50_000 : SMALL_DATA);
 /** A run of characters is in so many texts at least: those of one text alone are a third of all, and worth next to nothing. */
 export const LEAST_WITH_RUN = 2;
@@ -74,7 +77,10 @@ export const tfidfOptions: OptionTable<TfidfOptions, TfidfSettings, KnownTexts &
   wordNgrams: {
     kind: "whole",
     to: 9,
-    default: 1,
+    default: {
+      words: "2 beyond 50,000 short texts, else 1",
+      of: ({ short, texts }) => (short && (texts === UNKNOWN || texts > mostWithRuns(short)) ? 2 : 1),
+    },
     meaning: "longest word n-gram",
     flag: { name: "ngrams" },
   },
@@ -164,5 +170,5 @@ export const settingsFor = (given: TfidfOptions, texts: number, short: boolean):
 /** Settings of a vocabulary that was learned: what is not there is off. */
 export function settingsOf(options: TfidfOptions): TfidfSettings {
   const { charNgrams = false, charWeight = 0, leadWords = 0, oovInNorm = false } = options;
-  return settingsFor({ ...options, charNgrams, charWeight, leadWords, oovInNorm }, 0, false);
+  return settingsFor({ ...options, charNgrams, charWeight, leadWords, oovInNorm }, UNKNOWN, false);
 }

@@ -1,5 +1,5 @@
 // How well calibrated probabilities are where people act on them: the top labels of each point, and every prediction of at
-// least 5 %; log loss and Brier score a point; all of it also by how often a label was seen in training. Fed with blocks
+// least 5 %; log loss and Brier score a point; all of it also by how often a label was seen in training. Fed with rows
 // of the probability matrix, which is never held whole.
 //
 // With y_il = 1 where point i has label l and 0 elsewhere, q = p kept within [1e-7, 1 - 1e-7]:
@@ -10,19 +10,16 @@
 // All points count, those without any label too: that none of the labels is theirs is known of them.
 
 import { ArgumentError } from "../base/errors.ts";
-import type { LabelSets } from "../base/sparse.ts";
-import { topLabels } from "../base/top.ts";
 import { type Reliability, ReliabilityMeter, widthBins } from "./reliability.ts";
 import {
   bandsOf,
-  eachRow,
   type FrequencyBand,
   LIKELY,
   negativeLog,
   negativeLogOfRest,
   ratio,
-  rowsOfBlock,
   TOP,
+  type WholeRow,
 } from "./rows.ts";
 
 /** How well calibrated the probabilities of some labels are. */
@@ -103,9 +100,8 @@ class FigureSums {
   }
 }
 
-/** Adds up blocks of probabilities. The figures do not depend on how the rows are cut into blocks. */
+/** Adds up rows of probabilities. */
 export class CalibrationMeter {
-  readonly #labels: number;
   readonly #bands: readonly FrequencyBand[];
   readonly #groups: readonly FigureSums[]; // by band
   readonly #groupOf: readonly FigureSums[]; // by label
@@ -118,9 +114,11 @@ export class CalibrationMeter {
   #unknownLabels = 0;
 
   /** `trainingCounts`: how many training points have each label, to report by frequency. */
-  constructor(labels: number, trainingCounts?: ArrayLike<number>) {
+  constructor(
+    private readonly labels: number,
+    trainingCounts?: ArrayLike<number>,
+  ) {
     const { bands, bandOf } = bandsOf(labels, trainingCounts);
-    this.#labels = labels;
     this.#bands = trainingCounts ? bands : [];
     this.#groups = bands.map(() => new FigureSums());
     this.#groupOf = Array.from(bandOf, (band) => this.#groups[band]);
@@ -128,41 +126,12 @@ export class CalibrationMeter {
     this.#all.labels = labels;
   }
 
-  /**
-   * Probabilities [rows, labels] of the rows of `truth` from `firstRow` on, and the top five labels of each row with their probabilities
-   * (by probability where they are not given; -1 where there is none). True labels beyond the matrix (not known to
-   * the model) have no probability: they are counted and left out.
-   */
-  update(
-    probabilities: ArrayLike<number>,
-    truth: LabelSets,
-    firstRow = 0,
-    best?: { readonly ranked: ArrayLike<number>; readonly probabilities?: ArrayLike<number> },
-  ): void {
-    const labels = this.#labels;
-    const rows = rowsOfBlock("probabilities", probabilities.length, labels, truth, firstRow);
-    const ranked = best?.ranked ?? topLabels(probabilities, rows, labels, TOP);
-    const width = rows > 0 ? ranked.length / rows : 0;
-    eachRow("probabilities", probabilities.length, labels, truth, firstRow, (own, row) => {
-      if (own.length === 0) this.#pointsWithoutLabels++;
-      this.#points++;
-      this.#row(probabilities, row * labels, own);
-      for (let j = 0; j < Math.min(TOP, width); j++) {
-        const label = ranked[row * width + j];
-        if (label < 0) continue;
-        const probability = best?.probabilities?.[row * width + j] ?? probabilities[row * labels + label];
-        const positive = own.includes(label);
-        if (j < 1) this.#top1.add(probability, positive);
-        if (j < 3) this.#top3.add(probability, positive);
-        this.#all.top5.add(probability, positive);
-        this.#groupOf[label]?.top5.add(probability, positive);
-      }
-    });
-  }
-
-  #row(probabilities: ArrayLike<number>, base: number, own: Int32Array): void {
-    for (let label = 0; label < this.#labels; label++) {
-      const probability = probabilities[base + label];
+  /** True labels that the model does not know have no probability: they are counted and left out. */
+  add({ own, ranked, confidence, probabilities }: Omit<WholeRow, "order">): void {
+    if (own.length === 0) this.#pointsWithoutLabels++;
+    this.#points++;
+    for (let label = 0; label < this.labels; label++) {
+      const probability = probabilities[label];
       if (!(probability >= 0 && probability <= 1))
         throw new ArgumentError(
           "probabilities",
@@ -177,13 +146,22 @@ export class CalibrationMeter {
       group.overFivePercent.add(probability, positive);
     }
     for (const label of own) {
-      if (label >= this.#labels) {
+      if (label >= this.labels) {
         this.#unknownLabels++;
         continue;
       }
-      const probability = probabilities[base + label];
+      const probability = probabilities[label];
       this.#groupOf[label].makePositive(probability);
       this.#pairs.addPositive(probability);
+    }
+    for (let j = 0; j < Math.min(TOP, ranked.length); j++) {
+      const [label, probability] = [ranked[j], confidence[j]];
+      if (label < 0) continue;
+      const positive = own.includes(label);
+      if (j < 1) this.#top1.add(probability, positive);
+      if (j < 3) this.#top3.add(probability, positive);
+      this.#all.top5.add(probability, positive);
+      this.#groupOf[label]?.top5.add(probability, positive);
     }
   }
 
@@ -192,7 +170,7 @@ export class CalibrationMeter {
     const all = this.#all;
     for (const sum of ["positives", "logLoss", "brier"] as const)
       all[sum] = this.#groups.reduce((total, group) => total + group[sum], 0);
-    const predictions = points * this.#labels;
+    const predictions = points * this.labels;
     return {
       ...all.figures(points),
       top1: this.#top1.report(),

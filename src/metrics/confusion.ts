@@ -1,7 +1,6 @@
 // Data in which every point has exactly one label: how often the first label is that one, and which it is taken for.
 
-import type { LabelSets } from "../base/sparse.ts";
-import { eachRow, negativeLog, ratio } from "./rows.ts";
+import { type BestRow, negativeLog, ratio, type WholeRow } from "./rows.ts";
 
 /** Probabilities in single precision that sum to one do so within this. */
 const ROUNDING = 1e-3;
@@ -30,39 +29,32 @@ export class SingleLabelMeter {
   #right = 0;
   #single = true;
   readonly #counts = new Map<number, number>();
-  #span = 0;
   #loss = 0;
   #summed = 0;
 
-  /** The probabilities of all labels of the same rows [rows, width]. */
-  addProbabilities(probabilities: ArrayLike<number>, width: number, truth: LabelSets, firstRow = 0): void {
-    eachRow("probabilities", probabilities.length, width, truth, firstRow, ([label], row) => {
-      let sum = 0;
-      for (let at = row * width; at < (row + 1) * width; at++) sum += probabilities[at];
-      if (Math.abs(sum - 1) <= ROUNDING) this.#summed++;
-      this.#loss += negativeLog(label < width ? probabilities[row * width + label] : 0);
-    });
-  }
+  /** `labels` counts those of the model and any others in the data. */
+  constructor(private readonly labels: number) {}
 
-  /** The first label of each row of `ranked` [rows, width], in the rows of `truth` from `firstRow` on. */
-  update(ranked: ArrayLike<number>, width: number, truth: LabelSets, firstRow = 0): void {
-    this.#span ||= truth.labels + 1;
-    eachRow("ranked labels", ranked.length, width, truth, firstRow, (own, row) => {
-      if (own.length !== 1) this.#single = false;
-      if (!this.#single) return;
-      const [label, first] = [own[0], ranked[row * width] ?? -1];
-      this.#points++;
-      if (label === first) this.#right++;
-      const pair = (first + 1) * this.#span + label;
-      this.#counts.set(pair, (this.#counts.get(pair) ?? 0) + 1);
-    });
+  add({ own, ranked, probabilities }: BestRow & Partial<WholeRow>): void {
+    if (own.length !== 1) this.#single = false;
+    if (!this.#single) return;
+    const [label, first] = [own[0], ranked[0] ?? -1];
+    this.#points++;
+    if (label === first) this.#right++;
+    const pair = (first + 1) * this.labels + label;
+    this.#counts.set(pair, (this.#counts.get(pair) ?? 0) + 1);
+    if (!probabilities) return;
+    let sum = 0;
+    for (let at = 0; at < probabilities.length; at++) sum += probabilities[at];
+    if (Math.abs(sum - 1) <= ROUNDING) this.#summed++;
+    this.#loss += negativeLog(probabilities[label] ?? 0);
   }
 
   report(): SingleLabelReport | undefined {
     if (!this.#single || this.#points === 0) return undefined;
     const confusion = Array.from(this.#counts, ([pair, count]) => ({
-      truth: pair % this.#span,
-      predicted: Math.floor(pair / this.#span) - 1,
+      truth: pair % this.labels,
+      predicted: Math.floor(pair / this.labels) - 1,
       count,
     })).sort((a, b) => b.count - a.count || a.truth - b.truth || a.predicted - b.predicted);
     const points = this.#points;

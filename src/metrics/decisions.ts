@@ -13,10 +13,9 @@
 // over the labels kept and the points with labels; nDCG has no k.
 
 import { leastOf, reaches, type Threshold } from "../base/prediction.ts";
-import type { LabelSets } from "../base/sparse.ts";
 import {
+  type BestRow,
   discounts,
-  eachRow,
   type LabelMeans,
   meansOverLabels,
   ofPoint,
@@ -26,6 +25,7 @@ import {
   ratio,
   runningSums,
   sumOf,
+  type WholeRow,
 } from "./rows.ts";
 
 /** Which labels of a point are kept. */
@@ -64,6 +64,7 @@ export class DecisionMeter {
   readonly kept: Int32Array;
   readonly right: Int32Array;
   readonly #options: DecisionOptions;
+  readonly #least: number;
   readonly #byDocument = new PrecisionRecallMean();
   readonly #gains = new Float64Array(DEPTHS.length);
   readonly #discount: Float64Array;
@@ -74,6 +75,7 @@ export class DecisionMeter {
   /** `labels` counts those of the model and any others in the data. */
   constructor(labels: number, options: DecisionOptions = {}) {
     this.#options = options;
+    this.#least = Math.max(leastOf(options.threshold ?? 0), Number.MIN_VALUE);
     this.#discount = discounts(labels);
     this.#idealGain = runningSums(this.#discount);
     this.positives = new Int32Array(labels);
@@ -81,48 +83,23 @@ export class DecisionMeter {
     this.right = new Int32Array(labels);
   }
 
-  /**
-   * The best labels of the rows of `truth` from `firstRow` on, with their probabilities, both [rows, width]; -1 stands
-   * where there is none. They need not go beyond the limit, and must go as far as the threshold reaches.
-   */
-  update(
-    ranked: ArrayLike<number>,
-    probabilities: ArrayLike<number>,
-    width: number,
-    truth: LabelSets,
-    firstRow = 0,
-  ): void {
+  /** By the best labels of a row. They need not go beyond the limit, and must go as far as the threshold reaches. */
+  add({ own, ranked, confidence }: BestRow): void {
     const { limit = Infinity, threshold = 0 } = this.#options;
-    eachRow("ranked labels", ranked.length, width, truth, firstRow, (own, row) => {
-      const kept: number[] = [];
-      for (let at = row * width; at < row * width + Math.min(width, limit); at++) {
-        const [label, probability] = [ranked[at], probabilities[at]];
-        if (label >= 0 && probability > 0 && reaches(threshold, label, probability)) kept.push(label);
-      }
-      this.#point(kept, own);
-    });
+    const kept: number[] = [];
+    for (let j = 0; j < Math.min(ranked.length, limit); j++)
+      if (ranked[j] >= 0 && confidence[j] > 0 && reaches(threshold, ranked[j], confidence[j])) kept.push(ranked[j]);
+    this.#point(kept, own);
   }
 
-  /** Probabilities of all labels [rows, labels], and what labels are ranked by; without a limit. */
-  updateRows(
-    probabilities: ArrayLike<number>,
-    order: ArrayLike<number>,
-    labels: number,
-    truth: LabelSets,
-    firstRow: number,
-  ): void {
+  /** By all labels of a row, without a limit. */
+  addWhole({ own, probabilities, order }: WholeRow): void {
     const { threshold = 0 } = this.#options;
-    const least = Math.max(leastOf(threshold), Number.MIN_VALUE);
-    eachRow("probabilities", probabilities.length, labels, truth, firstRow, (own, row) => {
-      const kept: number[] = [];
-      for (let at = row * labels; at < (row + 1) * labels; at++)
-        if (probabilities[at] >= least && reaches(threshold, at % labels, probabilities[at])) kept.push(at);
-      kept.sort((a, b) => order[b] - order[a] || a - b);
-      this.#point(
-        kept.map((at) => at % labels),
-        own,
-      );
-    });
+    const kept: number[] = [];
+    for (let label = 0; label < probabilities.length; label++)
+      if (probabilities[label] >= this.#least && reaches(threshold, label, probabilities[label])) kept.push(label);
+    kept.sort((a, b) => order[b] - order[a] || a - b);
+    this.#point(kept, own);
   }
 
   #point(kept: readonly number[], own: Int32Array): void {

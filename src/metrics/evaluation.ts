@@ -14,7 +14,7 @@ import { LabelErrorMeter, type LabelErrorReport } from "./labelerror.ts";
 import { type LabelFigures, LabelMeter } from "./perlabel.ts";
 import { inversePropensities } from "./propensity.ts";
 import { CoverageMeter, type CoverageReport, RankingMeter, type RankingReport } from "./ranking.ts";
-import { rowsOfBlock, TOP } from "./rows.ts";
+import { type BestRow, rowsOf, TOP } from "./rows.ts";
 import { GuaranteeMeter, type KeptGuarantee, ThresholdMeter, type ThresholdReport } from "./thresholds.ts";
 import { UnseenMeter, type UnseenReport } from "./unseen.ts";
 
@@ -109,7 +109,7 @@ export class EvaluationMeter {
   readonly #truth: LabelSets;
   readonly #ranking: RankingMeter;
   readonly #expectation = new ExpectationMeter();
-  readonly #singleLabel = new SingleLabelMeter();
+  readonly #singleLabel: SingleLabelMeter;
   readonly #kept: DecisionMeter;
   readonly #unseen: UnseenMeter;
   /** Nothing but the threshold limits what is kept. */
@@ -138,6 +138,7 @@ export class EvaluationMeter {
     this.#labels = labels;
     this.#truth = truth;
     this.#unseen = new UnseenMeter(labels);
+    this.#singleLabel = new SingleLabelMeter(vocabulary);
     this.#ranking = new RankingMeter({
       depth: TOP,
       inversePropensity: trainingPoints > 0 ? inversePropensities(counts, trainingPoints) : undefined,
@@ -145,7 +146,7 @@ export class EvaluationMeter {
     this.#kept = new DecisionMeter(vocabulary, { limit, threshold });
     if (options.coverage) this.#coverage = new CoverageMeter();
     if (options.calibration) this.#calibration = new CalibrationMeter(labels, trainingCounts);
-    if (options.labelCalibration) this.#labelCalibration = new LabelErrorMeter(labels, trainingCounts);
+    if (options.labelCalibration) this.#labelCalibration = new LabelErrorMeter(labels, truth.rows, trainingCounts);
     if (thresholds)
       this.#thresholds = new ThresholdMeter(labels, vocabulary, thresholds === true ? undefined : thresholds);
     const { guarantees } = options;
@@ -169,11 +170,18 @@ export class EvaluationMeter {
     firstRow = 0,
     beyond?: readonly (readonly RankedValue[])[],
   ): void {
-    if (beyond) this.#unseen.update(ranked, this.depth, beyond, this.#truth, firstRow);
-    this.#ranking.update(ranked, this.depth, this.#truth, firstRow);
-    this.#expectation.update(ranked, probabilities, this.depth, this.#truth, firstRow);
-    this.#singleLabel.update(ranked, this.depth, this.#truth, firstRow);
-    if (!this.#keepsByThreshold) this.#kept.update(ranked, probabilities, this.depth, this.#truth, firstRow);
+    const widths = { ranked: this.depth, confidence: this.depth };
+    let i = 0;
+    for (const row of rowsOf(this.#truth, firstRow, widths, { ranked, confidence: probabilities }))
+      this.#addBest(row, beyond?.[i++]);
+  }
+
+  #addBest(row: BestRow, beyond: readonly RankedValue[] | undefined): void {
+    if (beyond) this.#unseen.add(row, beyond);
+    this.#ranking.add(row);
+    this.#expectation.add(row);
+    this.#singleLabel.add(row);
+    if (!this.#keepsByThreshold) this.#kept.add(row);
   }
 
   /**
@@ -188,26 +196,31 @@ export class EvaluationMeter {
   ): void {
     const { depth } = this;
     const labels = this.#labels;
-    const rows = rowsOfBlock("probabilities", probabilities.length, labels, this.#truth, firstRow);
-    const ranked = topLabels(order, rows, labels, depth);
-    const ofRanked = Float64Array.from(ranked, (label, at) => probabilities[Math.floor(at / depth) * labels + label]);
+    const rows = labels > 0 ? probabilities.length / labels : 0;
+    const ranked = topLabels(order, Math.floor(rows), labels, depth);
+    const confidence = Float64Array.from(ranked, (label, at) => probabilities[Math.floor(at / depth) * labels + label]);
     // Labels beyond are ranked where the probability ranks.
     if (order === probabilities)
-      for (const [row, own] of (beyond ?? []).entries()) insertBest(own, ranked, ofRanked, row * depth, depth);
-    this.updateBest(ranked, ofRanked, firstRow, beyond);
-    if (this.#keepsByThreshold) this.#kept.updateRows(probabilities, order, labels, this.#truth, firstRow);
-    this.#singleLabel.addProbabilities(probabilities, labels, this.#truth, firstRow);
-    this.#coverage?.update(order, labels, this.#truth, firstRow);
-    this.#labelCalibration?.update(probabilities, this.#truth, firstRow);
-    this.#calibration?.update(probabilities, this.#truth, firstRow, { ranked, probabilities: ofRanked });
-    this.#thresholds?.update(probabilities, this.#truth, firstRow);
-    this.#guarantees?.update(probabilities, this.#truth, firstRow);
-    this.#perLabel?.collect(probabilities, this.#truth, firstRow, ranked);
+      for (const [row, own] of (beyond ?? []).entries()) insertBest(own, ranked, confidence, row * depth, depth);
+    const blocks = { probabilities, order, ranked, confidence };
+    const widths = { probabilities: labels, order: labels, ranked: depth, confidence: depth };
+    let i = 0;
+    for (const row of rowsOf(this.#truth, firstRow, widths, blocks)) {
+      this.#addBest(row, beyond?.[i++]);
+      if (this.#keepsByThreshold) this.#kept.addWhole(row);
+      this.#coverage?.add(row);
+      this.#labelCalibration?.add(row);
+      this.#calibration?.add(row);
+      this.#thresholds?.add(row);
+      this.#guarantees?.add(row);
+      this.#perLabel?.collect(row);
+    }
   }
 
   /** The same rows again, after all of them were given to `update`; only where `twice` asks for it. */
   recount(probabilities: ArrayLike<number>, firstRow = 0): void {
-    this.#perLabel?.count(probabilities, this.#truth, firstRow);
+    for (const row of rowsOf(this.#truth, firstRow, { probabilities: this.#labels }, { probabilities }))
+      this.#perLabel?.count(row);
   }
 
   report(): Evaluation {

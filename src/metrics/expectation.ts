@@ -11,8 +11,7 @@
 // for any number of points. A difference for which this is below 1 % is called more than chance.
 
 import { deterministicExp } from "../base/math.ts";
-import type { LabelSets } from "../base/sparse.ts";
-import { eachRow, ratio } from "./rows.ts";
+import { type BestRow, ratio } from "./rows.ts";
 
 /** Predicted and observed accuracy of the top labels. */
 export interface Expectation {
@@ -36,23 +35,13 @@ export class ExpectationMeter {
   #variance = 0;
   #right = 0;
 
-  /** The best labels of the rows of `truth` from `firstRow` on, with their probabilities, both [rows, width]. */
-  update(
-    ranked: ArrayLike<number>,
-    probabilities: ArrayLike<number>,
-    width: number,
-    truth: LabelSets,
-    firstRow = 0,
-  ): void {
-    eachRow("ranked labels", ranked.length, width, truth, firstRow, (own, row) => {
-      const first = ranked[row * width];
-      if (!(first >= 0)) return;
-      const probability = probabilities[row * width];
-      this.#points++;
-      this.#expected += probability;
-      this.#variance += probability * (1 - probability);
-      if (own.includes(first)) this.#right++;
-    });
+  add({ own, ranked, confidence }: BestRow): void {
+    const [first, probability] = [ranked[0], confidence[0]];
+    if (!(first >= 0)) return;
+    this.#points++;
+    this.#expected += probability;
+    this.#variance += probability * (1 - probability);
+    if (own.includes(first)) this.#right++;
   }
 
   report(): Expectation {

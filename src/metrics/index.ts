@@ -18,6 +18,6 @@ export {
   ReliabilityMeter,
   wilsonInterval,
 } from "./reliability.ts";
-export type { FrequencyBand, LabelMeans, PrecisionRecall } from "./rows.ts";
+export type { BestRow, FrequencyBand, LabelMeans, PrecisionRecall, WholeRow } from "./rows.ts";
 export * from "./thresholds.ts";
 export type { UnseenReport } from "./unseen.ts";

@@ -3,9 +3,8 @@
 // |confidence - accuracy|, and the error of some labels is the mean over them. Every label counts alike, so that rare
 // ones are not hidden behind frequent ones.
 
-import type { LabelSets } from "../base/sparse.ts";
 import { equalGroups, stepsOf } from "./reliability.ts";
-import { bandsOf, eachRow, type FrequencyBand, ratio } from "./rows.ts";
+import { bandsOf, type FrequencyBand, ratio, type WholeRow } from "./rows.ts";
 
 const BINS = 10;
 const LEAST_POINTS = 5;
@@ -27,49 +26,41 @@ export interface LabelErrorReport extends LabelError {
 
 /** Keeps the probabilities of the labels that are measured. */
 export class LabelErrorMeter {
-  #measured: Int32Array | undefined;
+  readonly #measured: Int32Array;
   readonly #place: Int32Array; // of each label among the measured ones, -1 for none
-  #columns: Float32Array[] = []; // [measured][rows]
-  #positives: number[][] = []; // rows that have each measured label
+  readonly #columns: readonly Float32Array[]; // [measured][rows]
+  readonly #positives: readonly number[][]; // rows that have each measured label
+  #rows = 0;
 
   constructor(
     private readonly labels: number,
+    rows: number,
     private readonly counts?: ArrayLike<number>,
-    private readonly most: number = MOST_KEPT,
+    most: number = MOST_KEPT,
   ) {
-    this.#place = new Int32Array(labels).fill(-1);
-  }
-
-  #open(rows: number): Int32Array {
-    const { labels, counts } = this;
     const order = Int32Array.from({ length: labels }, (_, label) => label);
     if (counts) order.sort((a, b) => counts[b] - counts[a] || a - b);
-    const some = Math.min(labels, Math.max(1, Math.floor(this.most / Math.max(1, rows))));
-    const measured = Int32Array.from({ length: some }, (_, i) => order[Math.floor((i * labels) / some)]).sort();
-    measured.forEach((label, i) => {
+    const some = Math.min(labels, Math.max(1, Math.floor(most / Math.max(1, rows))));
+    this.#measured = Int32Array.from({ length: some }, (_, i) => order[Math.floor((i * labels) / some)]).sort();
+    this.#place = new Int32Array(labels).fill(-1);
+    this.#measured.forEach((label, i) => {
       this.#place[label] = i;
     });
-    this.#columns = Array.from(measured, () => new Float32Array(rows));
-    this.#positives = Array.from(measured, () => []);
-    return measured;
+    this.#columns = Array.from(this.#measured, () => new Float32Array(rows));
+    this.#positives = Array.from(this.#measured, () => []);
   }
 
-  /** Probabilities [rows, labels] of the rows of `truth` from `firstRow` on. */
-  update(probabilities: ArrayLike<number>, truth: LabelSets, firstRow = 0): void {
-    this.#measured ??= this.#open(truth.rows);
-    const measured = this.#measured;
-    const [labels, length] = [this.labels, probabilities.length];
-    eachRow("probabilities", length, labels, truth, firstRow, (own, row) => {
-      measured.forEach((label, i) => {
-        this.#columns[i][firstRow + row] = probabilities[row * labels + label];
-      });
-      for (const label of own) this.#positives[this.#place[label] ?? -1]?.push(firstRow + row);
+  add({ own, probabilities }: Pick<WholeRow, "own" | "probabilities">): void {
+    const row = this.#rows++;
+    this.#measured.forEach((label, i) => {
+      this.#columns[i][row] = probabilities[label];
     });
+    for (const label of own) this.#positives[this.#place[label] ?? -1]?.push(row);
   }
 
   report(): LabelErrorReport {
     const { bands, bandOf } = bandsOf(this.labels, this.counts);
-    const measured = Array.from(this.#measured ?? [], (label, i) => ({
+    const measured = Array.from(this.#measured, (label, i) => ({
       band: bandOf[label],
       error: errorOf(this.#columns[i], new Set(this.#positives[i])),
     })).filter(({ error }) => !Number.isNaN(error));

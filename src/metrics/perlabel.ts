@@ -1,12 +1,10 @@
 // Figures of each single label: found among the top five, kept rightly or wrongly, its place among the points, and its
-// calibration. Fed twice with blocks of probabilities, which are never held whole: first `collect`, then `count`.
+// calibration. Fed twice with all rows, which are never held together: first `collect`, then `count`.
 //
 //     AP_l = mean over points i with label l of  #{j with l : p_jl >= p_il} / #{all j : p_jl >= p_il}
 
-import type { LabelSets } from "../base/sparse.ts";
-import { topLabels } from "../base/top.ts";
 import type { DecisionMeter } from "./decisions.ts";
-import { eachRow, LIKELY, ratio, rowsOfBlock, TOP } from "./rows.ts";
+import { LIKELY, ratio, TOP, type WholeRow } from "./rows.ts";
 
 /** Figures of one label; parts of one, NaN where there is nothing to divide by. */
 export interface LabelFigures {
@@ -32,7 +30,6 @@ export interface LabelFigures {
 
 /** Measures each label on its own, in two passes: `collect`, then `count`. */
 export class LabelMeter {
-  readonly #labels: number;
   readonly #found: Int32Array;
   readonly #expected: Float64Array;
   readonly #likely: Int32Array; // predictions of at least 5 %
@@ -43,8 +40,7 @@ export class LabelMeter {
   #least = new Float64Array(); // of them, Infinity where there is none
   #others: Float64Array[] = []; // points without the label, at least as probable as known[i] and less than known[i + 1]
 
-  constructor(labels: number) {
-    this.#labels = labels;
+  constructor(private readonly labels: number) {
     this.#found = new Int32Array(labels);
     this.#expected = new Float64Array(labels);
     this.#likely = new Int32Array(labels);
@@ -53,33 +49,19 @@ export class LabelMeter {
     this.#collected = Array.from({ length: labels }, () => []);
   }
 
-  /**
-   * First time: probabilities [rows, labels] of the rows of `truth` from `firstRow` on, and the best labels of each
-   * row (by probability where they are not given).
-   */
-  collect(
-    probabilities: ArrayLike<number>,
-    truth: LabelSets,
-    firstRow = 0,
-    best: Int32Array | undefined = undefined,
-  ): void {
-    const labels = this.#labels;
-    const rows = rowsOfBlock("probabilities", probabilities.length, labels, truth, firstRow);
-    const ranked = best ?? topLabels(probabilities, rows, labels, TOP);
-    const width = rows > 0 ? ranked.length / rows : 0;
-    eachRow("probabilities", probabilities.length, labels, truth, firstRow, (own, row) => {
-      const top = ranked.subarray(row * width, row * width + Math.min(TOP, width));
-      for (let label = 0; label < labels; label++) {
-        const probability = probabilities[row * labels + label];
-        this.#expected[label] += probability;
-        if (probability >= LIKELY) this.#addLikely(label, probability, own);
-      }
-      for (const label of own) {
-        if (label >= labels) continue; // never seen in training
-        this.#collected[label].push(probabilities[row * labels + label]);
-        if (top.includes(label)) this.#found[label]++;
-      }
-    });
+  /** First time: all rows. */
+  collect({ own, ranked, probabilities }: Pick<WholeRow, "own" | "ranked" | "probabilities">): void {
+    for (let label = 0; label < this.labels; label++) {
+      const probability = probabilities[label];
+      this.#expected[label] += probability;
+      if (probability >= LIKELY) this.#addLikely(label, probability, own);
+    }
+    const top = Array.from(ranked).slice(0, TOP);
+    for (const label of own) {
+      if (label >= this.labels) continue; // never seen in training
+      this.#collected[label].push(probabilities[label]);
+      if (top.includes(label)) this.#found[label]++;
+    }
   }
 
   #addLikely(label: number, probability: number, own: Int32Array): void {
@@ -88,17 +70,14 @@ export class LabelMeter {
     if (own.includes(label)) this.#likelyTrue[label]++;
   }
 
-  /** Second time, when all rows were collected: the same blocks. */
-  count(probabilities: ArrayLike<number>, truth: LabelSets, firstRow = 0): void {
-    const labels = this.#labels;
+  /** Second time, when all rows were collected: the same ones. */
+  count({ own, probabilities }: Pick<WholeRow, "own" | "probabilities">): void {
     if (this.#known.length === 0) this.#sort();
-    eachRow("probabilities", probabilities.length, labels, truth, firstRow, (own, row) => {
-      for (let label = 0; label < labels; label++) {
-        const probability = probabilities[row * labels + label];
-        if (!(probability >= this.#least[label]) || own.includes(label)) continue;
-        this.#others[label][lastAtMost(this.#known[label], probability)]++;
-      }
-    });
+    for (let label = 0; label < this.labels; label++) {
+      const probability = probabilities[label];
+      if (!(probability >= this.#least[label]) || own.includes(label)) continue;
+      this.#others[label][lastAtMost(this.#known[label], probability)]++;
+    }
   }
 
   /** All labels, with what was kept of them. */

@@ -16,8 +16,7 @@
 // any label have no right answer and are left out (pyxclib's `remove_invalid`); their number is reported.
 
 import { ArgumentError } from "../base/errors.ts";
-import type { LabelSets } from "../base/sparse.ts";
-import { discounts, eachRow, ratio, runningSums } from "./rows.ts";
+import { type BestRow, discounts, ratio, runningSums, type WholeRow } from "./rows.ts";
 
 /** The metrics as a table shows them: name and meaning. */
 export const rankingFigures: readonly (readonly [name: string, meaning: string])[] = [
@@ -53,7 +52,7 @@ const SUMS = [
   ...["weightedHits", "weightedGain", "bestHits", "bestGain"],
 ] as const;
 
-/** Adds up ranked predictions block by block. */
+/** Adds up ranked predictions. */
 export class RankingMeter {
   readonly #depth: number;
   readonly #weight: ArrayLike<number> | undefined;
@@ -71,15 +70,10 @@ export class RankingMeter {
     this.#sums = Object.fromEntries(SUMS.map((name) => [name, new Float64Array(this.#depth)]));
   }
 
-  /**
-   * Rows of `ranked` [rows, width]: label ids, best first, -1 where there is none; they belong to the rows of
-   * `truth` from `firstRow` on. A width below the depth counts the missing places as wrong.
-   */
-  update(ranked: ArrayLike<number>, width: number, truth: LabelSets, firstRow = 0): void {
-    eachRow("ranked labels", ranked.length, width, truth, firstRow, (own, row) => {
-      if (own.length === 0) this.#pointsWithoutLabels++;
-      else this.#point(ranked, row * width, width, own);
-    });
+  /** Fewer labels than the depth count as wrong ones in the places that are missing. */
+  add({ own, ranked }: Pick<BestRow, "own" | "ranked">): void {
+    if (own.length === 0) this.#pointsWithoutLabels++;
+    else this.#point(ranked, own);
   }
 
   report(): RankingReport {
@@ -101,7 +95,7 @@ export class RankingMeter {
     return { points: this.#points, pointsWithoutLabels: this.#pointsWithoutLabels, metrics };
   }
 
-  #point(ranked: ArrayLike<number>, base: number, width: number, labels: Int32Array): void {
+  #point(ranked: ArrayLike<number>, labels: Int32Array): void {
     this.#points++;
     const sums = this.#sums;
     const best = this.#weight ? this.#bestWeights(labels, this.#weight) : undefined;
@@ -109,7 +103,7 @@ export class RankingMeter {
     let [predicted, hits, gain, weightedHits, weightedGain, bestHits, bestGain] = [0, 0, 0, 0, 0, 0, 0];
     for (let j = 0; j < this.#depth; j++) {
       const discount = this.#discount[j];
-      const label = j < width ? ranked[base + j] : -1;
+      const label = ranked[j] ?? -1;
       if (label >= 0) predicted++;
       if (label >= 0 && labels.includes(label) && !seen.includes(label)) {
         seen.push(label);
@@ -169,21 +163,17 @@ export class CoverageMeter {
   #covered = 0;
   #positives = 0;
 
-  /** `order` [rows, labels] is what labels are ranked by, in the rows of `truth` from `firstRow` on. */
-  update(order: ArrayLike<number>, labels: number, truth: LabelSets, firstRow = 0): void {
-    eachRow("order", order.length, labels, truth, firstRow, (own, row) => {
-      const base = row * labels;
-      let [known, lowest] = [0, Number.POSITIVE_INFINITY];
-      for (const label of own) {
-        if (label >= labels) continue;
-        known++;
-        lowest = Math.min(lowest, order[base + label]);
-      }
-      if (known === 0) return;
-      this.#points++;
-      this.#positives += known;
-      for (let at = base; at < base + labels; at++) if (order[at] >= lowest) this.#covered++;
-    });
+  add({ own, order }: Pick<WholeRow, "own" | "order">): void {
+    let [known, lowest] = [0, Number.POSITIVE_INFINITY];
+    for (const label of own) {
+      if (label >= order.length) continue;
+      known++;
+      lowest = Math.min(lowest, order[label]);
+    }
+    if (known === 0) return;
+    this.#points++;
+    this.#positives += known;
+    for (let label = 0; label < order.length; label++) if (order[label] >= lowest) this.#covered++;
   }
 
   report(): CoverageReport {

@@ -9,30 +9,40 @@ export const TOP = 5;
 /** From here on a prediction is one that people act on. */
 export const LIKELY = 0.05;
 
-/** How many rows a block of `length` numbers has, `width` in each; they are rows of `truth` from `firstRow` on. */
-export function rowsOfBlock(what: string, length: number, width: number, truth: LabelSets, firstRow: number): number {
-  const rows = width > 0 ? length / width : truth.rows - firstRow;
-  if (!Number.isInteger(rows) || firstRow + rows > truth.rows)
-    throw new ArgumentError(
-      what,
-      `found ${length} from row ${firstRow}, expected rows of ${width} up to ${truth.rows}`,
-    );
-  return rows;
+/** A row of data, as measures see it: its true labels, rising; its best labels, best first (-1 for none), with their probabilities. */
+export interface BestRow {
+  readonly own: Int32Array;
+  readonly ranked: ArrayLike<number>;
+  readonly confidence: ArrayLike<number>;
 }
 
-/** Visits the rows of a block with their true labels, rising. */
-export function eachRow(
-  what: string,
-  length: number,
-  width: number,
-  truth: LabelSets,
+/** A row with the probabilities of all labels, and what labels are ranked by. */
+export interface WholeRow extends BestRow {
+  readonly probabilities: ArrayLike<number>;
+  readonly order: ArrayLike<number>;
+}
+
+const part = (values: ArrayLike<number>, from: number, to: number): ArrayLike<number> =>
+  Array.isArray(values) ? values.slice(from, to) : (values as Float64Array).subarray(from, to);
+
+/** The rows of blocks of numbers, so many a row for each name, with the true labels of those of `truth` from `firstRow` on. */
+export function* rowsOf<Name extends string>(
+  { rows: all, rowStart, labelIndex }: LabelSets,
   firstRow: number,
-  visit: (own: Int32Array, row: number) => void,
-): void {
-  const rows = rowsOfBlock(what, length, width, truth, firstRow);
-  const { rowStart, labelIndex } = truth;
-  for (let row = 0; row < rows; row++)
-    visit(labelIndex.subarray(rowStart[firstRow + row], rowStart[firstRow + row + 1]), row);
+  widths: Readonly<Record<Name, number>>,
+  blocks: Readonly<Record<Name, ArrayLike<number>>>,
+): Generator<Record<Name, ArrayLike<number>> & Pick<BestRow, "own">> {
+  const names = Object.keys(widths) as Name[];
+  const [first] = names;
+  const [width, { length }] = [widths[first], blocks[first]];
+  const rows = width > 0 ? length / width : all - firstRow;
+  if (!Number.isInteger(rows) || firstRow + rows > all)
+    throw new ArgumentError(first, `found ${length} from row ${firstRow}, expected rows of ${width} up to ${all}`);
+  for (let i = 0; i < rows; i++) {
+    const own = labelIndex.subarray(rowStart[firstRow + i], rowStart[firstRow + i + 1]);
+    const parts = names.map((name) => [name, part(blocks[name], i * widths[name], (i + 1) * widths[name])]);
+    yield { ...(Object.fromEntries(parts) as Record<Name, ArrayLike<number>>), own };
+  }
 }
 
 /** Labels with `from` to `to` training points, `to` included; the last band has no `to`. */

@@ -3,9 +3,7 @@
 
 import { ArgumentError } from "../base/errors.ts";
 import type { Guarantee, Guarantees } from "../base/prediction.ts";
-import type { LabelSets } from "../base/sparse.ts";
 import {
-  eachRow,
   meansOverLabels,
   ofPoint,
   type PrecisionRecall,
@@ -13,6 +11,7 @@ import {
   precisionRecall,
   ratio,
   sumOf,
+  type WholeRow,
 } from "./rows.ts";
 
 /** The three means of decisions.ts at one threshold. */
@@ -43,7 +42,7 @@ export interface ThresholdReport {
 /** 0.05, 0.10, ... 0.95 */
 export const defaultThresholds: readonly number[] = Array.from({ length: 19 }, (_, i) => (i + 1) / 20);
 
-/** Adds up blocks of probabilities. A prediction counts for the last threshold it reaches; sums from the top do the rest. */
+/** Adds up rows of probabilities. A prediction counts for the last threshold it reaches; sums from the top do the rest. */
 export class ThresholdMeter {
   readonly #labels: number;
   readonly #thresholds: readonly number[];
@@ -69,35 +68,32 @@ export class ThresholdMeter {
     this.#recalls = new Float64Array(thresholds.length);
   }
 
-  /** Probabilities [rows, labels] of the rows of `truth` from `firstRow` on. */
-  update(probabilities: ArrayLike<number>, truth: LabelSets, firstRow = 0): void {
+  add({ own, probabilities }: Pick<WholeRow, "own" | "probabilities">): void {
     const labels = this.#labels;
     const thresholds = this.#thresholds;
-    eachRow("probabilities", probabilities.length, labels, truth, firstRow, (own, row) => {
-      const kept = new Int32Array(thresholds.length);
-      const right = new Int32Array(thresholds.length);
-      this.#points++;
-      if (own.length > 0) this.#labelled++;
-      for (const label of own) this.#positives[label]++;
-      for (let label = 0; label < labels; label++) {
-        const probability = probabilities[row * labels + label];
-        if (!(probability >= thresholds[0])) continue;
-        let reached = 0;
-        while (probability >= (thresholds[reached + 1] ?? Infinity)) reached++;
-        kept[reached]++;
-        this.#kept[reached * labels + label]++;
-        if (!own.includes(label)) continue;
-        right[reached]++;
-        this.#right[reached * labels + label]++;
-      }
-      let [keptAbove, rightAbove] = [0, 0];
-      for (let t = thresholds.length - 1; t >= 0; t--) {
-        keptAbove += kept[t];
-        rightAbove += right[t];
-        this.#byDocument[t].add(ofPoint(rightAbove, keptAbove, own.length));
-        this.#recalls[t] += ratio(rightAbove, own.length);
-      }
-    });
+    const kept = new Int32Array(thresholds.length);
+    const right = new Int32Array(thresholds.length);
+    this.#points++;
+    if (own.length > 0) this.#labelled++;
+    for (const label of own) this.#positives[label]++;
+    for (let label = 0; label < labels; label++) {
+      const probability = probabilities[label];
+      if (!(probability >= thresholds[0])) continue;
+      let reached = 0;
+      while (probability >= (thresholds[reached + 1] ?? Infinity)) reached++;
+      kept[reached]++;
+      this.#kept[reached * labels + label]++;
+      if (!own.includes(label)) continue;
+      right[reached]++;
+      this.#right[reached * labels + label]++;
+    }
+    let [keptAbove, rightAbove] = [0, 0];
+    for (let t = thresholds.length - 1; t >= 0; t--) {
+      keptAbove += kept[t];
+      rightAbove += right[t];
+      this.#byDocument[t].add(ofPoint(rightAbove, keptAbove, own.length));
+      this.#recalls[t] += ratio(rightAbove, own.length);
+    }
   }
 
   report(): ThresholdReport {

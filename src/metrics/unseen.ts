@@ -1,9 +1,8 @@
 // Labels that no training point has and that a model knows by name: how many of them it finds, and how far it can be believed.
 
-import type { LabelSets } from "../base/sparse.ts";
 import type { RankedValue } from "../base/top.ts";
 import { type Reliability, ReliabilityMeter } from "./reliability.ts";
-import { ratio, TOP } from "./rows.ts";
+import { type BestRow, ratio, TOP } from "./rows.ts";
 
 /** Figures of labels that training has not seen. */
 export interface UnseenReport {
@@ -25,25 +24,16 @@ export class UnseenMeter {
 
   constructor(private readonly labels: number) {}
 
-  /** The ranking [rows, width] of some rows, and for each its unseen labels, most probable first. */
-  update(
-    ranked: ArrayLike<number>,
-    width: number,
-    beyond: readonly (readonly RankedValue[])[],
-    { rowStart, labelIndex }: LabelSets,
-    firstRow: number,
-  ): void {
-    beyond.forEach((all, i) => {
-      const own = labelIndex.subarray(rowStart[firstRow + i], rowStart[firstRow + i + 1]);
-      const first = all.slice(0, TOP);
-      for (const { label, value } of first) this.#reliability.add(value, own.includes(label));
-      for (const label of own) {
-        if (label < this.labels) continue;
-        this.#positives++;
-        if (first.some((each) => each.label === label)) this.#foundAlone++;
-        for (let j = 0; j < Math.min(TOP, width); j++) if (ranked[i * width + j] === label) this.#found++;
-      }
-    });
+  /** A row with its unseen labels, most probable first. */
+  add({ own, ranked }: BestRow, beyond: readonly RankedValue[]): void {
+    const first = beyond.slice(0, TOP);
+    for (const { label, value } of first) this.#reliability.add(value, own.includes(label));
+    for (const label of own) {
+      if (label < this.labels) continue;
+      this.#positives++;
+      if (first.some((each) => each.label === label)) this.#foundAlone++;
+      for (let j = 0; j < Math.min(TOP, ranked.length); j++) if (ranked[j] === label) this.#found++;
+    }
   }
 
   report(): UnseenReport {

@@ -8,8 +8,6 @@ export interface Communicator {
   readonly size: number;
   /** The bytes of every rank, one after another; `lengths` says how many each gives, and is the same everywhere. */
   allgather(own: Uint8Array, lengths: readonly number[]): Uint8Array;
-  /** Comes back when every rank has come here. */
-  barrier(): void;
   /** Leaves the others when all is done. */
   close(): void;
   /** Ends all of them, with this status. */
@@ -21,7 +19,6 @@ export const alone: Communicator = {
   rank: 0,
   size: 1,
   allgather: (own) => own,
-  barrier: () => {},
   close: () => {},
   abort: () => {},
 };

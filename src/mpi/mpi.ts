@@ -129,11 +129,6 @@ class Mpi implements Communicator {
     return all;
   }
 
-  barrier(): void {
-    this.#call("MPI_Ibarrier", this.#library.world, this.#request);
-    this.#wait();
-  }
-
   #wait(): void {
     const begin = performance.now();
     let looked = begin;
@@ -153,7 +148,8 @@ class Mpi implements Communicator {
   }
 
   close(): void {
-    this.barrier();
+    this.#call("MPI_Ibarrier", this.#library.world, this.#request);
+    this.#wait();
     this.#call("MPI_Finalize");
   }
 

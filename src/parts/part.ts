@@ -102,6 +102,8 @@ export interface PosteriorVariance {
   of(rows: SparseRows): Float32Array;
   /** v [n], and the posterior covariance with other rows k(x,z) - b(x).b(z) [n,m]. */
   together(rows: SparseRows, others: SparseRows): { variances: Float64Array; covariances: Float32Array };
+  /** v / (k(x,x) + lam) [n]: the part of the variance of an observation that is not explained, from 0 to below 1. */
+  unexplained(rows: SparseRows): Float64Array;
   free(): void;
 }
 
@@ -185,11 +187,7 @@ export interface MoverData {
 }
 
 /** Where it is fitted. */
-export interface MoverContext {
-  readonly schema: ModelSchema;
-  readonly work: WorkOptions;
-  readonly note: (text: string) => void;
-}
+export type MoverContext = Pick<FitContext, "schema" | "work" | "note">;
 
 /** Fits a part that moves logits. */
 export interface MoverFit<P> {

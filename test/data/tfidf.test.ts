@@ -171,6 +171,7 @@ describe("fields", () => {
       expect(rows.rows).toBe(texts);
       return {
         terms: vectoriser.terms.filter((term) => term.startsWith("#")).length,
+        bigrams: vectoriser.terms.filter((term) => term.includes(" ")),
         ...vectoriser.toJSON().options,
       };
     };
@@ -180,9 +181,10 @@ describe("fields", () => {
       idf: false,
       oovInNorm: true,
       minDocuments: 1,
+      wordNgrams: 1,
     });
     expect(settings(30, 20)).toMatchObject({ charNgrams: [3, 4], charWeight: 1, idf: true, minDocuments: 1 });
-    expect(settings(8001, 15)).toMatchObject({ terms: 0, charNgrams: false, idf: true, minDocuments: 2 });
+    expect(settings(8001, 15)).toMatchObject({ terms: 0, charNgrams: false, minDocuments: 2, wordNgrams: 1 });
     expect(settings(8001, 10)).toMatchObject({
       charNgrams: [3, 4],
       charWeight: 0.5,
@@ -191,8 +193,23 @@ describe("fields", () => {
       minDocuments: 2,
     });
     const many = settings(50_001, 5);
-    expect(many).toMatchObject({ terms: 0, idf: true, leadWords: 0.7 });
+    expect(many).toMatchObject({ terms: 0, bigrams: ["a text", "of a", "some words", "words of"], wordNgrams: 2 });
+    expect(many).toMatchObject({ idf: true, leadWords: 0.7 });
     expect(many.charNgrams || many.oovInNorm).toBe(false);
+  });
+
+  test("of few short texts are no bigrams, whatever was counted before that was known", () => {
+    const words = fc.array(fc.constantFrom("a", "b", "c", "d", "e f"), { maxLength: 8 });
+    fc.assert(
+      fc.property(fc.array(words, { minLength: 3, maxLength: 9 }), (rows) => {
+        const texts = ["a b", "a", ...rows.map((row) => row.join(" "))];
+        const [found, wanted] = [{}, { wordNgrams: 1 }].map((options) =>
+          TfidfVectoriser.fit(texts, { ...options, minDocuments: 2, charNgrams: false, oovInNorm: true }),
+        );
+        expect(found.rows).toEqual(wanted.rows);
+        expect(found.vectoriser.toJSON()).toEqual(wanted.vectoriser.toJSON());
+      }),
+    );
   });
 
   test("a vocabulary's file says all of its options; those that are not there are off", () => {

@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { CalibrationMeter } from "../../src/metrics/calibration.ts";
-import { meanOf, rankingOf, setsOf } from "./support.ts";
+import { eachWhole, meanOf, rankingOf, setsOf } from "./support.ts";
 
 describe("by hand", () => {
   // Three points, two labels: probabilities .75 .5 / .25 .0 / .9 .9, truth {0} / {1} / nothing.
   const meter = new CalibrationMeter(2, [5, 50]);
-  meter.update(Float64Array.of(0.75, 0.5, 0.25, 0, 0.9, 0.9), setsOf([[0], [1], []], 2));
+  eachWhole((row) => meter.add(row), [0.75, 0.5, 0.25, 0, 0.9, 0.9], 2, setsOf([[0], [1], []], 2));
   const report = meter.report();
   test("a point without labels counts, and is said", () => {
     expect([report.points, report.pointsWithoutLabels, report.allPairs.predictions]).toEqual([3, 1, 6]);
@@ -61,12 +61,13 @@ describe("always", () => {
           points.map(([, row]) => row),
           labels,
         );
+        const all = Float32Array.from(points.flatMap(([row]) => row));
         const whole = new CalibrationMeter(labels, trainingCounts);
-        whole.update(Float32Array.from(points.flatMap(([row]) => row)), truth);
+        eachWhole((row) => whole.add(row), all, labels, truth);
         const at = cut % (points.length + 1);
         const parts = new CalibrationMeter(labels, trainingCounts);
-        parts.update(Float32Array.from(points.slice(0, at).flatMap(([row]) => row)), truth, 0);
-        parts.update(Float32Array.from(points.slice(at).flatMap(([row]) => row)), truth, at);
+        eachWhole((row) => parts.add(row), all.slice(0, at * labels), labels, truth, 0);
+        eachWhole((row) => parts.add(row), all.slice(at * labels), labels, truth, at);
         const report = whole.report();
         expect(parts.report()).toEqual(report);
 
@@ -112,8 +113,10 @@ describe("always", () => {
     const meter = new CalibrationMeter(others + 1);
     const rows = Array.from({ length: 40 }, () => [0]);
     const row = [0.6, ...new Array(others).fill(1e-4)];
-    meter.update(
+    eachWhole(
+      (each) => meter.add(each),
       rows.flatMap(() => row),
+      others + 1,
       setsOf(rows, others + 1),
     );
     const { overFivePercent, allPairs, logLoss } = meter.report();
@@ -125,7 +128,7 @@ describe("always", () => {
 
   test("the top five are those of the order that is used", () => {
     const meter = new CalibrationMeter(3);
-    meter.update([0.2, 0.5, 0.3], setsOf([[0]], 3), 0, { ranked: Int32Array.of(0, 2) });
+    meter.add({ own: Int32Array.of(0), probabilities: [0.2, 0.5, 0.3], ranked: [0, 2], confidence: [0.2, 0.3] });
     const { top5 } = meter.report();
     expect([top5.predictions, top5.confidence, top5.accuracy]).toEqual([2, 0.25, 0.5]);
   });
@@ -134,16 +137,18 @@ describe("always", () => {
 describe("edges", () => {
   test("labels the model does not know are counted and left out", () => {
     const meter = new CalibrationMeter(1);
-    meter.update([0.5], setsOf([[0, 5]], 6));
+    eachWhole((row) => meter.add(row), [0.5], 1, setsOf([[0, 5]], 6));
     const { positives, unknownLabels, byFrequency } = meter.report();
     expect([positives, unknownLabels]).toEqual([1, 1]);
     expect(byFrequency).toEqual([]);
   });
   test("what is no probability, and shapes that do not fit", () => {
     const meter = new CalibrationMeter(2);
-    expect(() => meter.update([0.5, NaN], setsOf([[0]], 2))).toThrow("probabilities: found NaN for label 1");
-    expect(() => meter.update([0.5, 1.5], setsOf([[0]], 2))).toThrow("found 1.5 for label 1");
-    expect(() => meter.update([0.5], setsOf([[0]], 2))).toThrow("probabilities: found 1 from row 0");
+    const give = (probabilities: number[]): void =>
+      eachWhole((row) => meter.add(row), probabilities, 2, setsOf([[0]], 2));
+    expect(() => give([0.5, NaN])).toThrow("probabilities: found NaN for label 1");
+    expect(() => give([0.5, 1.5])).toThrow("found 1.5 for label 1");
+    expect(() => give([0.5])).toThrow("probabilities: found 1 from row 0");
     expect(() => new CalibrationMeter(3, [1])).toThrow("trainingCounts: found 1, expected");
   });
 });

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { DecisionMeter, type DecisionOptions } from "../../src/metrics/decisions.ts";
 import type { PrecisionRecall } from "../../src/metrics/rows.ts";
 import { ThresholdMeter } from "../../src/metrics/thresholds.ts";
-import { meanOf, rankingOf, setsOf } from "./support.ts";
+import { eachBest, eachWhole, meanOf, rankingOf, setsOf } from "./support.ts";
 
 const LABELS = 7;
 
@@ -84,7 +84,7 @@ describe("what is kept", () => {
         const sets = setsOf(truth, LABELS);
         const whole = ranked(rows);
         const meter = new DecisionMeter(LABELS, chosen);
-        meter.update(whole.labels, whole.probabilities, LABELS, sets);
+        eachBest((row) => meter.add(row), whole.labels, LABELS, sets, { confidence: whole.probabilities });
         const report = meter.report();
         const wanted = reference(rows, truth, chosen);
         for (const mean of ["byDocument", "byLabel", "byTrueLabel", "byLabelWeighted", "overall"] as const)
@@ -98,7 +98,8 @@ describe("what is kept", () => {
           [at, rows.length],
         ] as const) {
           const block = ranked(rows.slice(from, to));
-          parts.update(block.labels, block.probabilities, LABELS, sets, from);
+          const confidence = block.probabilities;
+          eachBest((row) => parts.add(row), block.labels, LABELS, sets, { firstRow: from, confidence });
         }
         expect(parts.report()).toEqual(report);
       }),
@@ -112,7 +113,7 @@ describe("what is kept", () => {
         const rows = points.map(([row]) => row);
         const truth = points.map(([, own]) => own);
         const meter = new ThresholdMeter(LABELS, LABELS, thresholds);
-        meter.update(rows.flat(), setsOf(truth, LABELS));
+        eachWhole((row) => meter.add(row), rows.flat(), LABELS, setsOf(truth, LABELS));
         const report = meter.report();
         report.thresholds.forEach(({ threshold, overall, byLabel, byDocument, labelsPerPoint }, t) => {
           expect(threshold).toBe(thresholds[t]);
@@ -133,25 +134,26 @@ describe("what is kept", () => {
 
   test("nDCG by hand: the second of three labels is wrong, one of two is found", () => {
     const meter = new DecisionMeter(4, { limit: 2 });
-    meter.update([0, 1, 2], [0.9, 0.8, 0.7], 3, setsOf([[0, 2]], 4));
+    meter.add({ own: Int32Array.of(0, 2), ranked: [0, 1, 2], confidence: [0.9, 0.8, 0.7] });
     const { nDCG } = meter.report();
     expect(nDCG).toBeCloseTo(1 / (1 + 1 / Math.log2(3)), 12);
   });
 
   test("a point without labels is right where nothing is kept for it, and is in no nDCG", () => {
     const meter = new DecisionMeter(2, { threshold: 0.5 });
-    meter.update([0, 0, 0], [0.9, 0.1, 0.8], 1, setsOf([[0], [], []], 2));
+    const truth = setsOf([[0], [], []], 2);
+    eachBest((row) => meter.add(row), [0, 0, 0], 1, truth, { confidence: [0.9, 0.1, 0.8] });
     const { points, byDocument, overall, nDCG } = meter.report();
     expect([points, byDocument.f1, overall.precision, nDCG]).toEqual([3, 2 / 3, 1 / 2, 1]);
   });
 
   test("labels that the model does not know are missed", () => {
     const meter = new DecisionMeter(6);
-    meter.update([0], [0.9], 1, setsOf([[0, 5]], 6));
+    meter.add({ own: Int32Array.of(0, 5), ranked: [0], confidence: [0.9] });
     const { overall, falseNegatives } = meter.report();
     expect([overall.recall, falseNegatives]).toEqual([0.5, 1]);
     const thresholds = new ThresholdMeter(1, 6, [0.5]);
-    thresholds.update([0.9], setsOf([[0, 5]], 6));
+    thresholds.add({ own: Int32Array.of(0, 5), probabilities: [0.9] });
     expect(thresholds.report().thresholds[0]?.overall.recall).toBe(0.5);
   });
 

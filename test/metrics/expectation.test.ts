@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ExpectationMeter } from "../../src/metrics/expectation.ts";
 import { generator } from "../support/numbers.ts";
-import { setsOf } from "./support.ts";
+import { eachBest, setsOf } from "./support.ts";
 
 /** First labels with these probabilities, right where `right` says so. */
 function expectationOf(probabilities: readonly number[], right: (row: number) => boolean) {
@@ -10,19 +10,17 @@ function expectationOf(probabilities: readonly number[], right: (row: number) =>
     probabilities.map((_, row) => (right(row) ? [0] : [1])),
     2,
   );
-  meter.update(
-    probabilities.map(() => 0),
-    probabilities,
-    1,
-    truth,
-  );
+  const ranked = probabilities.map(() => 0);
+  eachBest((row) => meter.add(row), ranked, 1, truth, { confidence: probabilities });
   return meter.report();
 }
 
 describe("confidence in the top labels", () => {
   test("by hand: .9, .5 and .7 of which two are right, and .3 of a point without labels", () => {
     const meter = new ExpectationMeter();
-    meter.update([0, 1, 1, 0, 0, 1, 0, 1], [0.9, 0.1, 0.5, 0.2, 0.7, 0.1, 0.3, 0.3], 2, setsOf([[0], [0], [0], []], 2));
+    const ranked = [0, 1, 1, 0, 0, 1, 0, 1];
+    const given = [0.9, 0.1, 0.5, 0.2, 0.7, 0.1, 0.3, 0.3];
+    eachBest((row) => meter.add(row), ranked, 2, setsOf([[0], [0], [0], []], 2), { confidence: given });
     const { points, confidence, accuracy, chance, beyondChance } = meter.report();
     expect(points).toBe(4);
     expect(confidence).toBeCloseTo(0.6, 12);

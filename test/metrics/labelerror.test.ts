@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { LabelErrorMeter } from "../../src/metrics/labelerror.ts";
 import { generator } from "../support/numbers.ts";
-import { meanOf, setsOf } from "./support.ts";
+import { eachWhole, meanOf, setsOf } from "./support.ts";
 
 const LABELS = 6;
 
@@ -36,11 +36,11 @@ function definition(probabilities: number[][], truth: number[][], label: number)
 
 function measured(rows: number, seed: number, counts?: number[], most?: number) {
   const { probabilities, truth } = problem(rows, seed);
-  const meter = new LabelErrorMeter(LABELS, counts, most);
+  const meter = new LabelErrorMeter(LABELS, rows, counts, most);
   const sets = setsOf(truth, LABELS + 1);
   const cut = Math.floor(rows / 3);
-  meter.update(probabilities.slice(0, cut).flat(), sets);
-  meter.update(probabilities.slice(cut).flat(), sets, cut);
+  eachWhole((row) => meter.add(row), probabilities.slice(0, cut).flat(), LABELS, sets);
+  eachWhole((row) => meter.add(row), probabilities.slice(cut).flat(), LABELS, sets, cut);
   const wanted = probabilities[0].map((_, label) => definition(probabilities, truth, label));
   return { ...meter.report(), wanted };
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { topLabels } from "../../src/base/top.ts";
 import { inversePropensities } from "../../src/metrics/propensity.ts";
 import { CoverageMeter, RankingMeter } from "../../src/metrics/ranking.ts";
-import { rankingMetrics, setsOf } from "./support.ts";
+import { eachBest, eachWhole, rankingMetrics, setsOf } from "./support.ts";
 
 /** The definitions once more, on dense matrices, one k at a time. */
 function reference(
@@ -137,8 +137,8 @@ describe("always", () => {
         const used = rankings.slice(0, rows.length);
         const at = cut % (rows.length + 1);
         const meter = new RankingMeter();
-        meter.update(used.slice(0, at).flat(), 5, truth, 0);
-        meter.update(used.slice(at).flat(), 5, truth, at);
+        eachBest((row) => meter.add(row), used.slice(0, at).flat(), 5, truth);
+        eachBest((row) => meter.add(row), used.slice(at).flat(), 5, truth, { firstRow: at });
         expect(meter.report()).toEqual(rankingMetrics(used.flat(), 5, truth));
       }),
     );
@@ -162,7 +162,7 @@ describe("edges", () => {
     expect(rankingMetrics([1, 1], 2, setsOf([[1]], 3), { depth: 2 }).metrics["P@2"]).toBe(50);
   });
   test("shapes that do not fit", () => {
-    expect(() => rankingMetrics([1, 2, 3], 2, setsOf([[1]], 3))).toThrow("ranked labels: found 3 from row 0");
+    expect(() => rankingMetrics([1, 2, 3], 2, setsOf([[1]], 3))).toThrow("ranked: found 3 from row 0");
     expect(() => rankingMetrics([1, 2, 3, 1], 2, setsOf([[1]], 3))).toThrow("expected rows of 2 up to 1");
   });
 });
@@ -170,7 +170,7 @@ describe("edges", () => {
 describe("coverage error", () => {
   const coverage = (order: number[], labels: number, rows: number[][]) => {
     const meter = new CoverageMeter();
-    meter.update(order, labels, setsOf(rows, 9));
+    eachWhole((row) => meter.add(row), order, labels, setsOf(rows, 9));
     return meter.report();
   };
   test("by hand: the second and the third label, ties, and what is left out", () => {

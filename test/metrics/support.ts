@@ -1,8 +1,36 @@
 // Label sets as a person writes them down, and a problem whose figures other programs computed.
 
 import type { LabelSets } from "../../src/base/sparse.ts";
+import { topLabels } from "../../src/base/top.ts";
 import { LabelSetsBuilder } from "../../src/data/builders.ts";
 import { RankingMeter, type RankingOptions, type RankingReport } from "../../src/metrics/ranking.ts";
+import { type BestRow, rowsOf, type WholeRow } from "../../src/metrics/rows.ts";
+
+/** Calls `add` with the rows of a block of best labels [rows, width]. */
+export function eachBest(
+  add: (row: BestRow) => void,
+  ranked: ArrayLike<number>,
+  width: number,
+  truth: LabelSets,
+  { firstRow = 0, confidence = ranked }: { firstRow?: number; confidence?: ArrayLike<number> } = {},
+): void {
+  for (const row of rowsOf(truth, firstRow, { ranked: width, confidence: width }, { ranked, confidence })) add(row);
+}
+
+/** The same with a block of probabilities [rows, labels], by which labels are ranked. */
+export function eachWhole(
+  add: (row: WholeRow) => void,
+  probabilities: ArrayLike<number>,
+  labels: number,
+  truth: LabelSets,
+  firstRow = 0,
+): void {
+  const widths = { probabilities: labels, order: labels };
+  for (const row of rowsOf(truth, firstRow, widths, { probabilities, order: probabilities })) {
+    const ranked = topLabels(row.probabilities, 1, labels, 5);
+    add({ ...row, ranked, confidence: Array.from(ranked, (label) => row.probabilities[label]) });
+  }
+}
 
 /** The ranking metrics of predictions [rows, width] at once. */
 export function rankingMetrics(
@@ -12,7 +40,7 @@ export function rankingMetrics(
   options?: RankingOptions,
 ): RankingReport {
   const meter = new RankingMeter(options);
-  meter.update(ranked, width, truth);
+  eachBest((row) => meter.add(row), ranked, width, truth);
   return meter.report();
 }
 

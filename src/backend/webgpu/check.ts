@@ -44,7 +44,75 @@ const sums =
       },
     );
 
-const dense: Record<string, Check> = {
+/** Three rows, one of them twice. */
+function chosenRows(backend: Backend, keep: Scratch["keep"]) {
+  return keep(backend.indices(Int32Array.of(5, 30, 5)));
+}
+
+/** Factors of a stack of symmetric positive definite matrices: of one that fits a tile, or of one that takes several panels. */
+function factorised({ backend, make }: Scratch, size: number, count: number): Tensor {
+  const stack = make(count * size, size);
+  for (let i = 0; i < count; i++) {
+    const one = backend.rowRange(stack, i * size, (i + 1) * size);
+    backend.syrk(make(size, size, numbers(size * size, i + 1)), one, { alpha: 1 / size });
+    backend.addDiagonal(one, make(1, size, positives(size, i + 1)));
+  }
+  backend.factorise(stack, count);
+  return stack;
+}
+
+const covarianceInputs = ({ make }: Scratch): CovarianceInputs => ({
+  terms: { linear: true, stationary: "matern52" },
+  products: make(ROWS, COLUMNS),
+  rowSquares: make(1, ROWS, positives(ROWS, 1)),
+  columnSquares: make(1, COLUMNS, positives(COLUMNS, 2)),
+  hyper: make(1, 3, [0.1, -0.2, 0.3]),
+});
+
+/** Means far out on both sides and near 0, variances from nothing to large. */
+const spread = (count: number): Float32Array => numbers(count, 4).map((value) => 12 * value * value * value);
+const lists = (rows: number) => ({
+  rowStart: Int32Array.from({ length: rows + 1 }, (_, i) => 2 * i),
+  labelIndex: Int32Array.from({ length: 2 * rows }, (_, e) => (e % 2) * 20 + ((e >> 1) % 20)),
+});
+
+function expectation(quadrature: number | "closed"): Check {
+  return ({ backend, make }) => {
+    const mean = make(ROWS, COLUMNS, spread(ROWS * COLUMNS));
+    const ofRow = make(1, ROWS, positives(ROWS, 5));
+    const variance = { ofRow, ofLabel: make(1, COLUMNS, positives(COLUMNS, 6)) };
+    const out: LikelihoodOutputs = { rowValue: make(1, ROWS), dMean: mean, dVariance: make(ROWS, COLUMNS) };
+    backend.expectedLogLikelihood({ mean, variance, positives: lists(ROWS), scale: -2, quadrature }, out);
+    return Object.values(out);
+  };
+}
+
+function sparseProduct(operation: "sparseTimes" | "sparseTransposeTimes"): Check {
+  return ({ backend, make, keep }) => {
+    const { rowStart, labelIndex: columnIndex } = lists(ROWS);
+    const values = numbers(2 * ROWS, 9);
+    const x = keep(backend.sparse({ rows: ROWS, columns: COLUMNS, rowStart, columnIndex, values }));
+    const rows = chosenRows(backend, keep);
+    const [b, out] = operation === "sparseTimes" ? [COLUMNS, 3] : [3, COLUMNS];
+    return after([make(out, DEPTH)], (result) => {
+      backend[operation](x, rows, make(b, DEPTH), result);
+      backend[operation](x, rows, make(b, DEPTH), result);
+    });
+  };
+}
+
+function patternProduct(operation: "sampledProducts" | "patternTransposeTimes"): Check {
+  return ({ backend, make, keep }) => {
+    const pattern = keep(backend.pattern(COLUMNS, lists(ROWS)));
+    return after([make(ROWS, DEPTH), make(COLUMNS, DEPTH), make(1, pattern.entries)], (a, b, values) => {
+      if (operation === "sampledProducts") backend.sampledProducts(pattern, a, b, values);
+      else backend.patternTransposeTimes(pattern, values, a, b);
+    });
+  };
+}
+
+/** By the shader that is checked, or the first word of it. */
+const checks: Readonly<Record<string, Check>> = {
   fill: ({ backend, make }) => after([make(ROWS, COLUMNS)], (out) => backend.fill(out, 0.25)),
   combine: ({ backend, make }) =>
     after([make(ROWS, COLUMNS), make(1, COLUMNS, positives(COLUMNS, 1)), make(4 * ROWS, COLUMNS)], (x, row, out) => {
@@ -79,26 +147,6 @@ const dense: Record<string, Check> = {
       [make(1, ROWS), make(1, ROWS), make(1, ROWS), make(1, ROWS, positives(ROWS, 3))],
       (x, gradient, first, second) => backend.adam(x, gradient, { first, second }, { rate: 0.1, step: 2 }),
     ),
-};
-
-/** Three rows, one of them twice. */
-function chosenRows(backend: Backend, keep: Scratch["keep"]) {
-  return keep(backend.indices(Int32Array.of(5, 30, 5)));
-}
-
-/** Factors of a stack of symmetric positive definite matrices: of one that fits a tile, or of one that takes several panels. */
-function factorised({ backend, make }: Scratch, size: number, count: number): Tensor {
-  const stack = make(count * size, size);
-  for (let i = 0; i < count; i++) {
-    const one = backend.rowRange(stack, i * size, (i + 1) * size);
-    backend.syrk(make(size, size, numbers(size * size, i + 1)), one, { alpha: 1 / size });
-    backend.addDiagonal(one, make(1, size, positives(size, i + 1)));
-  }
-  backend.factorise(stack, count);
-  return stack;
-}
-
-const factors: Record<string, Check> = {
   cholesky: (scratch) => [factorised(scratch, 20, 2)],
   "cholesky of several panels": (scratch) => [factorised(scratch, 70, 1)],
   solveLower: (scratch) =>
@@ -109,35 +157,6 @@ const factors: Record<string, Check> = {
     after([factorised(scratch, ROWS, 2), scratch.make(1, 2)], (factor, out) =>
       scratch.backend.logDeterminant(factor, out, 2),
     ),
-};
-
-const covarianceInputs = ({ make }: Scratch): CovarianceInputs => ({
-  terms: { linear: true, stationary: "matern52" },
-  products: make(ROWS, COLUMNS),
-  rowSquares: make(1, ROWS, positives(ROWS, 1)),
-  columnSquares: make(1, COLUMNS, positives(COLUMNS, 2)),
-  hyper: make(1, 3, [0.1, -0.2, 0.3]),
-});
-
-/** Means far out on both sides and near 0, variances from nothing to large. */
-const spread = (count: number): Float32Array => numbers(count, 4).map((value) => 12 * value * value * value);
-const lists = (rows: number) => ({
-  rowStart: Int32Array.from({ length: rows + 1 }, (_, i) => 2 * i),
-  labelIndex: Int32Array.from({ length: 2 * rows }, (_, e) => (e % 2) * 20 + ((e >> 1) % 20)),
-});
-
-function expectation(quadrature: number | "closed"): Check {
-  return ({ backend, make }) => {
-    const mean = make(ROWS, COLUMNS, spread(ROWS * COLUMNS));
-    const ofRow = make(1, ROWS, positives(ROWS, 5));
-    const variance = { ofRow, ofLabel: make(1, COLUMNS, positives(COLUMNS, 6)) };
-    const out: LikelihoodOutputs = { rowValue: make(1, ROWS), dMean: mean, dVariance: make(ROWS, COLUMNS) };
-    backend.expectedLogLikelihood({ mean, variance, positives: lists(ROWS), scale: -2, quadrature }, out);
-    return Object.values(out);
-  };
-}
-
-const model: Record<string, Check> = {
   covariance: (scratch) =>
     after([scratch.make(ROWS, COLUMNS)], (out) => scratch.backend.covariance(covarianceInputs(scratch), out)),
   covarianceGradient: (scratch) =>
@@ -151,33 +170,6 @@ const model: Record<string, Check> = {
       [make(1, COLUMNS, spread(COLUMNS)), make(1, COLUMNS, positives(COLUMNS, 8)), make(1, COLUMNS)],
       backend.probability,
     ),
-};
-
-function sparseProduct(operation: "sparseTimes" | "sparseTransposeTimes"): Check {
-  return ({ backend, make, keep }) => {
-    const { rowStart, labelIndex: columnIndex } = lists(ROWS);
-    const values = numbers(2 * ROWS, 9);
-    const x = keep(backend.sparse({ rows: ROWS, columns: COLUMNS, rowStart, columnIndex, values }));
-    const rows = chosenRows(backend, keep);
-    const [b, out] = operation === "sparseTimes" ? [COLUMNS, 3] : [3, COLUMNS];
-    return after([make(out, DEPTH)], (result) => {
-      backend[operation](x, rows, make(b, DEPTH), result);
-      backend[operation](x, rows, make(b, DEPTH), result);
-    });
-  };
-}
-
-function patternProduct(operation: "sampledProducts" | "patternTransposeTimes"): Check {
-  return ({ backend, make, keep }) => {
-    const pattern = keep(backend.pattern(COLUMNS, lists(ROWS)));
-    return after([make(ROWS, DEPTH), make(COLUMNS, DEPTH), make(1, pattern.entries)], (a, b, values) => {
-      if (operation === "sampledProducts") backend.sampledProducts(pattern, a, b, values);
-      else backend.patternTransposeTimes(pattern, values, a, b);
-    });
-  };
-}
-
-const products: Record<string, Check> = {
   sparseTimes: sparseProduct("sparseTimes"),
   "sparseTransposeTimes with markRows": sparseProduct("sparseTransposeTimes"),
   sampledProducts: patternProduct("sampledProducts"),
@@ -215,7 +207,7 @@ function relativeError(found: Float64Array, expected: Float64Array): number {
 
 /** Throws an error that names the first shader whose results are not those of WASM. */
 export async function checkShaders(backend: Backend, reference: Backend): Promise<void> {
-  for (const [shader, check] of Object.entries({ ...dense, ...factors, ...model, ...products })) {
+  for (const [shader, check] of Object.entries(checks)) {
     const found = await outcome(backend, check);
     const expected = await outcome(reference, check);
     const error = Math.max(...found.map((values, i) => relativeError(values, expected[i])));

@@ -2,7 +2,7 @@
 
 import { describe, isObject, type JsonObject } from "../../base/check.ts";
 import { excerpt } from "../../base/errors.ts";
-import { duplicateKey } from "../../base/jsonkeys.ts";
+import { repeatedKey } from "../../base/jsonkeys.ts";
 import type { DatasetBuilder } from "../builder.ts";
 import { growableBytes } from "../builders.ts";
 import { isSpace } from "../numbers.ts";
@@ -24,7 +24,7 @@ function parseRecord(text: string, builder: DatasetBuilder): JsonObject {
   }
   if (!isObject(row))
     builder.fail("not an object", describe(row), 'a JSON object such as {"text": "...", "labels": ["..."]}');
-  const twice = duplicateKey(text, row);
+  const twice = repeatedKey(text);
   if (twice !== undefined) builder.fail("duplicate feature", `key ${excerpt(twice)} twice`, "each key once");
   return row;
 }

@@ -101,15 +101,13 @@ export async function chooseDense(
 async function refined(start: Tried, lossOf: (choice: KernelNoise) => Promise<Tried>): Promise<Tried> {
   const { noise, kernel } = start.choice;
   const lengthScale = kernel.lengthScale ?? 1;
-  const upTo = async (choices: readonly KernelNoise[], first: number, known?: Tried): Promise<Tried> => {
-    const seen: Tried[] = [];
-    if (known) seen[first] = known;
-    const { best } = await climb(choices.length, first, async (place) => {
-      seen[place] ??= await lossOf(choices[place]);
-      return -seen[place].loss;
-    });
-    return seen[best];
-  };
+  const upTo = (choices: readonly KernelNoise[], first: number, known?: Tried): Promise<Tried> =>
+    climb(
+      choices.length,
+      first,
+      async (place) => (place === first && known) || (await lossOf(choices[place])),
+      ({ loss }) => -loss,
+    );
   const lengths = isLinear(kernel.name) ? [1] : LENGTHS;
   const byLength = await upTo(
     lengths.map((factor) => ({ noise, kernel: { ...kernel, lengthScale: factor * lengthScale } })),

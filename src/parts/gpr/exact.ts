@@ -34,7 +34,7 @@ import type { Pattern } from "../../core/pattern.ts";
 import { addTransposeTimes } from "../../core/sums.ts";
 import { DUAL_LABELS, type ExactWay, exactWay, LEFT_OUT } from "../regression/cost.ts";
 import { Kernel, type KernelChoice, kernelMatrix } from "../regression/kernel.ts";
-import { addLabels, allPoints, blocksOf, type LeaveOneOut } from "../regression/leaveoneout.ts";
+import { addLabels, allPoints, forEachBlock, type LeaveOneOut } from "../regression/leaveoneout.ts";
 import type { InnerProducts, Points } from "../regression/points.ts";
 import { DuplicateGroups } from "./groups.ts";
 
@@ -132,12 +132,10 @@ const leftOutBlocks =
     const first = points - pivots.columns;
     /** lam - lam / w of a point. */
     const lacking = (point: number): number => (weights ? noise - noise / weights[point] : 0);
-    const blocks = blocksOf(options.ranges ?? ranges, BLOCK_ROWS);
     await scoped(async (scope) => {
       const room = scope.keep(matrix(core, BLOCK_ROWS, columns, precision));
       const factors = scope.keep(matrix(core, BLOCK_ROWS, 1, precision));
-      for (const [number, { from, to }] of blocks.entries()) {
-        await yieldToHost(options, stage, number / blocks.length);
+      await forEachBlock(options.ranges ?? ranges, BLOCK_ROWS, stage, options, ({ from, to }) => {
         wholeNumber("ranges", from, first, points);
         const own = pivots.view().subarray(from - first, to - first);
         const inverses = factors.rowRange(0, to - from).set(Float64Array.from(own, (pivot) => -1 / pivot));
@@ -152,7 +150,7 @@ const leftOutBlocks =
         }
         addLabels(scores, labels, from);
         work({ from, to, scores, variances });
-      }
+      });
     });
   };
 
@@ -194,14 +192,13 @@ const dualFromInverse: Dual = async (inverse, labels, mean, out, options) => {
     const [totalsInDouble, meanInDouble] = [double(totals), double(mean).reshape(mean.columns, 1)];
     const sums = scope.keep(matrix(core, labels.columns, POINTS_AT_ONCE, "f64"));
     const transposed = scope.keep(matrix(core, POINTS_AT_ONCE, labels.columns, "f64"));
-    for (const { from, to } of blocksOf(allPoints(rows), POINTS_AT_ONCE)) {
-      await yieldToHost(options, "dual weights", from / rows);
+    await forEachBlock(allPoints(rows), POINTS_AT_ONCE, "dual weights", options, ({ from, to }) => {
       const part = sums.block(0, 0, labels.columns, to - from);
       // The outer product also clears what was there.
       gemm(meanInDouble, totalsInDouble.block(0, from, 1, to - from), part, { alpha: -1 });
       addTransposeTimes(labels, inverse.block(0, from, rows, to - from), part);
       convert(transpose(part, transposed.rowRange(0, to - from)), out.rowRange(from, to));
-    }
+    });
   });
 };
 
@@ -210,15 +207,14 @@ const dualFromFactor: Dual = async (l, labels, mean, out, options) => {
   const { core, precision, rows } = l;
   await scoped(async (scope) => {
     const room = scope.keep(matrix(core, rows, Math.min(DUAL_LABELS, labels.columns), precision));
-    for (const { from, to } of blocksOf(allPoints(labels.columns), DUAL_LABELS)) {
-      await yieldToHost(options, "dual weights", from / labels.columns);
+    await forEachBlock(allPoints(labels.columns), DUAL_LABELS, "dual weights", options, async ({ from, to }) => {
       const right = room.block(0, 0, rows, to - from);
       for (let k = from; k < to; k++) fill(right.block(0, k - from, rows, 1), -mean.view()[k]);
       addOnes(room, labels, from, to);
       await solveInTurns(l, right, options);
       await solveInTurns(l, right, { ...options, transpose: true });
       scale(1, right, out.block(0, from, rows, to - from));
-    }
+    });
   });
 };
 

@@ -61,14 +61,13 @@ async function bestViews(
       before.map((each, i) =>
         i === place + 1 ? { weight, lengthScale } : { ...each, weight: (1 - weight) * each.weight },
       );
-    const best = async (list: readonly number[], first: number, of: (value: number) => readonly ViewKernel[]) => {
-      const { best: at, figures } = await climb(
+    const best = (list: readonly number[], first: number, of: (value: number) => readonly ViewKernel[]) =>
+      climb(
         list.length,
         list.indexOf(first),
-        async (i) => -(await lossAt(of(list[i]))),
+        async (i) => ({ value: list[i], loss: await lossAt(of(list[i])) }),
+        ({ loss }) => -loss,
       );
-      return { value: list[at], loss: -(figures[at] ?? Number.NEGATIVE_INFINITY) };
-    };
     const lengths = isLinear(words.kernel.name) ? [FIRST_LENGTH] : LENGTHS;
     const length = await best(lengths, FIRST_LENGTH, (value) => beside(FIRST_WEIGHT, value));
     const weight = await best(WEIGHTS, FIRST_WEIGHT, (value) => beside(value, length.value));

@@ -52,111 +52,93 @@ export async function countWords(
   return { frequency, documents: texts.length };
 }
 
-export class NamesFit {
-  readonly #input: NamesInput;
-  readonly #mentions: readonly (readonly Mention[])[];
-  /** 1 for each label of the model that has a name. */
-  readonly #named: Uint8Array;
-  /** A point's own labels count as seen one time less; only beside labels that no point has: else the count would tell the label. */
-  readonly #less: boolean;
-
-  /** Looks for the names first. */
-  static async to(input: NamesInput, work?: WorkOptions): Promise<NamesFit> {
-    const turns = new Turns(work);
-    const mentions: Mention[][] = [];
-    for (const text of input.texts) {
-      if (turns.due) await turns.take();
-      mentions.push(input.matcher.find(text));
-    }
-    return new NamesFit(input, mentions);
-  }
-
-  private constructor(input: NamesInput, mentions: readonly (readonly Mention[])[]) {
-    const { matcher, numbers, labelCounts } = input;
-    this.#input = input;
-    this.#less = input.leftOut && numbers.some((label) => label >= labelCounts.length);
-    this.#mentions = mentions;
-    this.#named = new Uint8Array(labelCounts.length);
-    matcher.named.forEach((named, entry) => {
-      if (named && numbers[entry] < labelCounts.length) this.#named[numbers[entry]] = 1;
-    });
-  }
-
+/** Weights are fitted to pairs of these points and labels. */
+export interface NamesFit {
   /** The labels of the model that stand in the text of a row. */
-  standing(row: number): number[] {
-    const { numbers, labelCounts } = this.#input;
-    return this.#mentions[row].map(({ entry }) => numbers[entry]).filter((label) => label < labelCounts.length);
-  }
+  standing(row: number): number[];
+  /** The weights that fit the pairs best. */
+  fit(pairs: LogitPairs, work?: WorkOptions): Promise<Float64Array>;
+  /** The logits of the pairs by these weights. */
+  moved(pairs: LogitPairs, weights: Float64Array): MovedPairs;
+}
 
-  /** How often a label is seen in other points than this one. */
-  #class(label: number, present: boolean): number {
-    return classOf(Math.max(0, this.#input.labelCounts[label] - (present && this.#less ? 1 : 0)));
+/** Looks for the names first. */
+export async function namesFit(input: NamesInput, work?: WorkOptions): Promise<NamesFit> {
+  const { matcher, numbers, texts, labelCounts, leftOut } = input;
+  const { rowStart = [], labelIndex = new Int32Array(0) } = input.labels ?? {};
+  const known = labelCounts.length;
+  const mentions: Mention[][] = [];
+  const turns = new Turns(work);
+  for (const text of texts) {
+    if (turns.due) await turns.take();
+    mentions.push(matcher.find(text));
   }
+  const isNamed = new Uint8Array(known);
+  matcher.named.forEach((named, entry) => {
+    if (named && numbers[entry] < known) isNamed[numbers[entry]] = 1;
+  });
+  // A point's own labels count as seen one time less; only beside labels that no point has: else the count would tell the label.
+  const less = leftOut && numbers.some((label) => label >= known) ? 1 : 0;
+  /** By how often a label is seen in other points than this one. */
+  const classIn = (label: number, present: boolean): number =>
+    classOf(Math.max(0, labelCounts[label] - (present ? less : 0)));
 
   /** Calls `each` for every pair: the class of its label, and its mention where it has one; null where it has no name. */
-  #walk(pairs: LogitPairs, each: (pair: number, group: number, mention: Mention | undefined | null) => void): void {
-    const { numbers } = this.#input;
-    const ofRow = this.#mentions.map((all) => new Map(all.map((mention) => [numbers[mention.entry], mention])));
+  function walk(pairs: LogitPairs, each: (pair: number, group: number, mention: Mention | undefined | null) => void) {
+    const ofRow = mentions.map((all) => new Map(all.map((mention) => [numbers[mention.entry], mention])));
     for (let e = 0; e < pairs.row.length; e++) {
       const label = pairs.label[e];
-      const group = this.#class(label, pairs.signedWeight[e] > 0);
-      each(e, group, this.#named[label] ? ofRow[pairs.row[e]].get(label) : null);
+      const group = classIn(label, pairs.signedWeight[e] > 0);
+      each(e, group, isNamed[label] ? ofRow[pairs.row[e]].get(label) : null);
     }
   }
 
-  /** Calls `each` for the labels beyond the model's that stand in the texts of some rows. */
-  #beyond(rows: Iterable<number>, each: (row: number, label: number, features: Float64Array) => void): void {
-    const { numbers, labelCounts } = this.#input;
-    for (const row of rows)
-      for (const { entry, features } of this.#mentions[row])
-        if (numbers[entry] >= labelCounts.length) each(row, numbers[entry], features);
-  }
-
-  /** The labels of a row, where they may be beyond the model's. */
-  #truth(row: number): Int32Array {
-    const { rowStart = [], labelIndex = new Int32Array(0) } = this.#input.labels ?? {};
-    return labelIndex.subarray(rowStart[row], rowStart[row + 1]);
-  }
-
-  /** The weights that fit the pairs best. */
-  async fit(pairs: LogitPairs, work?: WorkOptions): Promise<Float64Array> {
-    const turns = new Turns(work);
-    const standing = Array.from({ length: CLASSES }, () => new Regression(STANDING));
-    const absent = Array.from({ length: CLASSES }, () => new Regression(2));
-    this.#walk(pairs, (e, group, mention) => {
-      if (mention === null) return;
-      const z = pairs.logits[e];
-      if (mention) standing[group].add([1, group === 0 ? 0 : z, ...mention.features], pairs.signedWeight[e]);
-      else if (group > 0) absent[group].add([1, z], pairs.signedWeight[e]);
-    });
-    this.#beyond(this.#mentions.keys(), (row, label, features) => {
-      standing[0].add([1, 0, ...features], this.#truth(row).includes(label) ? 1 : -1);
-    });
-    // Labels that no document has, and none that stands for them: nothing says how likely they are.
-    if (standing[0].empty) standing[0].add([1], -NEVER);
-    const weights = new Float64Array(WEIGHTS);
-    for (let group = 0; group < CLASSES; group++) {
-      weights.set(await standing[group].solve(turns), group * STANDING);
-      weights.set(await absent[group].solve(turns), CLASSES * STANDING + 2 * group);
+  /** Calls `each` for the labels beyond the model's that stand in the texts of some rows, and says whether the row has them. */
+  function walkBeyond(rows: Iterable<number>, each: (row: number, features: Float64Array, isTrue: boolean) => void) {
+    for (const row of rows) {
+      const own = labelIndex.subarray(rowStart[row], rowStart[row + 1]);
+      for (const { entry, features } of mentions[row])
+        if (numbers[entry] >= known) each(row, features, own.includes(numbers[entry]));
     }
-    return weights;
   }
 
-  /** The logits of the pairs by these weights. */
-  moved(pairs: LogitPairs, weights: Float64Array): MovedPairs {
-    const out = Float64Array.from(pairs.logits);
-    this.#walk(pairs, (e, group, mention) => {
-      if (mention) out[e] = standingLogit(weights, group, out[e], mention.features);
-      else if (mention === undefined && group > 0) out[e] = absentLogit(weights, group, out[e]);
-    });
-    const [row, logits]: number[][] = [[], []];
-    this.#beyond(new Set(Array.from(pairs.row)), (own, label, features) => {
-      if (this.#truth(own).includes(label)) return;
-      row.push(own);
-      logits.push(standingLogit(weights, 0, 0, features));
-    });
-    return { logits: out, beyond: { row: Int32Array.from(row), logits: Float64Array.from(logits) } };
-  }
+  return {
+    standing: (row) => mentions[row].map(({ entry }) => numbers[entry]).filter((label) => label < known),
+    async fit(pairs, fitting) {
+      const standing = Array.from({ length: CLASSES }, () => new Regression(STANDING));
+      const absent = Array.from({ length: CLASSES }, () => new Regression(2));
+      walk(pairs, (e, group, mention) => {
+        if (mention === null) return;
+        const z = pairs.logits[e];
+        if (mention) standing[group].add([1, group === 0 ? 0 : z, ...mention.features], pairs.signedWeight[e]);
+        else if (group > 0) absent[group].add([1, z], pairs.signedWeight[e]);
+      });
+      walkBeyond(mentions.keys(), (_, features, isTrue) => standing[0].add([1, 0, ...features], isTrue ? 1 : -1));
+      // Labels that no document has, and none that stands for them: nothing says how likely they are.
+      if (standing[0].empty) standing[0].add([1], -NEVER);
+      const pauses = new Turns(fitting);
+      const weights = new Float64Array(WEIGHTS);
+      for (let group = 0; group < CLASSES; group++) {
+        weights.set(await standing[group].solve(pauses), group * STANDING);
+        weights.set(await absent[group].solve(pauses), CLASSES * STANDING + 2 * group);
+      }
+      return weights;
+    },
+    moved(pairs, weights) {
+      const out = Float64Array.from(pairs.logits);
+      walk(pairs, (e, group, mention) => {
+        if (mention) out[e] = standingLogit(weights, group, out[e], mention.features);
+        else if (mention === undefined && group > 0) out[e] = absentLogit(weights, group, out[e]);
+      });
+      const [row, logits]: number[][] = [[], []];
+      walkBeyond(new Set(Array.from(pairs.row)), (own, features, isTrue) => {
+        if (isTrue) return;
+        row.push(own);
+        logits.push(standingLogit(weights, 0, 0, features));
+      });
+      return { logits: out, beyond: { row: Int32Array.from(row), logits: Float64Array.from(logits) } };
+    },
+  };
 }
 
 /** Log loss of pairs. */
@@ -189,13 +171,44 @@ class Regression {
   }
 
   async solve(turns: Turns): Promise<Float64Array> {
-    const expected = new Float64Array(this.size);
+    const { size } = this;
+    const [rows, pairs] = [this.#rows, this.#signedWeight];
+    const expected = new Float64Array(size);
     expected[1] = 1;
     const ridge = this.#ridge();
+    const logitOf = (pair: number, weights: Float64Array): number => {
+      let logit = 0;
+      for (let i = 0; i < size; i++) logit += weights[i] * rows[pair * size + i];
+      return logit;
+    };
     const problem: BoundedProblem = {
       lower: expected.map(() => Number.NEGATIVE_INFINITY),
-      evaluate: (weights) => this.#evaluate(weights, expected, ridge),
-      curvature: (weights) => this.#curvature(weights, ridge),
+      evaluate(weights) {
+        const gradient = weights.map((weight, i) => ridge[i] * (weight - expected[i]));
+        let value = 0;
+        for (let i = 0; i < size; i++) value += (gradient[i] * (weights[i] - expected[i])) / 2;
+        pairs.forEach((signed, e) => {
+          const logit = logitOf(e, weights);
+          value += pairLoss(signed, logit);
+          const slope = Math.abs(signed) * (logistic(logit) - (signed > 0 ? 1 : 0));
+          for (let i = 0; i < size; i++) gradient[i] += slope * rows[e * size + i];
+        });
+        return { value, gradient };
+      },
+      curvature(weights) {
+        const curvature = new Float64Array(triangular(size, 0));
+        for (let i = 0; i < size; i++) curvature[triangular(i, i)] = ridge[i];
+        pairs.forEach((signed, e) => {
+          const p = logistic(logitOf(e, weights));
+          const bend = Math.abs(signed) * p * (1 - p);
+          for (let i = 0; i < size; i++) {
+            const x = bend * rows[e * size + i];
+            if (x === 0) continue;
+            for (let j = 0; j <= i; j++) curvature[triangular(i, j)] += x * rows[e * size + j];
+          }
+        });
+        return curvature;
+      },
       pause: async () => {
         if (turns.due) await turns.take();
       },
@@ -214,48 +227,6 @@ class Regression {
     });
     const variance = (i: number): number => Math.max(1e-6, squares[i] / count - (sum[i] / count) ** 2);
     return Float64Array.from(sum, (_, i) => (i === 0 ? INTERCEPT_RIDGE : RIDGE * variance(i)));
-  }
-
-  #logit(pair: number, weights: Float64Array): number {
-    let logit = 0;
-    for (let i = 0; i < this.size; i++) logit += weights[i] * this.#rows[pair * this.size + i];
-    return logit;
-  }
-
-  #evaluate(
-    weights: Float64Array,
-    expected: Float64Array,
-    ridge: Float64Array,
-  ): { value: number; gradient: Float64Array } {
-    const { size } = this;
-    const gradient = weights.map((weight, i) => ridge[i] * (weight - expected[i]));
-    let value = 0;
-    for (let i = 0; i < size; i++) value += (gradient[i] * (weights[i] - expected[i])) / 2;
-    this.#signedWeight.forEach((signed, e) => {
-      const logit = this.#logit(e, weights);
-      value += pairLoss(signed, logit);
-      const slope = Math.abs(signed) * (logistic(logit) - (signed > 0 ? 1 : 0));
-      for (let i = 0; i < size; i++) gradient[i] += slope * this.#rows[e * size + i];
-    });
-    return { value, gradient };
-  }
-
-  /** The lower triangle, row by row. */
-  #curvature(weights: Float64Array, ridge: Float64Array): Float64Array {
-    const { size } = this;
-    const curvature = new Float64Array(triangular(size, 0));
-    for (let i = 0; i < size; i++) curvature[triangular(i, i)] = ridge[i];
-    this.#signedWeight.forEach((signed, e) => {
-      const p = logistic(this.#logit(e, weights));
-      const bend = Math.abs(signed) * p * (1 - p);
-      const from = e * size;
-      for (let i = 0; i < size; i++) {
-        const x = bend * this.#rows[from + i];
-        if (x === 0) continue;
-        for (let j = 0; j <= i; j++) curvature[triangular(i, j)] += x * this.#rows[from + j];
-      }
-    });
-    return curvature;
   }
 }
 

@@ -7,7 +7,7 @@ import { loadedStemmer } from "../../data/stemmers.ts";
 import type { FullTrainOptions } from "../options.ts";
 import type { Family, ModelSchema, MovedPairs } from "../part.ts";
 import type { LogitMover } from "../row.ts";
-import { countWords, FREE, lossOf, NamesFit } from "./fit.ts";
+import { countWords, FREE, lossOf, namesFit } from "./fit.ts";
 import { type NamedLabel, NameMatcher, nameMover, namesFrom, numbersOf, type WordCounts } from "./row.ts";
 
 export interface NamesPart extends WordCounts {
@@ -92,7 +92,7 @@ export const names: Family<NamesPart> = {
     const counts = { frequency: Int32Array.from(plan.frequency), documents };
     const matcher = part ? matcherOf(part, schema) : newMatcher(labels, schema).prepare(counts);
     const numbers = numbersOf(labels, schema.labelNames ?? []);
-    const fit = await NamesFit.to({ ...points, matcher, numbers, labelCounts: schema.labelCounts }, work);
+    const fit = await namesFit({ ...points, matcher, numbers, labelCounts: schema.labelCounts }, work);
     return {
       wanted: (row) => fit.standing(row),
       async fit(pairs) {

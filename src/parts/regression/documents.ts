@@ -155,43 +155,41 @@ export function selectLabelled(documents: LabelledRows, rows: readonly number[])
 
 /** One after another; labels are those of all. */
 export function join(...all: readonly Documents[]): Documents {
+  const features = all.map((each) => each.features);
+  const sets = all.map((each) => each.labels);
+  const sum = (counts: readonly { rows: number }[]): number => counts.reduce((total, { rows }) => total + rows, 0);
+  const indices = (lists: Int32Array[]): Int32Array => joinArrays(Int32Array, lists);
   return {
     ids: all.flatMap(({ ids }) => ids),
     features: {
-      rows: all.reduce((sum, { features }) => sum + features.rows, 0),
-      columns: all[0].features.columns,
-      rowStart: joinStarts(all.map(({ features }) => features.rowStart)),
-      columnIndex: joinArrays(
-        Int32Array,
-        all.map(({ features }) => features.columnIndex),
-      ),
+      rows: sum(features),
+      columns: features[0].columns,
+      rowStart: joinStarts(features),
+      columnIndex: indices(features.map(({ columnIndex }) => columnIndex)),
       values: joinArrays(
         Float32Array,
-        all.map(({ features }) => features.values),
+        features.map(({ values }) => values),
       ),
     },
     labels: {
-      rows: all.reduce((sum, { labels }) => sum + labels.rows, 0),
-      labels: Math.max(...all.map(({ labels }) => labels.labels)),
-      rowStart: joinStarts(all.map(({ labels }) => labels.rowStart)),
-      labelIndex: joinArrays(
-        Int32Array,
-        all.map(({ labels }) => labels.labelIndex),
-      ),
+      rows: sum(sets),
+      labels: Math.max(...sets.map(({ labels }) => labels)),
+      rowStart: joinStarts(sets),
+      labelIndex: indices(sets.map(({ labelIndex }) => labelIndex)),
     },
-    weights: all.some(({ weights }) => weights) ? joinArrays(Int32Array, all.map(everyWeight)) : undefined,
+    weights: all.some(({ weights }) => weights) ? indices(all.map(everyWeight)) : undefined,
   };
 }
 
 /** As how many documents each counts. */
 const everyWeight = ({ ids, weights }: Documents): Int32Array => weights ?? new Int32Array(ids.length).fill(1);
 
-function joinStarts(all: readonly Int32Array[]): Int32Array {
+function joinStarts(all: readonly { rowStart: Int32Array }[]): Int32Array {
   let end = 0;
-  const ends = all.map((starts) => {
+  const ends = all.map(({ rowStart }) => {
     const before = end;
-    end += starts[starts.length - 1];
-    return starts.subarray(1).map((start) => before + start);
+    end += rowStart[rowStart.length - 1];
+    return rowStart.subarray(1).map((start) => before + start);
   });
   return joinArrays(Int32Array, [Int32Array.of(0), ...ends]);
 }

@@ -7,7 +7,7 @@
 // little; leaving them unwhitened in single precision does not give a positive definite A.
 
 import type { WorkOptions } from "../../base/progress.ts";
-import { type Csr, csr } from "../../core/csr.ts";
+import { csr } from "../../core/csr.ts";
 import { addDiagonal, convert, fill, gemm } from "../../core/dense.ts";
 import { factorInPlace, lowerInverseColumns } from "../../core/inverse.ts";
 import { keeping, type Matrix, matrix, scoped } from "../../core/matrix.ts";
@@ -83,17 +83,11 @@ export async function inducingFeatures(
 function covarianceOf({ x, squares, ranges }: Points, choice: KernelChoice): Matrix {
   return scoped((scope) => {
     const { core, rows } = x;
-    const z = scope.keep(new Points(scope.keep(inDouble(x)), squares.toArray(), ranges));
+    const z = scope.keep(new Points(scope.keep(csr(x.core, x.toArrays(), "f64")), squares.toArray(), ranges));
     const make = (): Matrix => matrix(core, rows, rows, "f64");
     const kernel = scope.keep(new Kernel(core, "f64", choice));
     const range = { from: 0, to: rows, lower: false };
     const out = kernel.rows(z, scope.keep(new PointIndex(z)), range, scope.keep(make()), make());
     return kernel.writeDiagonal(out, z.viewSquares);
   });
-}
-
-function inDouble(x: Csr): Csr {
-  const { rows, columns, start, column, value } = x;
-  const arrays = { rows, columns, rowStart: start.toArray(), columnIndex: column.toArray(), values: value.toArray() };
-  return csr(x.core, arrays, "f64");
 }

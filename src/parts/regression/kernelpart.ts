@@ -9,11 +9,11 @@ import { blend, columnSums, combine, gemm, scale } from "../../core/dense.ts";
 import { type Matrix, matrix, matrixFrom, Scope, scoped } from "../../core/matrix.ts";
 import { viewRanges } from "../../data/transform.ts";
 import { largest, largestColumn, largestCovariance, longestRow } from "../overflow.ts";
-import type { BlockScorer, Family, LeftOutPoints, ModelSchema, PartFile } from "../part.ts";
+import type { BlockScorer, Family, LeftOutPoints, ModelSchema, PartFile, PosteriorVariance } from "../part.ts";
 import { compactKernel } from "./compact.ts";
 import { choiceOf, Kernel, type KernelNoise, type KernelPart } from "./kernel.ts";
 import { type InnerProducts, narrowing, PointIndex, type Points, piecesOf, placeRows, spreadOver } from "./points.ts";
-import { posteriorVariance, type UnexplainedVariance, unexplainedDeviation } from "./variance.ts";
+import { posteriorVariance, unexplainedDeviation } from "./variance.ts";
 
 /** A posterior as a part of a model: the points that carry the mean, and their weights. */
 export const kernelPart = <Name extends string>(
@@ -81,7 +81,7 @@ function openKernel(part: KernelPart, { labels, transform }: ModelSchema, core: 
   const size = part.rows.rows;
   const kernel = scope.keep(new Kernel(core, "f32", choiceOf(part).kernel));
   const dual = scope.keep(matrixFrom(core, size, labels, part.dual, "f32"));
-  let variance: UnexplainedVariance | undefined;
+  let variance: PosteriorVariance | undefined;
   /** k(x,Z) [n,M] */
   const covariances = (rows: SparseRows, inner: Scope, index: InnerProducts = training): Matrix => {
     const room = (): Matrix => inner.keep(matrix(core, rows.rows, size, "f32"));

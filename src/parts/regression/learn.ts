@@ -11,7 +11,7 @@
 // use of it takes into account, C = base - sum sign F'F with F = inverse(L) V', and catches up when there are many of them.
 
 import { ArgumentError } from "../../base/errors.ts";
-import { type WorkOptions, yieldToHost } from "../../base/progress.ts";
+import type { WorkOptions } from "../../base/progress.ts";
 import type { SparseRows } from "../../base/sparse.ts";
 import type { Precision } from "../../core/core.ts";
 import { type Csr, csr, sparseTimes } from "../../core/csr.ts";
@@ -21,7 +21,7 @@ import { type Matrix, matrix, matrixFrom, type RealArray, type Scope, scoped } f
 import type { Pattern } from "../../core/pattern.ts";
 import type { Sign } from "../../core/sums.ts";
 import { type Change, repeated } from "./documents.ts";
-import { addLabels, allPoints, blocksOf, type WalkOptions } from "./leaveoneout.ts";
+import { addLabels, allPoints, forEachBlock, type WalkOptions } from "./leaveoneout.ts";
 import { type Directions, packedLess, packedTimes, packLower, precisionOf } from "./packed.ts";
 import { placeDocuments } from "./points.ts";
 import type { RidgeSolution } from "./ridge.ts";
@@ -111,11 +111,9 @@ export class LearnedRidge {
   /** Learns points with their labels, or forgets points that were learned, with the labels they had. */
   async learn(rows: Csr, labels: Pattern, options: WalkOptions & { sign?: Sign } = {}): Promise<void> {
     const { sign = 1, ranges = allPoints(rows.rows), ...work } = options;
-    const blocks = blocksOf(ranges, BLOCK_ROWS);
-    for (const [number, { from, to }] of blocks.entries()) {
-      await yieldToHost(work, sign === 1 ? "learning" : "forgetting", number / blocks.length);
-      this.#learnBlock({ from, to, f: rows }, labels, sign);
-    }
+    await forEachBlock(ranges, BLOCK_ROWS, sign === 1 ? "learning" : "forgetting", work, (block) =>
+      this.#learnBlock({ ...block, f: rows }, labels, sign),
+    );
   }
 
   #learnBlock(block: Block, labels: Pattern, sign: Sign): void {

@@ -1,7 +1,7 @@
 // Scores of the training points when each of them is left out: what noise, weights, the stack and the calibrator are
 // chosen and fitted on, without validation data. The forms give them in blocks, since all of them may not fit.
 
-import type { WorkOptions } from "../../base/progress.ts";
+import { type WorkOptions, yieldToHost } from "../../base/progress.ts";
 import { type LabelSets, selectLabels } from "../../base/sparse.ts";
 import { topK } from "../../core/dense.ts";
 import { type Matrix, sumOf } from "../../core/matrix.ts";
@@ -63,6 +63,21 @@ export function blocksOf(ranges: readonly PointRange[], rows: number): PointRang
   );
 }
 
+/** Gives `work` the blocks of the ranges, and others a turn in between. */
+export async function forEachBlock(
+  ranges: readonly PointRange[],
+  rows: number,
+  stage: string,
+  options: WorkOptions,
+  work: (block: PointRange) => void | Promise<void>,
+): Promise<void> {
+  const blocks = blocksOf(ranges, rows);
+  for (const [number, block] of blocks.entries()) {
+    await yieldToHost(options, stage, number / blocks.length);
+    await work(block);
+  }
+}
+
 /** How many points the ranges hold. */
 export const pointsIn = (ranges: readonly PointRange[]): number =>
   ranges.reduce((sum, { from, to }) => sum + to - from, 0);
@@ -113,30 +128,26 @@ export async function squaredErrorOf(source: LeaveOneOut, labels: Pattern, optio
   return sum / Math.max(1, points);
 }
 
-/**
- * The best place of a list whose figures rise and then fall: from `start` uphill, and no farther than needed. Returns
- * the figure of each place that was looked at.
- */
-export async function climb(
+/** The best result of places whose figures rise and then fall: from `start` uphill, looking no farther than needed. */
+export async function climb<Result>(
   count: number,
   start: number,
-  figure: (place: number) => Promise<number>,
-): Promise<{ best: number; figures: (number | undefined)[] }> {
-  const figures: (number | undefined)[] = Array.from({ length: count }, () => undefined);
+  look: (place: number) => Promise<Result>,
+  figure: (result: Result) => number,
+): Promise<Result> {
+  const seen: Result[] = [];
   const at = async (place: number): Promise<number> => {
     if (place < 0 || place >= count) return Number.NEGATIVE_INFINITY;
-    const known = figures[place] ?? (await figure(place));
-    figures[place] = known;
-    return known;
+    seen[place] ??= await look(place);
+    return figure(seen[place]);
   };
-  let best = Math.min(count - 1, Math.max(0, start));
+  let best = start;
   await at(best);
   for (const step of [1, -1]) {
-    const before = best;
-    while ((await at(best + step)) > (figures[best] as number)) best += step;
-    if (best !== before) break;
+    while ((await at(best + step)) > (await at(best))) best += step;
+    if (best !== start) break;
   }
-  return { best, figures };
+  return seen[best];
 }
 
 /** Adds 1 to the score of every label that a point of the block has. */

@@ -40,9 +40,9 @@ export class Points {
   }
 
   #view({ from, to }: ColumnRange, squares: ArrayLike<number> | undefined): Points {
-    const { core, precision, rows, columns, start, column, value } = this.x;
-    const all = { rows, columns, rowStart: start.toArray(), columnIndex: column.toArray(), values: value.toArray() };
-    return this.#own.keep(new Points(this.#own.keep(csr(core, withinColumns(all, from, to), precision)), squares));
+    const { core, precision } = this.x;
+    const own = withinColumns(this.x.toArrays(), from, to);
+    return this.#own.keep(new Points(this.#own.keep(csr(core, own, precision)), squares));
   }
 
   get rows(): number {

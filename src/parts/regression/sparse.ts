@@ -7,14 +7,13 @@
 // terms cancel. v is in units of the noise.
 
 import { ArgumentError } from "../../base/errors.ts";
-import { yieldToHost } from "../../base/progress.ts";
 import type { Csr } from "../../core/csr.ts";
 import { combine, gemm, rowSums } from "../../core/dense.ts";
 import { Matrix, matrix, matrixFrom, scoped } from "../../core/matrix.ts";
 import type { Pattern } from "../../core/pattern.ts";
 import type { Sign } from "../../core/sums.ts";
 import type { InducingFeatures } from "./inducing.ts";
-import { allPoints, blocksOf, type LeaveOneOut, type WalkOptions } from "./leaveoneout.ts";
+import { allPoints, forEachBlock, type LeaveOneOut, type WalkOptions } from "./leaveoneout.ts";
 import type { Points } from "./points.ts";
 import type { RidgeSolution } from "./ridge.ts";
 import type { FeatureBlock, Totals } from "./totals.ts";
@@ -31,17 +30,15 @@ export interface FeatureWalk<F extends Matrix | Csr = Matrix> {
 /** phi of points, made anew in every walk. */
 export function featuresOf(inducing: InducingFeatures, points: Points): FeatureWalk {
   const forBlocks: FeatureWalk["forBlocks"] = async (stage, work, options = {}) => {
-    const blocks = blocksOf(options.ranges ?? allPoints(points.rows), BLOCK_ROWS);
+    const ranges = options.ranges ?? allPoints(points.rows);
     const { core, precision, rows } = points.x;
     await scoped(async (scope) => {
       const room = (count: number): Matrix => scope.keep(matrix(core, count, inducing.count, precision));
       const [all, between] = [room(Math.min(BLOCK_ROWS, rows)), room(Math.min(BLOCK_ROWS, rows))];
-      for (const [number, { from, to }] of blocks.entries()) {
-        await yieldToHost(options, stage, number / blocks.length);
+      await forEachBlock(ranges, BLOCK_ROWS, stage, options, ({ from, to }) => {
         const f = all.rowRange(0, to - from);
-        inducing.block(points, from, to, f, between.rowRange(0, to - from));
-        work({ from, to, f });
-      }
+        work({ from, to, f: inducing.block(points, from, to, f, between.rowRange(0, to - from)) });
+      });
     });
   };
   return { points: points.rows, forBlocks };
@@ -49,13 +46,10 @@ export function featuresOf(inducing: InducingFeatures, points: Points): FeatureW
 
 /** Features that are in memory already, one point a row. */
 export function featuresIn<F extends Matrix | Csr>(features: F): FeatureWalk<F> {
-  const forBlocks: FeatureWalk<F>["forBlocks"] = async (stage, work, options = {}) => {
-    const blocks = blocksOf(options.ranges ?? allPoints(features.rows), BLOCK_ROWS);
-    for (const [number, { from, to }] of blocks.entries()) {
-      await yieldToHost(options, stage, number / blocks.length);
-      work({ from, to, f: (features instanceof Matrix ? features.rowRange(from, to) : features) as F });
-    }
-  };
+  const forBlocks: FeatureWalk<F>["forBlocks"] = (stage, work, options = {}) =>
+    forEachBlock(options.ranges ?? allPoints(features.rows), BLOCK_ROWS, stage, options, ({ from, to }) =>
+      work({ from, to, f: (features instanceof Matrix ? features.rowRange(from, to) : features) as F }),
+    );
   return { points: features.rows, forBlocks };
 }
 

@@ -95,7 +95,7 @@ export class Totals {
 export class Statistics extends Totals implements RidgeSums {
   /** A [P,P], its lower triangle. */
   readonly gram: Matrix;
-  #cross: Matrix;
+  readonly #cross: Matrix;
 
   constructor(core: Core, shape: SumsShape) {
     super(core, shape);
@@ -133,16 +133,6 @@ export class Statistics extends Totals implements RidgeSums {
     }
     this.#addSquare(f, sign);
     addTransposeTimes(labels, f, this.#cross, range);
-  }
-
-  override growLabels(labels: number): void {
-    const before = this.labels;
-    super.growLabels(labels);
-    if (this.labels === before) return;
-    const cross = matrix(this.core, labels, this.features, "f64");
-    scale(1, this.#cross, cross.rowRange(0, before));
-    this.#cross.free();
-    this.#cross = cross;
   }
 
   /** A += sign f'f; in single precision through a product of the block. */

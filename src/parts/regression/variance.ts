@@ -20,11 +20,6 @@ import { narrowing, PointIndex, type Points, placeRows, spreadOver } from "./poi
 /** Points that are looked at; L is made in a fraction of a second. */
 const MOST_POINTS = 2000;
 
-export interface UnexplainedVariance extends PosteriorVariance {
-  /** v / (k(x,x) + lam) [n]: the part of the variance of an observation that is not explained, from 0 to below 1. */
-  unexplained(rows: SparseRows): Float64Array;
-}
-
 /**
  * A label of frequency mu has the variance mu (1 - mu) before anything is known of a point; the part of it that is not explained is
  * the variance of its score.
@@ -39,7 +34,7 @@ export async function posteriorVariance(
   part: Omit<KernelPart, "family">,
   transform: FeatureTransform,
   work: WorkOptions = {},
-): Promise<UnexplainedVariance> {
+): Promise<PosteriorVariance> {
   const chosen = selectFeatures(part.rows, spreadOver(part.rows.rows, MOST_POINTS));
   return await keeping(async (scope) => {
     const narrow = narrowing(chosen, transform);

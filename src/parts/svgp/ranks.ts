@@ -115,9 +115,6 @@ type Sums = Tensor;
 const bytesIn = (sums: Sums): Uint8Array => bytesOf((sums as Matrix).view());
 
 class RankedTerm implements DataTerm {
-  readonly #partition: LabelPartition;
-  readonly #backend: Backend;
-  readonly #shape: ModelShape;
   /** One for blocks of each width: all have the same but the last. */
   readonly #terms = new Map<number, LabelLayer>();
   readonly #length: number;
@@ -125,16 +122,17 @@ class RankedTerm implements DataTerm {
   readonly #spare: Sums[] = [];
 
   /** `shape` is of this rank's own labels. */
-  constructor(backend: Backend, shape: ModelShape, partition: LabelPartition) {
+  constructor(
+    private readonly backend: Backend,
+    private readonly shape: ModelShape,
+    private readonly partition: LabelPartition,
+  ) {
     if (!backend.onCore) throw new ArgumentError("device", `found ${backend.name} with ranks, expected wasm`);
-    this.#backend = backend;
-    this.#shape = shape;
-    this.#partition = partition;
     this.#length = shape.batch * (shape.factors + groupsOf(shape) + 1);
   }
 
   #term(width: number): LabelLayer {
-    const term = this.#terms.get(width) ?? new LabelLayer(this.#backend, { ...this.#shape, labels: width });
+    const term = this.#terms.get(width) ?? new LabelLayer(this.backend, { ...this.shape, labels: width });
     this.#terms.set(width, term);
     return term;
   }
@@ -142,7 +140,7 @@ class RankedTerm implements DataTerm {
   /** Loss and gradients over all labels of all ranks; those by Phi and b are of this rank's own labels. */
   evaluate(pass: LabelPass): void {
     const { labels: positives, parameters, gradient, out } = pass;
-    const { width, blocks, ranks, labels, own } = this.#partition;
+    const { width, blocks, ranks, labels, own } = this.partition;
     if ("pattern" in positives) throw new ArgumentError("labels", "found a sample of them with ranks, expected all");
     const { from, to } = blocks[ranks.rank];
     const sum = this.#sum();
@@ -162,12 +160,12 @@ class RankedTerm implements DataTerm {
     const total = this.#total(sum);
     const views = this.#views(total);
     for (const name of ["dMean", "dVariance", "pointLoss"] as const)
-      this.#backend.blend(1, views[name], 0, views[name], out[name]);
+      this.backend.blend(1, views[name], 0, views[name], out[name]);
     this.#spare.push(total);
   }
 
   #block({ phi, bias }: LabelParameters, { from, to }: Range): LabelParameters {
-    const backend = this.#backend;
+    const { backend } = this;
     const list = backend.reshape(bias, bias.columns, 1);
     return {
       phi: backend.rowRange(phi, from, to),
@@ -177,19 +175,19 @@ class RankedTerm implements DataTerm {
 
   #sum(): TreeSum<Sums> {
     return new TreeSum((left, right) => {
-      this.#backend.combine("add", left, right, left);
+      this.backend.combine("add", left, right, left);
       this.#spare.push(right);
       return left;
     });
   }
 
   #room(): Sums {
-    return this.#spare.pop() ?? this.#backend.tensor(1, this.#length);
+    return this.#spare.pop() ?? this.backend.tensor(1, this.#length);
   }
 
   #views(sums: Sums): PointGradients {
-    const backend = this.#backend;
-    const { batch, factors } = this.#shape;
+    const { backend } = this;
+    const { batch, factors } = this.shape;
     const list = backend.reshape(sums, this.#length, 1);
     let at = 0;
     const next = (rows: number, columns: number): Tensor => {
@@ -197,13 +195,13 @@ class RankedTerm implements DataTerm {
       at += rows * columns;
       return backend.reshape(part, rows, columns);
     };
-    return { dMean: next(batch, factors), dVariance: next(groupsOf(this.#shape), batch), pointLoss: next(1, batch) };
+    return { dMean: next(batch, factors), dVariance: next(groupsOf(this.shape), batch), pointLoss: next(1, batch) };
   }
 
   #total(own: TreeSum<Sums>): Sums {
-    const { ranks, blocks } = this.#partition;
+    const { ranks, blocks } = this.partition;
     const nodes = blocks.map(({ from, to }) => nodesOf(from, to));
-    const bytes = this.#length * (this.#backend.precision === "f32" ? 4 : 8);
+    const bytes = this.#length * (this.backend.precision === "f32" ? 4 : 8);
     const sent = new Uint8Array(own.nodes().length * bytes);
     for (const [i, { value }] of own.nodes().entries()) {
       sent.set(bytesIn(value), i * bytes);
@@ -224,6 +222,6 @@ class RankedTerm implements DataTerm {
 
   free(): void {
     for (const term of this.#terms.values()) term.free();
-    this.#backend.free(...this.#spare);
+    this.backend.free(...this.#spare);
   }
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { countWords, NamesFit } from "../../../src/parts/names/fit.ts";
+import { countWords, namesFit } from "../../../src/parts/names/fit.ts";
 import { type NamedLabel, NameMatcher, numbersOf } from "../../../src/parts/names/row.ts";
 
 const sigmoid = (x: number): number => 1 / (1 + Math.exp(-x));
@@ -30,7 +30,7 @@ describe("weights of names", () => {
           Float64Array.from(pairs, (pair) => pair[name]);
         const all = { row: of("row"), label: of("label"), signedWeight: of("signedWeight"), logits: of("logits") };
         const numbers = numbersOf(labels, names);
-        const fit = await NamesFit.to({ matcher, numbers, texts, labelCounts, leftOut: true });
+        const fit = await namesFit({ matcher, numbers, texts, labelCounts, leftOut: true });
         const weights = await fit.fit(all);
         const { logits, beyond } = fit.moved(all, weights);
         const classOf = (count: number): number => (count === 0 ? 0 : count < 3 ? 1 : count < 10 ? 2 : 3);
