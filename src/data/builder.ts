@@ -103,11 +103,9 @@ class OpenRows {
   readonly unlabelled: number[] = []; // their numbers
   rowTexts: string[] | undefined = []; // by row, unless they are too much to keep and no embedder wants them
   characters = 0;
-  ids: string[] | undefined; // once a row has one
 
-  constructor(ids: string[] | undefined) {
-    this.ids = ids;
-  }
+  /** `ids` are there once a row has one. */
+  constructor(public ids: string[] | undefined) {}
 }
 
 export class DatasetBuilder implements ReadReport {

@@ -1,6 +1,6 @@
 // Where a person says that something is: a path (in Node, Deno and Bun), an address, a Blob or a Response, or bytes already.
 
-import { FileError } from "../base/errors.ts";
+import { FileError, FormatError } from "../base/errors.ts";
 import { readSource } from "../base/source.ts";
 import { joined, pulled, streamChunks } from "../data/bytes.ts";
 
@@ -116,5 +116,7 @@ export async function bytesFrom(source: FileSource, what: string): Promise<{ byt
     const { readWhole } = await import("./files.ts");
     return { bytes: await readWhole(path), file: path };
   }
+  if (typeof source !== "object" || source === null)
+    throw new FormatError(what, typeof source, "a path, an address, a Blob, a Response or bytes");
   return { bytes: await readSource(source, undefined, what), file: what };
 }

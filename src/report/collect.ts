@@ -8,26 +8,21 @@ import { type Evaluation, everyFigure, type FullEvaluation, isFull } from "../me
 import type { Model } from "../model/model.ts";
 import type { ModelSchema } from "../parts/part.ts";
 import type { Predictor } from "../parts/predictor.ts";
-import type { TrainingSummary } from "../parts/run.ts";
 import { evaluatePredictor } from "../predict/evaluate.ts";
 import { predictRows } from "../predict/load.ts";
-import { evidenceOf } from "./figures.ts";
 import type { TrainingHistory } from "./history.ts";
 import { shorten } from "./html.ts";
 
 export interface ReportInput {
   /** The data of the training, or the model that was measured, as a person calls it. */
   title: string;
-  schema: ModelSchema;
+  model: Model;
   bytes: number;
-  summary: TrainingSummary;
   /** Seconds of the whole training, reading not counted, where it was watched; its notes: threads, device, memory. */
   run: { seconds?: number; machine?: string; notes: readonly string[] };
   /** How the training went, where it was watched. */
   history?: TrainingHistory;
   measured?: Measured;
-  /** How the model's guarantees were found, in words. */
-  evidence?: string;
 }
 
 export interface Measured extends FullEvaluation {
@@ -53,8 +48,7 @@ export interface ReportData {
   evaluation?: Evaluation;
 }
 
-export interface ReportSource extends Pick<ReportInput, "title" | "bytes" | "run" | "history"> {
-  model: Model;
+export interface ReportSource extends Omit<ReportInput, "measured"> {
   /** The data to measure on, and the model ready to score them. */
   measure?: ReportData & { predictor: Predictor };
   onProgress?: (fraction: number) => void;
@@ -66,12 +60,8 @@ const SAMPLE_WORDS = 12;
 /** Characters of a text that are shown. */
 const MOST_TEXT = 200;
 
-export async function collectReport(source: ReportSource): Promise<ReportInput> {
-  const { model, measure, onProgress, ...about } = source;
-  const { schema, summary } = model;
-  const figures = measure && (await measured(model, measure, onProgress));
-  const evidence = model.thresholds && evidenceOf(model.thresholds.guarantees);
-  return { ...about, schema, summary, measured: figures, evidence };
+export async function collectReport({ measure, onProgress, ...about }: ReportSource): Promise<ReportInput> {
+  return { ...about, measured: measure && (await measured(about.model, measure, onProgress)) };
 }
 
 type Measure = NonNullable<ReportSource["measure"]>;

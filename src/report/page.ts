@@ -1,6 +1,6 @@
 // The report: one HTML file that needs nothing else and runs no script. The same input gives the same text.
 
-import { CONFIDENCE } from "../base/prediction.ts";
+import { CONFIDENCE, type Thresholds } from "../base/prediction.ts";
 import { style } from "../generated/report.ts";
 import type { LabelFigures } from "../metrics/perlabel.ts";
 import type { Reliability } from "../metrics/reliability.ts";
@@ -32,13 +32,14 @@ export const makeReport = async (source: ReportSource): Promise<string> => htmlR
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 export function htmlReport(input: ReportInput): string {
-  const { measured, schema } = input;
+  const { measured, model } = input;
+  const { schema } = model;
   const sections = [
     ...(measured
       ? [
           rankings(measured),
           calibration(measured),
-          cut(measured, input.evidence ?? ""),
+          cut(measured, model.thresholds),
           frequencies(input, measured),
           bestAndWorst(schema, measured),
           confusions(schema, measured),
@@ -70,7 +71,12 @@ ${content}</main>
 
 /** The first screen: the model and how good it is, in a few sentences and figures. */
 function summary(input: ReportInput): Html {
-  const { schema, measured, run, title } = input;
+  const {
+    model: { schema },
+    measured,
+    run,
+    title,
+  } = input;
   const time = run.seconds === undefined ? "" : ` in ${duration(run.seconds)}`;
   return html`<header>
 <p class="kind">mlgpf report</p>
@@ -100,7 +106,7 @@ const surprise = ({ expectation }: Measured): Html =>
   html`<p class="note" id="surprise">${figures.expectationLines(expectation).join(" ")}</p>
 `;
 
-function cards({ schema, bytes, measured, run, history }: ReportInput): [string, string, string][] {
+function cards({ model: { schema }, bytes, measured, run, history }: ReportInput): [string, string, string][] {
   const list: [string, string, string][] = [];
   if (measured) {
     const { labels, kept, ranking, calibration, singleLabel } = measured;
@@ -171,7 +177,7 @@ function coursePlots({ steps, validations }: TrainingHistory): LinesPlot[] {
   return plots.filter(({ x }) => x.values.length > 1);
 }
 
-function course({ summary, history }: ReportInput): Html | undefined {
+function course({ model: { summary }, history }: ReportInput): Html | undefined {
   const plots = history ? coursePlots(history) : [];
   if (plots.length === 0) return undefined;
   const { steps = 0, epochs = 0, raisedFactorisations: raised = 0 } = summary;
@@ -192,7 +198,8 @@ function optionText(value: unknown): string {
 }
 
 function setup(input: ReportInput): Html {
-  const { schema, bytes, summary, run, history } = input;
+  const { model, bytes, run, history } = input;
+  const { schema, summary } = model;
   const { dataTerm, divergence } = summary;
   const bound = dataTerm === undefined || divergence === undefined ? undefined : readable(dataTerm - divergence);
   const facts: [string, string | undefined][] = [
@@ -326,8 +333,8 @@ function thresholdPlot({ thresholds: { thresholds, best } }: Measured): LinesPlo
 }
 
 /** Promised against kept, a curve for recall and one for precision; the dashed line is where both are equal. */
-function promised({ guarantees = [] }: Measured, evidence: string): Html | undefined {
-  if (guarantees.length === 0) return undefined;
+function promised({ guarantees = [] }: Measured, own: Thresholds | undefined): Html | undefined {
+  if (guarantees.length === 0 || !own) return undefined;
   const shown = guarantees.filter(({ confidence = CONFIDENCE }) => confidence === CONFIDENCE);
   const targets = [...new Set(shown.map(({ target }) => target))].sort((a, b) => a - b);
   const observed = (promise: string): number[] =>
@@ -347,13 +354,13 @@ function promised({ guarantees = [] }: Measured, evidence: string): Html | undef
     dots: true,
   };
   return html`<h3>Promised and observed</h3>
-${paragraph`The model promises a recall on average over rows, and a precision that holds in ${percent(CONFIDENCE)} of trainings (<code>--recall</code>, <code>--precision</code>). These promises were ${evidence}.`}${linesFigure(plot)}
+${paragraph`The model promises a recall on average over rows, and a precision that holds in ${percent(CONFIDENCE)} of trainings (<code>--recall</code>, <code>--precision</code>). These promises were ${figures.evidenceOf(own.guarantees)}.`}${linesFigure(plot)}
 <details><summary>The plot as a table</summary>
 ${figureTable(figures.guaranteeTable(shown))}</details>
 `;
 }
 
-function cut(measured: Measured, evidence: string): Html {
+function cut(measured: Measured, own: Thresholds | undefined): Html {
   const { overall, byLabel, byDocument } = measured.thresholds.best;
   return section(
     "cut",
@@ -364,11 +371,11 @@ function cut(measured: Measured, evidence: string): Html {
     html`<details><summary>All thresholds</summary>
 ${figureTable(figures.thresholdTable(measured.thresholds))}</details>
 `,
-    promised(measured, evidence),
+    promised(measured, own),
   );
 }
 
-function frequencies({ schema }: ReportInput, measured: Measured): Html | undefined {
+function frequencies({ model: { schema } }: ReportInput, measured: Measured): Html | undefined {
   const byFrequency = figures.frequencyTable(measured);
   if (byFrequency === undefined) return undefined;
   const found = measured.calibration.byFrequency.map((group) => {

@@ -18,13 +18,10 @@ function bareText(input: unknown): string | undefined {
 const DIGITS = 9;
 
 export class Embedding {
-  readonly #embedder: Embedder;
-  readonly #length: number;
-
-  private constructor(embedder: Embedder, length: number) {
-    this.#embedder = embedder;
-    this.#length = length;
-  }
+  private constructor(
+    private readonly embedder: Embedder,
+    private readonly length: number,
+  ) {}
 
   /** Refuses another embedder than that of the model. */
   static async open(place: string, { vectors, embedder: mark }: Partial<TfidfState> = {}): Promise<Embedding> {
@@ -41,12 +38,12 @@ export class Embedding {
     const places = [...inputs.keys()].filter((i) => bareText(inputs[i]) !== undefined);
     if (places.length === 0) return out;
     const texts = places.map((i) => bareText(inputs[i]) as string);
-    const { vectors } = await embedded(this.#embedder, texts, { length: this.#length, keep: false }).catch((error) => {
+    const { vectors } = await embedded(this.embedder, texts, { length: this.length, keep: false }).catch((error) => {
       // No fault of whoever asks.
-      throw new Error(`found no vectors, expected some from ${this.#embedder.name}: ${(error as Error).message}`);
+      throw new Error(`found no vectors, expected some from ${this.embedder.name}: ${(error as Error).message}`);
     });
     for (const [row, i] of places.entries()) {
-      const own = vectors.subarray(row * this.#length, (row + 1) * this.#length);
+      const own = vectors.subarray(row * this.length, (row + 1) * this.length);
       const vector = Array.from(own, (value) => Number(value.toPrecision(DIGITS)));
       out[i] = { ...(isObject(inputs[i]) ? inputs[i] : { text: texts[row] }), vector } as I;
     }

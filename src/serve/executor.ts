@@ -27,14 +27,14 @@ export interface Job extends Body {
 const LOW_THRESHOLD = 0.01;
 
 export class Executor {
-  readonly #projects: readonly Project[];
-  readonly #limits: Limits;
   readonly #lists: LabelLists;
   readonly #queue = new PredictionQueue();
 
-  constructor(projects: readonly Project[], limits: Limits, { allow, deny }: LabelLists = {}) {
-    this.#projects = projects;
-    this.#limits = limits;
+  constructor(
+    private readonly projects: readonly Project[],
+    private readonly limits: Limits,
+    { allow, deny }: LabelLists = {},
+  ) {
     this.#lists = { allow, deny };
   }
 
@@ -43,13 +43,13 @@ export class Executor {
   }
 
   read(job: Job): Question {
-    return readers[job.kind](job, this.#projects[job.project], this.#limits);
+    return readers[job.kind](job, this.projects[job.project], this.limits);
   }
 
   /** True for a question of so little work that nobody notices it. */
   isSmall({ inputs, options: { topK, threshold = 0, recall, explain } }: Question, project: number): boolean {
     if (explain !== undefined) return false;
-    const { labels } = this.#projects[project].model;
+    const { labels } = this.projects[project].model;
     const low = recall !== undefined || (typeof threshold === "number" && threshold < LOW_THRESHOLD);
     const depth = Math.min(labels, topK ?? (low ? labels : 1));
     return inputs.length <= SMALL.inputs && inputs.length * depth <= SMALL.labels;
@@ -60,7 +60,7 @@ export class Executor {
     project: number,
     gone: () => boolean = () => false,
   ): Promise<Reply> {
-    const { model } = this.#projects[project];
+    const { model } = this.projects[project];
     const { topK } = options;
     if (topK !== undefined) this.#checkLabels(inputs.length * Math.min(topK, model.labels));
     const writer = new BodyWriter();
@@ -83,7 +83,7 @@ export class Executor {
   }
 
   #checkLabels(labels: number): void {
-    const { answerLabels } = this.#limits;
+    const { answerLabels } = this.limits;
     const most = `at most ${answerLabels}: fewer inputs, a smaller topK or a higher threshold`;
     if (labels > answerLabels) refuse("the answer", `${labels} labels`, most);
   }
@@ -107,14 +107,11 @@ interface Waiting {
 
 /** Large requests, one at a time, so that their memory is there once: every other one the smallest, else in order of arrival. */
 export class BulkQueue {
-  readonly #work: DoBulk;
   readonly #line: Waiting[] = [];
   #turns = 0;
   #running = false;
 
-  constructor(work: DoBulk) {
-    this.#work = work;
-  }
+  constructor(private readonly work: DoBulk) {}
 
   get waiting(): number {
     return this.#line.length;
@@ -131,7 +128,7 @@ export class BulkQueue {
     this.#running = true;
     for (let next = this.#next(); next !== undefined; next = this.#next()) {
       if (next.gone()) next.failed(wentAway());
-      else await this.#work(next.job).then(next.done, next.failed);
+      else await this.work(next.job).then(next.done, next.failed);
     }
     this.#running = false;
   }

@@ -23,11 +23,9 @@ export interface NamedLabel {
 /** A table of subjects, found by what a model may call them: their address, a name, or a notation. */
 export class Subjects {
   readonly languages: readonly string[];
-  readonly rows: readonly Subject[];
   readonly #found = new Map<string, Subject>();
 
-  constructor(rows: readonly Subject[]) {
-    this.rows = rows;
+  constructor(readonly rows: readonly Subject[]) {
     this.languages = [...new Set(rows.flatMap(({ names }) => Object.keys(names)))].filter(Boolean);
     // The last ones count most: an address is never taken for a name.
     for (const row of rows) if (row.notation !== undefined) this.#found.set(row.notation, row);

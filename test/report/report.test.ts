@@ -187,7 +187,7 @@ describe("the report's text", () => {
       ...input,
       title: NASTY[0],
       run: { ...input.run, notes: NASTY, machine: nasty },
-      summary: { ...input.summary, options: { [NASTY[1]]: NASTY[2] } },
+      model: { ...input.model, summary: { ...input.model.summary, options: { [NASTY[1]]: NASTY[2] } } },
       ...(input.measured
         ? {
             measured: {
@@ -252,7 +252,10 @@ describe("the report's text", () => {
     const root = wellFormed(
       htmlReport({
         ...input,
-        summary: { ...input.summary, device: "webgpu: a card", raisedFactorisations: 3 },
+        model: {
+          ...input.model,
+          summary: { ...input.model.summary, device: "webgpu: a card", raisedFactorisations: 3 },
+        },
       }),
     );
     const course = elements(root).find(({ attributes }) => attributes.id === "course") as Element;

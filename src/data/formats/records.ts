@@ -25,7 +25,6 @@ function asText(value: unknown): string {
 }
 
 export class Records {
-  readonly #builder: DatasetBuilder;
   readonly #cells: LabelCells;
   readonly #oneHot: OneHot;
   readonly #notLabels: ReadonlySet<string>; // whatever the pattern of one-hot keys is
@@ -33,8 +32,7 @@ export class Records {
   #labelKind: "string" | "number" | undefined;
   #keys: "names" | "ids" | undefined;
 
-  constructor(builder: DatasetBuilder) {
-    this.#builder = builder;
+  constructor(private readonly builder: DatasetBuilder) {
     this.#cells = new LabelCells(builder);
     this.#oneHot = new OneHot(builder);
     const { keys, featureKeys, featureNames } = builder.options;
@@ -48,10 +46,10 @@ export class Records {
     const before = [this.#kind, this.#labelKind, this.#keys] as const;
     try {
       this.#id(row);
-      this.#builder.keep((this.#builder.options.keep ?? []).map((key) => asText(fieldOf(row, key))));
+      this.builder.keep((this.builder.options.keep ?? []).map((key) => asText(fieldOf(row, key))));
       this.#labels(row);
       this.#input(row);
-      this.#builder.endRow();
+      this.builder.endRow();
     } catch (error) {
       // A row that is skipped decides nothing for the others.
       if (error instanceof DataError) [this.#kind, this.#labelKind, this.#keys] = before;
@@ -60,7 +58,7 @@ export class Records {
   }
 
   #id(row: JsonObject): void {
-    const builder: DatasetBuilder = this.#builder;
+    const builder: DatasetBuilder = this.builder;
     const wanted = builder.options.id;
     const key = wanted ?? [builder.options.keys?.id ?? "", ...ID_KEYS].find((each) => Object.hasOwn(row, each));
     const id = key === undefined ? undefined : fieldOf(row, key);
@@ -72,7 +70,7 @@ export class Records {
   }
 
   #labels(row: JsonObject): void {
-    const builder: DatasetBuilder = this.#builder;
+    const builder: DatasetBuilder = this.builder;
     const { oneHot } = builder.options;
     const usual = this.#oneHot.wanted(Object.keys(row))
       ? []
@@ -99,7 +97,7 @@ export class Records {
   }
 
   #label(value: unknown): void {
-    const builder: DatasetBuilder = this.#builder;
+    const builder: DatasetBuilder = this.builder;
     const label = isObject(value) ? (value.uri ?? value.label) : value;
     if (typeof label === "string" && label.trim() === "") return; // as between separators: no label
     if (typeof label !== "string" && typeof label !== "number")
@@ -110,15 +108,15 @@ export class Records {
   }
 
   #expectKind(kind: "string" | "number", label: unknown): void {
-    if (this.#builder.options.labelNames) return;
+    if (this.builder.options.labelNames) return;
     this.#labelKind ??= kind;
     if (kind === this.#labelKind) return;
     const expected = `a ${this.#labelKind}, as the labels before it`;
-    this.#builder.fail("not a label", `label ${describe(label)}`, expected);
+    this.builder.fail("not a label", `label ${describe(label)}`, expected);
   }
 
   #input(row: JsonObject): void {
-    const builder: DatasetBuilder = this.#builder;
+    const builder: DatasetBuilder = this.builder;
     const textKeys = builder.keysOf("text", (key) => fieldOf(row, key) !== undefined) ?? ["text"];
     const texts = textKeys.map((key) => fieldOf(row, key));
     const hasText = texts.some((text) => text !== undefined);
@@ -146,13 +144,13 @@ export class Records {
   #text(text: unknown): string {
     const found = text ?? "";
     if (typeof found === "string") return found;
-    this.#builder.fail("not a text", `${describe(found)} as text`, "a string");
+    this.builder.fail("not a text", `${describe(found)} as text`, "a string");
   }
 
-  readonly #refuse: Refuse = (found, expected, reason = "not features") => this.#builder.fail(reason, found, expected);
+  readonly #refuse: Refuse = (found, expected, reason = "not features") => this.builder.fail(reason, found, expected);
 
   #features(features: unknown): void {
-    const builder: DatasetBuilder = this.#builder;
+    const builder: DatasetBuilder = this.builder;
     const plain = plainFeatures(features, this.#refuse);
     const { values } = plain;
     if ("indices" in plain) {
@@ -173,6 +171,6 @@ export class Records {
   }
 
   #feature(id: number, value: number): void {
-    this.#builder.feature(Number.isInteger(id) ? id : -1, value, describe(id));
+    this.builder.feature(Number.isInteger(id) ? id : -1, value, describe(id));
   }
 }

@@ -38,18 +38,14 @@ export interface Opened {
 }
 
 export class Session {
-  readonly #options: SessionOptions;
-  readonly #locks: readonly Lock[];
-  readonly #journal: Journal;
-  #learner: LearningThread;
   rejected = 0;
 
-  private constructor(options: SessionOptions, locks: readonly Lock[], journal: Journal, learner: LearningThread) {
-    this.#options = options;
-    this.#locks = locks;
-    this.#journal = journal;
-    this.#learner = learner;
-  }
+  private constructor(
+    private readonly options: SessionOptions,
+    private readonly locks: readonly Lock[],
+    private readonly journal: Journal,
+    private learner: LearningThread,
+  ) {}
 
   static async open(options: SessionOptions): Promise<Opened> {
     const { paths, say, start = newThread } = options;
@@ -72,7 +68,7 @@ export class Session {
   }
 
   add(changes: Changes): Promise<Batch> {
-    return this.#journal.add(changes);
+    return this.journal.add(changes);
   }
 
   /** Learns batches: all at once or, where that makes the learner fail, one after another. */
@@ -93,7 +89,7 @@ export class Session {
   /** Learns a lesson but for the documents in it that are refused. */
   async #learnParts(lesson: Lesson): Promise<LearnedModel> {
     try {
-      return await this.#learner.call("learn", lesson);
+      return await this.learner.call("learn", lesson);
     } catch (error) {
       if (!REFUSALS.includes((error as Error).name)) throw error;
       const halves = halvesOf(lesson);
@@ -105,39 +101,39 @@ export class Session {
 
   /** Writes changes that cannot be learned to a file of their own, which `mlgpf learn` can read, and goes on without them. */
   async #setAside({ documents, forget = [], batch }: Lesson, error: unknown): Promise<LearnedModel> {
-    const path = `${this.#options.paths.state}.rejected.jsonl`;
+    const path = `${this.options.paths.state}.rejected.jsonl`;
     const { message: reason } = error as Error;
     const all = [...documents, ...forget.map((id) => ({ id, forget: true }))];
     const lines = all.map((each) => `${JSON.stringify({ ...each, reason, batch })}\n`);
     await appendDurably(path, new TextEncoder().encode(lines.join("")));
     this.rejected += all.length;
-    this.#options.say(`${path}: set aside ${documentsText(all.length)} that cannot be learned: ${reason}`);
-    return await this.#learner.call("learn", { documents: [], batch });
+    this.options.say(`${path}: set aside ${documentsText(all.length)} that cannot be learned: ${reason}`);
+    return await this.learner.call("learn", { documents: [], batch });
   }
 
   /** A new learner in place of one that failed; it knows all batches before `next`. */
   async #mend(next: number): Promise<void> {
-    await this.#learner.end();
-    this.#learner = (this.#options.start ?? newThread)();
-    const { batch: known } = await this.#learner.call("open", this.#options.paths);
-    const left = this.#journal.after(known).filter(({ batch }) => batch < next);
+    await this.learner.end();
+    this.learner = (this.options.start ?? newThread)();
+    const { batch: known } = await this.learner.call("open", this.options.paths);
+    const left = this.journal.after(known).filter(({ batch }) => batch < next);
     if (left.length > 0) await this.#learnParts(lessonOf(left));
   }
 
   /** Writes model and state, and lets go of the batches that are in them. */
   async save(promises?: LearningState["promises"]): Promise<void> {
-    const locks = this.#locks.map(({ path, token }) => ({ path, token }));
-    await this.#journal.drop(await this.#learner.call("save", { paths: this.#options.paths, locks, promises }));
+    const locks = this.locks.map(({ path, token }) => ({ path, token }));
+    await this.journal.drop(await this.learner.call("save", { paths: this.options.paths, locks, promises }));
   }
 
   query(inputs: readonly TextInput[], top: number): Promise<QueriedDocument[]> {
-    return this.#learner.call("query", { inputs, top });
+    return this.learner.call("query", { inputs, top });
   }
 
   /** Ends, whatever is under way: the journal has it. */
   async close(): Promise<void> {
-    await this.#learner.end();
-    await this.#journal.close();
-    for (const lock of this.#locks) await lock.release();
+    await this.learner.end();
+    await this.journal.close();
+    for (const lock of this.locks) await lock.release();
   }
 }
