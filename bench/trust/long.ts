@@ -6,13 +6,14 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { constants, setPriority } from "node:os";
 import { dirname } from "node:path";
-import { PARQUET, SAMPLES, tryData } from "../../test/data/strangers.ts";
+import { SAMPLES, tryData } from "../../test/data/strangers.ts";
 import { compactSubject, fullSubject, type Subject, stateSubject, tryStranger } from "../../test/edge/strangers.ts";
 import { processorTime } from "../../test/support/processor.ts";
 import type { BenchOptions } from "../harness.ts";
 import { killServers } from "../kills.ts";
 import { killCommand } from "./kills.ts";
 import { teachOddly } from "./lessons.ts";
+import { parquetTrials } from "./parquet.ts";
 
 /** Processor time beyond which a seed hangs: at the lowest priority the clock says nothing. */
 const LONGEST_MILLISECONDS = 5000;
@@ -82,11 +83,12 @@ const attacks: Record<string, () => Promise<Attack>> = {
   full: models(fullSubject),
   state: models(stateSubject),
   ...Object.fromEntries(
-    Object.entries({ ...SAMPLES, parquet: PARQUET }).map(([name, sample]) => [
+    Object.entries(SAMPLES).map(([name, sample]) => [
       `data, ${name}`,
       async (): Promise<Attack> => ({ attempt: (seed) => tryData(sample, seed), enough: 1_000_000 }),
     ]),
   ),
+  "data, parquet": async () => ({ ...(await parquetTrials()), enough: 1_000_000 }),
   kills: async () => ({ attempt: killCommand, longest: LONGEST_LIVES, enough: 1000 }),
   servers: async () => ({ attempt: (seed) => killServers(2, KILLS, seed), longest: LONGEST_LIVES, enough: 200 }),
   lessons: async () => ({ attempt: teachOddly, longest: LONGEST_LIVES, enough: 100_000 }),

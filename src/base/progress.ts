@@ -37,19 +37,16 @@ const LONG_ENOUGH = 20;
 
 /** Pauses of work whose pieces are small and of many sizes: `if (turns.due) await turns.take()` between two of them. */
 export class Turns {
-  readonly #options: Pick<WorkOptions, "signal">;
   #since = performance.now();
 
-  constructor(options: Pick<WorkOptions, "signal"> = {}) {
-    this.#options = options;
-  }
+  constructor(private readonly options: Pick<WorkOptions, "signal"> = {}) {}
 
   get due(): boolean {
     return performance.now() - this.#since > LONG_ENOUGH;
   }
 
   async take(): Promise<void> {
-    await turn(this.#options);
+    await turn(this.options);
     this.#since = performance.now();
   }
 }

@@ -9,18 +9,16 @@ import type { SparseRows } from "../base/sparse.ts";
 import { Stems } from "../base/stem.ts";
 import {
   CHARACTERS,
-  FIELDS,
   fieldOf,
   inverseFrequency,
   type TermRules,
   TermScanner,
   TextRows,
-  termWeights,
   unknownWeight,
   writtenWords,
 } from "../base/terms.ts";
 import { tokenise } from "../base/text.ts";
-import { type Growable, growableFloats, growableIntegers, SparseRowsBuilder } from "./builders.ts";
+import { type Growable, growableIntegers, SparseRowsBuilder } from "./builders.ts";
 import type { NewWords } from "./newwords.ts";
 import { languageOf, loadedStemmer } from "./stemmers.ts";
 import {
@@ -67,11 +65,8 @@ export class TfidfVectoriser {
   readonly #settings: TfidfSettings;
   #scanner: TermScanner | undefined; // from the first text on
   #columns: Map<string, number> | undefined; // of the terms, likewise
-  readonly #rows: TextRows;
-  readonly #idf: Float64Array;
-  readonly #field: Uint8Array; // of each column
-  readonly #unknownWeight: number;
-  #weights: Float64Array = new Float64Array(256); // of the row being weighed
+  /** Makes rows of terms. */
+  readonly rows: TextRows;
 
   constructor(state: Omit<TfidfState, "version" | "documentFrequency"> & { documentFrequency: ArrayLike<number> }) {
     const { terms, documents } = state;
@@ -82,11 +77,9 @@ export class TfidfVectoriser {
     this.vectors = state.vectors;
     this.embedder = state.embedder;
     this.documentFrequency = Int32Array.from(state.documentFrequency);
-    this.#idf = Float64Array.from(this.documentFrequency, (df) => inverseFrequency(rules, documents, df));
-    this.#field = Uint8Array.from(terms, (term) => fieldOf(rules, term.charCodeAt(0)));
-    this.#unknownWeight = unknownWeight(rules, documents, this.documentFrequency);
-    const idf = (column: number): number => this.#idf[column];
-    this.#rows = new TextRows({ rules, idf, unknownWeight: this.#unknownWeight });
+    const idf = Float64Array.from(this.documentFrequency, (df) => inverseFrequency(rules, documents, df));
+    const rarest = unknownWeight(rules, documents, this.documentFrequency);
+    this.rows = new TextRows({ rules, idf: (column) => idf[column], unknownWeight: rarest });
   }
 
   get columns(): number {
@@ -145,10 +138,10 @@ export class TfidfVectoriser {
   appendRow(text: string, builder: SparseRowsBuilder, vector: ArrayLike<number> = []): number {
     this.#scanner ??= new TermScanner(this.#settings, (term) => this.find(term), stemsOf(this.#settings));
     this.#scanner.scan(text, (column, field, counts, word) => {
-      this.#rows.add(column, field, counts);
+      this.rows.add(column, field, counts);
       if (column < 0 && counts) this.newWords?.add(word);
     });
-    const { columns, values, coverage } = this.#rows.end();
+    const { columns, values, coverage } = this.rows.end();
     for (let i = 0; i < columns.length; i++) builder.add(columns[i], values[i]);
     for (let i = 0; i < vector.length; i++) builder.add(this.terms.length + i, vector[i]);
     builder.endRow();
@@ -167,19 +160,6 @@ export class TfidfVectoriser {
     const { stem, wordNgrams } = this.#settings;
     if (stem !== undefined || wordNgrams === 0) return undefined;
     return languageOf((word) => (this.documentFrequency[this.find(word)] ?? 0) / this.documents);
-  }
-
-  /**
-   * Turns the counts of columns, which rise, into the weights of a row; `unknown` counts the terms of each field that the
-   * vocabulary does not have.
-   */
-  weigh(columns: Int32Array, counts: Float32Array, unknown: Int32Array): void {
-    const field = (i: number): number => this.#field[columns[i]];
-    const idf = (i: number): number => this.#idf[columns[i]];
-    if (this.#weights.length < counts.length) this.#weights = new Float64Array(2 * counts.length);
-    const terms = { counts, field, idf, unknown, unknownWeight: this.#unknownWeight };
-    const weights = termWeights(this.#settings, terms, this.#weights);
-    for (let i = 0; i < columns.length; i++) counts[i] = weights[i];
   }
 
   toJSON(): TfidfState {
@@ -235,19 +215,7 @@ export class TfidfVectoriser {
   }
 }
 
-/** A row packs its entries into doubles to sort them: column times this, plus the count. */
-const COUNT_LIMIT = 2 ** 24;
-
-/** Rows of counts, columns rising within a row. */
-interface RenamedCounts {
-  readonly rowStart: Int32Array;
-  readonly columnIndex: Int32Array;
-  readonly counts: Float32Array;
-  /** How many terms of each field were left out of each row [rows,FIELDS]. */
-  readonly unknown: Int32Array;
-}
-
-/** How often each term occurs in each text, text by text, so that the texts themselves need not be kept. */
+/** The terms of each text, text by text, so that the texts themselves need not be kept. */
 class TermCounter {
   /** Terms by their number, in order of appearance. */
   readonly terms: string[] = [];
@@ -255,11 +223,9 @@ class TermCounter {
   readonly #rules: TermRules;
   #scanner: TermScanner;
   readonly #rowStart: Growable<Int32Array> = growableIntegers();
-  readonly #entries: Growable<Int32Array> = growableIntegers(); // the term of each, in order of appearance in its row
-  readonly #counts: Growable<Float32Array> = growableFloats();
-  readonly #last: Growable<Int32Array> = growableIntegers(); // entry of each term
+  readonly #found: Growable<Int32Array> = growableIntegers(); // terms, as the texts have them
+  readonly #last: Growable<Int32Array> = growableIntegers(); // text of each term, from 1
   readonly #texts: Growable<Int32Array> = growableIntegers(); // that have each term
-  #start = 0; // of the row being counted
 
   constructor(rules: TermRules) {
     this.#rules = rules;
@@ -288,7 +254,7 @@ class TermCounter {
   }
 
   expect(times: number): void {
-    for (const each of [this.#rowStart, this.#entries, this.#counts]) each.expect(times);
+    for (const each of [this.#rowStart, this.#found]) each.expect(times);
   }
 
   /** Texts that are added from now on have terms by these rules. */
@@ -297,58 +263,35 @@ class TermCounter {
   }
 
   add(text: string): void {
+    const row = this.#rowStart.length;
     this.#scanner.scan(text, (term) => {
-      const [last, texts] = [this.#last.data, this.#texts.data];
-      if (texts[term] > 0 && last[term] >= this.#start) {
-        this.#counts.data[last[term]]++;
-        return;
-      }
-      last[term] = this.#entries.length;
-      texts[term]++;
-      this.#entries.push(term);
-      this.#counts.push(1);
+      this.#found.push(term);
+      if (this.#last.data[term] === row) return;
+      this.#last.data[term] = row;
+      this.#texts.data[term]++;
     });
-    this.#start = this.#entries.length;
-    this.#rowStart.push(this.#start);
+    this.#rowStart.push(this.#found.length);
   }
 
-  /**
-   * The rows with terms renamed to columns, those named -1 left out, columns rising within a row. The arrays are those
-   * that were counted in: nothing can be added afterwards.
-   */
-  *rename(columnOf: Int32Array): Generator<void, RenamedCounts> {
-    const rowStart = this.#rowStart.finish();
-    const fieldOfTerm = Uint8Array.from(columnOf, (_, term) => fieldOf(this.#rules, this.terms[term].charCodeAt(0)));
-    const unknown = new Int32Array(FIELDS * (rowStart.length - 1));
-    const [terms, counts] = [this.#entries.data, this.#counts.data];
-    let packed = new Float64Array(1024);
-    let end = 0;
-    let next = 0; // where the row being renamed begins
-    for (let row = 0; row + 1 < rowStart.length; row++) {
-      const [from, to] = [next, rowStart[row + 1]];
-      next = to;
-      if (packed.length < to - from) packed = new Float64Array(2 * (to - from));
-      let kept = 0;
-      for (let i = from; i < to; i++) {
-        const term = terms[i];
-        const column = columnOf[term];
-        const count = Math.min(counts[i], COUNT_LIMIT - 1);
-        if (column >= 0) packed[kept++] = column * COUNT_LIMIT + count;
-        else unknown[FIELDS * row + fieldOfTerm[term]] += count;
-      }
-      packed.subarray(0, kept).sort();
-      for (let i = 0; i < kept; i++, end++) {
-        const pair = packed[i];
-        const column = Math.floor(pair / COUNT_LIMIT);
-        terms[end] = column;
-        counts[end] = pair - column * COUNT_LIMIT;
-      }
-      rowStart[row + 1] = end;
+  /** The texts as rows of these terms, given by their numbers. */
+  *rowsOf(chosen: readonly number[], weighed: TextRows): Generator<void, SparseRows> {
+    const { rows } = this;
+    const columnOf = new Int32Array(this.terms.length).fill(-1);
+    for (const [column, term] of chosen.entries()) columnOf[term] = column;
+    const fieldOfTerm = Uint8Array.from(this.terms, (term) => fieldOf(this.#rules, term.charCodeAt(0)));
+    const entries = chosen.reduce((sum, term) => sum + this.documentFrequency(term), 0);
+    const [columnIndex, values] = [new Int32Array(entries), new Float32Array(entries)];
+    const rowStart = new Int32Array(rows + 1);
+    const [starts, terms] = [this.#rowStart.data, this.#found.data];
+    for (let row = 0; row < rows; row++) {
+      for (let i = starts[row]; i < starts[row + 1]; i++) weighed.add(columnOf[terms[i]], fieldOfTerm[terms[i]], false);
+      const own = weighed.end();
+      columnIndex.set(own.columns, rowStart[row]);
+      values.set(own.values, rowStart[row]);
+      rowStart[row + 1] = rowStart[row] + own.columns.length;
       yield;
     }
-    this.#entries.length = end;
-    this.#counts.length = end;
-    return { rowStart, columnIndex: this.#entries.finish(), counts: this.#counts.finish(), unknown };
+    return { rows, columns: chosen.length, rowStart, columnIndex, values };
   }
 }
 
@@ -363,13 +306,6 @@ const TERMS_AT_ONCE = 8192;
 export interface FittedTexts {
   readonly vectoriser: TfidfVectoriser;
   readonly rows: SparseRows;
-}
-
-/** A term that is chosen, and its number in the order of appearance. */
-interface ChosenTerm {
-  readonly term: string;
-  readonly number: number;
-  readonly df: number;
 }
 
 /** Learns a vocabulary text by text; but for the first the texts themselves are not kept. */
@@ -443,28 +379,19 @@ export class TfidfFitter {
     const { rows } = counter;
     const settings = this.#settings(rows);
     const chosen = mayBeEmpty && counter.terms.length === 0 ? [] : yield* this.#chooseTerms(counter, settings);
-    const columnOf = new Int32Array(counter.terms.length).fill(-1); // term number to column
-    for (const [column, { number }] of chosen.entries()) columnOf[number] = column;
     yield;
     const vectoriser = new TfidfVectoriser({
       options: settings,
       documents: rows,
-      terms: chosen.map(({ term }) => term),
-      documentFrequency: chosen.map(({ number }) => counter.documentFrequency(number)),
+      terms: chosen.map((number) => counter.terms[number]),
+      documentFrequency: chosen.map((number) => counter.documentFrequency(number)),
     });
     yield;
-    const { rowStart, columnIndex, counts: values, unknown } = yield* counter.rename(columnOf);
-    for (let row = 0; row < rows; row++) {
-      const [from, to] = [rowStart[row], rowStart[row + 1]];
-      const missing = unknown.subarray(FIELDS * row, FIELDS * (row + 1));
-      vectoriser.weigh(columnIndex.subarray(from, to), values.subarray(from, to), missing);
-      yield;
-    }
-    return { vectoriser, rows: { rows, columns: chosen.length, rowStart, columnIndex, values } };
+    return { vectoriser, rows: yield* counter.rowsOf(chosen, vectoriser.rows) };
   }
 
-  /** Terms within the limits of document frequency, sorted by code units. */
-  *#chooseTerms(counter: TermCounter, settings: TfidfSettings): Generator<void, ChosenTerm[]> {
+  /** The numbers of terms within the limits of document frequency, sorted by code units. */
+  *#chooseTerms(counter: TermCounter, settings: TfidfSettings): Generator<void, number[]> {
     const { minDocuments, maxDocuments, maxFeatures, charNgrams } = settings;
     const { terms, rows: documents } = counter;
     const most = maxDocuments * documents;
@@ -472,11 +399,12 @@ export class TfidfFitter {
     const isRun = (number: number): boolean => fieldOf(counted, terms[number].charCodeAt(0)) === CHARACTERS;
     const leastOf = (number: number): number =>
       !isRun(number) ? minDocuments : charNgrams ? Math.max(LEAST_WITH_RUN, minDocuments) : Number.POSITIVE_INFINITY;
-    let chosen: ChosenTerm[] = [];
+    const df = (number: number): number => counter.documentFrequency(number);
+    const byTerm = (a: number, b: number): number => (terms[a] < terms[b] ? -1 : 1);
+    let chosen: number[] = [];
     for (let number = 0; number < terms.length; number++) {
       if (number % TERMS_AT_ONCE === 0) yield;
-      const df = counter.documentFrequency(number);
-      if (df >= leastOf(number) && df <= most) chosen.push({ term: terms[number], number, df });
+      if (df(number) >= leastOf(number) && df(number) <= most) chosen.push(number);
     }
     if (chosen.length === 0) {
       const highest = maxDocuments < 1 ? ` and at most ${Math.floor(most)}` : "";
@@ -489,10 +417,10 @@ export class TfidfFitter {
       });
     }
     if (maxFeatures !== undefined && chosen.length > maxFeatures) {
-      chosen = yield* sorted(chosen, (a, b) => b.df - a.df || (a.term < b.term ? -1 : 1));
+      chosen = yield* sorted(chosen, (a, b) => df(b) - df(a) || byTerm(a, b));
       chosen = chosen.slice(0, maxFeatures);
     }
-    return yield* sorted(chosen, (a, b) => (a.term < b.term ? -1 : 1));
+    return yield* sorted(chosen, byTerm);
   }
 }
 

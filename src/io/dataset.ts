@@ -42,12 +42,17 @@ async function openAddress(address: URL, options: ReadOptions): Promise<Opened> 
   return { source: stream, options: { file, size, ...options } };
 }
 
+const LONGEST_MODULE = 2 ** 26;
+
 /** The embedder of an ES module, by its path or address. */
 export async function openEmbedder(place: string): Promise<Embedder> {
   const refuse = (found: string): never => {
     throw new ArgumentError("embed", `found ${found} in ${place}, expected an ES module that exports embed(texts)`);
   };
-  const address = webAddress(place)?.href ?? (await import("node:url")).pathToFileURL(place).href;
+  const web = webAddress(place)?.href;
+  // A module that is a pipe or a device would be waited for, or take all memory.
+  if (web === undefined) await (await import("./files.ts")).readWhole(place, { most: LONGEST_MODULE });
+  const address = web ?? (await import("node:url")).pathToFileURL(place).href;
   const module = await import(/* @vite-ignore */ address).catch((error) =>
     refuse(String((error as Error).message).split("\n", 1)[0]),
   );

@@ -58,12 +58,13 @@ export async function tagNote(
   tags: readonly string[],
   keys?: readonly string[],
 ): Promise<boolean> {
-  const { join } = await node();
+  const { join, rm } = await node();
   const path = join(folder, id);
   const bytes = await readWhole(path, { folder, most: LONGEST_TEXT });
   const note = utf8(bytes) ?? refuse(path, "no UTF-8", "a note in UTF-8");
   const tagged = withTags(await loadYaml(), note, path, tags, keys);
   if (tagged === undefined) return false;
+  await rm(`${path}.bak`, { force: true }); // a link would be followed, and may lead out of the folder
   await writeAtomically(`${path}.bak`, bytes);
   await writeAtomically(path, new TextEncoder().encode(tagged));
   return true;

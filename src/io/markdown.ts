@@ -30,17 +30,20 @@ function aboutOf(yaml: Yaml, note: string, file: string): Readonly<Record<string
   }
 }
 
+/** Lists and mappings within are no text, and some cannot become one: a mapping may have a key toString. */
+const textOf = (value: unknown): string => (typeof value === "object" ? "" : String(value ?? ""));
+
 /** The tags that a value of the front matter stands for; a text has them between commas or blanks. */
 function tagsOf(value: unknown): string[] {
-  const text = String(value ?? "");
-  const tags = Array.isArray(value) ? value.map(String) : text.split(text.includes(",") ? "," : /\s+/);
+  const text = textOf(value);
+  const tags = Array.isArray(value) ? value.map(textOf) : text.split(text.includes(",") ? "," : /\s+/);
   return tags.map((tag) => tag.trim().replace(/^#/, "")).filter(Boolean);
 }
 
 /** A note as a row: title and body, and the tags of its front matter under these keys; without such a key it has no labels yet. */
 export function markdownRow(yaml: Yaml, note: string, file: string, keys: readonly string[] = TAGS): DataRow {
   const about = aboutOf(yaml, note, file);
-  const title = String(about.title ?? file.replace(/^.*[/\\]/, "").replace(/\.\w+$/, ""));
+  const title = textOf(about.title ?? file.replace(/^.*[/\\]/, "").replace(/\.\w+$/, ""));
   const own = keys.filter((key) => key in about);
   const labels = own.length > 0 ? own.flatMap((key) => tagsOf(about[key])) : null;
   return { text: `${title}\n${note.replace(FRONT, "")}`, labels };
@@ -61,7 +64,8 @@ export function withTags(
   // JSON is YAML too; plain words need no quotes.
   const list = `[${tags.map((tag) => (/^\p{L}[\p{L}\p{N}_/-]{3,}$/u.test(tag) && !/^(true|false|null)$/i.test(tag) ? tag : JSON.stringify(tag))).join(", ")}]`;
   const empty = new RegExp(`^(${key.replaceAll(/\W/g, "\\$&")}[ \\t]*:)[ \\t]*(?:\\[\\s*\\]|""|''|null|~)?`, "m");
-  const [whole = "", head = `---${line}`, front = ""] = FRONT.exec(note) ?? [];
+  const mark = note.startsWith("\ufeff") ? "\ufeff" : "";
+  const [whole = mark, head = `${mark}---${line}`, front = ""] = FRONT.exec(note) ?? [];
   const changed =
     key in about ? front.replace(empty, (_, start) => `${start} ${list}`) : `${front}${key}: ${list}${line}`;
   const tagged = `${head}${changed}---${line}${note.slice(whole.length)}`;

@@ -31,8 +31,11 @@ export async function writeTogether(
   const { chmod, dirname, relative, rm } = await node();
   const targets = await Promise.all(files.map(({ path }) => targetOf(path)));
   const paths = targets.map(({ path }) => path);
+  // A change that stands needs its contents, which would be replaced: the disk may have been full in the middle of it.
+  await finishTogether(record, paths);
   try {
     for (const [i, path] of paths.entries()) {
+      await rm(nextOf(path), { force: true }); // a link would be followed
       await writeAtomically(nextOf(path), files[i].content);
       const { mode } = targets[i];
       if (mode !== undefined) await chmod(nextOf(path), mode);

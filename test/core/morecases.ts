@@ -124,19 +124,6 @@ export const moreCases: Record<string, Case> = {
     ({ rowStart, labelIndex, rowValue, dMean, dVariance, ...rest }) =>
       api.expectedLogLikelihood({ ...rest, positives: { rowStart, labelIndex } }, { rowValue, dMean, dVariance }),
   ),
-  listedLogLikelihood: that(
-    (m) => ({
-      mean: m.matrix(1, 4),
-      variance: m.matrix(1, 4),
-      signedWeight: m.matrix(1, 4),
-      scale: 1,
-      quadrature: 4,
-      value: m.matrix(1, 4),
-      dMean: m.matrix(1, 4),
-      dVariance: m.matrix(1, 4),
-    }),
-    ({ value, dMean, dVariance, ...given }) => api.listedLogLikelihood(given, { value, dMean, dVariance }),
-  ),
   predictiveProbability: that(
     (m) => ({
       mean: m.matrix(2, 3),

@@ -1,6 +1,6 @@
 // Notes in Markdown: rows of their titles, bodies and tags; tags that are put into them change nothing else; and the command with a folder.
 
-import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
@@ -24,6 +24,7 @@ describe("a note as a row", () => {
     ["---\n---\nFlour.", "x\nFlour.", null],
     ["Flour.\n---\nmore", "x\nFlour.\n---\nmore", null],
     ["\ufeff---\ntags: [2024]\n---\n", "x\n", ["2024"]],
+    ["---\ntitle:\n  toString: y\ntags: [{toString: z}, a, [b]]\n---\nFlour.", "\nFlour.", ["a"]],
   ])("%j", (note, text, labels) => {
     expect(markdownRow(parser, note, "some/x.md")).toEqual({ text, labels });
   });
@@ -76,21 +77,29 @@ describe("tags put into a note that has none", () => {
   test("are what YAML reads; all else is as it was, byte by byte", () => {
     const some = fc.uniqueArray(tag, { minLength: 1, maxLength: 4 });
     fc.assert(
-      fc.property(some, fc.constantFrom("\n", "\r\n"), fc.constantFrom(...FRONTS), (tags, line, written) => {
-        const front = written.replaceAll("\n", line);
-        const body = `Text.${line}---${line}tags: [none]${line}`;
-        const note = front === "" ? body : `---${line}${front}---${line}${body}`;
-        const changed = withTags(parser, note, "x.md", tags) ?? "";
-        const [, found = ""] = /^---\r?\n([\s\S]*?)---\r?\n/.exec(changed) ?? [];
-        const was = Object(yaml.parse(front)) as object;
-        expect(yaml.parse(found)).toEqual({ ...was, ["tag" in was ? "tag" : "tags"]: tags });
-        expect(changed.endsWith(`---${line}${body}`)).toBe(true);
-        for (const each of front.split(line).filter((own) => !/^(tags?:|\])/.test(own)))
-          expect(found.split(line)).toContain(each);
-        expect(changed.includes("# none yet")).toBe(note.includes("# none yet"));
-        if (line === "\r\n") expect(changed.replaceAll("\r\n", "")).not.toContain("\n");
-        expect(withTags(parser, changed, "x.md", ["more"])).toBeUndefined();
-      }),
+      fc.property(
+        some,
+        fc.constantFrom("\n", "\r\n"),
+        fc.constantFrom("", "\ufeff"),
+        fc.constantFrom(...FRONTS),
+        (tags, line, mark, written) => {
+          const front = written.replaceAll("\n", line);
+          const body = `Text.${line}---${line}tags: [none]${line}`;
+          const note = mark + (front === "" ? body : `---${line}${front}---${line}${body}`);
+          const marked = withTags(parser, note, "x.md", tags) ?? "";
+          expect(marked.lastIndexOf("\ufeff")).toBe(mark.length - 1);
+          const changed = marked.slice(mark.length);
+          const [, found = ""] = /^---\r?\n([\s\S]*?)---\r?\n/.exec(changed) ?? [];
+          const was = Object(yaml.parse(front)) as object;
+          expect(yaml.parse(found)).toEqual({ ...was, ["tag" in was ? "tag" : "tags"]: tags });
+          expect(changed.endsWith(`---${line}${body}`)).toBe(true);
+          for (const each of front.split(line).filter((own) => !/^(tags?:|\])/.test(own)))
+            expect(found.split(line)).toContain(each);
+          expect(changed.includes("# none yet")).toBe(note.includes("# none yet"));
+          if (line === "\r\n") expect(changed.replaceAll("\r\n", "")).not.toContain("\n");
+          expect(withTags(parser, changed, "x.md", ["more"])).toBeUndefined();
+        },
+      ),
       { numRuns: 500 },
     );
   });
@@ -115,5 +124,16 @@ describe("tags put into a note that has none", () => {
     expect(readFileSync(join(folder, "deep/b.md.bak"), "utf8")).toBe("sails and anchors");
     expect(await tagNote(folder, "a.md", ["boats"])).toBe(false); // it has tags
     await expect(tagNote(folder, "../other.md", ["x"])).rejects.toThrow();
+  });
+
+  test("and a copy goes through no link", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "notes-"));
+    mkdirSync(join(folder, "vault"));
+    const [note, other] = [join(folder, "vault/a.md"), join(folder, "other")];
+    writeFileSync(note, "sails");
+    writeFileSync(other, "precious");
+    symlinkSync(other, `${note}.bak`);
+    expect(await tagNote(join(folder, "vault"), "a.md", ["boats"])).toBe(true);
+    expect([other, `${note}.bak`].map((each) => readFileSync(each, "utf8"))).toEqual(["precious", "sails"]);
   });
 });

@@ -1,7 +1,17 @@
 // Files that are replaced together, whatever a crash leaves behind and whoever wrote the record of it.
 
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -94,6 +104,40 @@ test("files stay as they are where one cannot be written", async () => {
     await expect(writeTogether(path("record"), files)).rejects.toThrow(/cannot write/);
     expect(readFileSync(path("a"), "utf8")).toBe("a1");
     expect(existsSync(path("a.next"))).toBe(false);
+  });
+});
+
+test("a change that was cut off is finished before the next one begins, which may fail", async () => {
+  await inFolder(async (path) => {
+    const [a, b, record] = [path("a"), path("b"), path("record")];
+    // As a disk leaves them that was full when the content of b was to go behind it.
+    writeFileSync(a, "a2");
+    writeFileSync(b, "old, n");
+    writeFileSync(`${b}.next`, ", new");
+    writeFileSync(record, JSON.stringify({ replace: ["a", "b"], behind: [null, 3] }));
+    const files = [
+      { path: a, content: content("a3") },
+      { path: b, content: content(", newer"), behind: 3 },
+    ];
+    const failing = async (): Promise<void> => {
+      throw new Error("no longer ours");
+    };
+    const read = (): string[] => [a, b].map((each) => readFileSync(each, "utf8"));
+    await expect(writeTogether(record, files, failing)).rejects.toThrow("no longer ours");
+    await finishTogether(record);
+    expect(read()).toEqual(["a2", "old, new"]);
+    await writeTogether(record, files);
+    expect(read()).toEqual(["a3", "old, newer"]);
+  });
+});
+
+test("a link in the place of new content is not followed", async () => {
+  await inFolder(async (path) => {
+    writeFileSync(path("other"), "precious");
+    symlinkSync(path("other"), path("a.next"));
+    await writeTogether(path("record"), [{ path: path("a"), content: content("a1") }]);
+    expect([path("a"), path("other")].map((each) => readFileSync(each, "utf8"))).toEqual(["a1", "precious"]);
+    expect(lstatSync(path("a")).isSymbolicLink()).toBe(false);
   });
 });
 

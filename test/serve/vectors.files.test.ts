@@ -1,6 +1,7 @@
 // Models with vectors on a server: texts bring their vectors, or an embedder makes them, in questions and in lessons alike; and what
 // was found of the model's promises goes on after a crash.
 
+import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -24,8 +25,13 @@ import {
 
 /** A vector of three numbers by the subject whose words are in a text. */
 const MODULE = `const subjects = ["whiskers paw purr feline", "harbour sail mast anchor", "violin chord melody rhythm"];
-let calls = 0;
+let now = 0;
 export const embed = async (texts) => {
+  if (texts.some((text) => text.includes("slow"))) {
+    console.error("at once " + ++now);
+    await new Promise((done) => setTimeout(done, 20));
+    now--;
+  }
   if (texts.some((text) => text.includes("broken"))) throw new Error("out of memory");
   console.error("embedded " + texts.length);
   return texts.map((text) => subjects.map((words) => 0.1 + words.split(" ").filter((word) => text.includes(word)).length));
@@ -171,6 +177,14 @@ test(
     expect(both.map(({ document_id: id }) => id)).toEqual([null, null]);
     expect((await teach(url, [{ text: "the sail again", subjects: [{ label: "odd" }] }])).status).toBe(204);
     expect((await settled(url)).learned).toBe(1);
+    // One lesson and one question at a time has its vectors, which take more than texts.
+    const slow = Array.from({ length: 5 }, (_, i) => [
+      teach(url, [{ text: `a slow sail ${i}`, subjects: [{ label: "ships" }] }]),
+      post(url, "query", { documents: [{ text: `a slow mast ${i}` }], top: 1 }),
+    ]);
+    for (const { ok } of await Promise.all(slow.flat())) expect(ok).toBe(true);
+    expect(server.said()).toContain("at once 1\n");
+    expect(server.said()).not.toContain("at once 3\n");
     const failed = await predict(url, "broken");
     expect(failed).toMatchObject({ status: 500 });
     expect(server.said()).toMatch(/found no vectors, expected some from embed.mjs: out of memory/);
@@ -179,7 +193,10 @@ test(
     const other = join(folder, "other.mjs");
     writeFileSync(other, "export const embed = async (texts) => texts.map(() => [3, 2, 1]);\n");
     const plain = await trained();
+    const pipe = join(folder, "pipe.mjs");
+    spawnSync("mkfifo", [pipe]);
     for (const [args, said] of [
+      [[model, "--embed", pipe], /cannot read .*pipe\.mjs: it is not a plain file/],
       [[model, "--embed", other], /found other\.mjs, which makes other vectors than the model was trained with/],
       [[plain.model, "--embed", module], /found embed\.mjs, expected none: the model has no vectors/],
       [[plain.model, "--learn", plain.state, "--embed", module], /found embed\.mjs, expected none/],

@@ -10,21 +10,14 @@ import { keeping, scoped } from "../../core/matrix.ts";
 import type { Pattern } from "../../core/pattern.ts";
 import { permutation } from "../../core/random.ts";
 import { type Dataset, selectRows } from "../../data/dataset.ts";
-import {
-  type FeatureTransform,
-  isDense,
-  transformedRows,
-  transformInPlace,
-  unitSquares,
-} from "../../data/transform.ts";
+import { type FeatureTransform, isDense, transformedRows, transformInPlace } from "../../data/transform.ts";
 import type { Cost, Fit, FitContext, ModelSchema, PartLearner } from "../part.ts";
 import { exactCost, LEFT_OUT } from "../regression/cost.ts";
 import { documentsOf, type LabelledRows, LearningError, selectLabelled } from "../regression/documents.ts";
 import { choiceOf, type KernelNoise, type KernelPart } from "../regression/kernel.ts";
 import { kernelPart } from "../regression/kernelpart.ts";
-import { placeDocuments } from "../regression/learn.ts";
 import { precisionOf, someOf, squaredErrorOf } from "../regression/leaveoneout.ts";
-import { type InnerProducts, keptProducts, type Subset, spreadOver } from "../regression/points.ts";
+import { type InnerProducts, keptProducts, placeDocuments, type Subset, spreadOver } from "../regression/points.ts";
 import { chooseDense } from "./dense.ts";
 import { type ExactForm, fitExact } from "./exact.ts";
 import { chooseViews, type ErrorsOf } from "./views.ts";
@@ -87,7 +80,7 @@ export async function kernelProblem(context: FitContext): Promise<KernelProblem>
   const schema = found?.schema ?? context.schema;
   const { order, documents } = await documentsInOrder(core, data, schema, options.seed, turns);
   return await keeping(async (scope) => {
-    const placed = scope.keep(placeDocuments(core, documents, schema.labels, "f32", schema.transform));
+    const placed = scope.keep(placeDocuments(core, documents, schema.labels, schema));
     if (turns.due) await turns.take();
     const problem = { documents, order, schema, options, placed };
     if (found) return { ...problem, choice: found.choice };
@@ -120,11 +113,11 @@ const exactLoss =
 
 /** Mean squared error of some documents when each is left out, by choice; `room` frees them. */
 const looErrors =
-  ({ core, work, schema: { labels: count, transform } }: FitContext): ErrorsOf =>
+  ({ core, work, schema }: FitContext): ErrorsOf =>
   async (some, room) => {
-    const { points, labels } = room.keep(placeDocuments(core, some, count, "f32", transform));
+    const { points, labels } = room.keep(placeDocuments(core, some, schema.labels, schema));
     const products = room.keep(await keptProducts(points, work));
-    const firstEqual = equalRows(some.features, transform);
+    const firstEqual = equalRows(some.features, schema.transform);
     return (choice) =>
       scoped(async (scope) => {
         const of = { ...work, ...choice, products, firstEqual, leftOut: points.rows };
@@ -149,7 +142,7 @@ async function documentsInOrder(
   transformInPlace(features, transform);
   const labels = selectLabels(given.labels, order);
   if (turns.due) await turns.take();
-  return { order, documents: { features, labels, squares: unitSquares(features, transform) } };
+  return { order, documents: { features, labels } };
 }
 
 /** Rows of measurements are equal by their values, others by their words. */
@@ -170,9 +163,7 @@ async function chooseExact(
   const turns = new Turns(work);
   return await keeping(async (room) => {
     await turns.take();
-    const { points, labels } = areAll
-      ? placed
-      : room.keep(placeDocuments(core, some, schema.labels, "f32", schema.transform));
+    const { points, labels } = areAll ? placed : room.keep(placeDocuments(core, some, schema.labels, schema));
     await turns.take();
     const products = room.keep(await keptProducts(points, work));
     const { choice, form } = await bestExact(products, labels, choices, work, firstEqual);
@@ -235,13 +226,9 @@ export async function fitDocuments(
   { placed, products, form }: Partial<Pick<KernelProblem, "placed" | "products" | "form">> = {},
 ): Promise<Fit<GprPart>> {
   return await keeping(async (scope) => {
-    const { transform } = schema;
-    const squares = documents.squares ?? unitSquares(documents.features, transform);
-    const { points, labels } = scope.keep(
-      placed ?? placeDocuments(core, { ...documents, squares }, schema.labels, "f32", transform),
-    );
+    const { points, labels } = scope.keep(placed ?? placeDocuments(core, documents, schema.labels, schema));
     const { weights, features } = documents;
-    const firstEqual = equalRows(features, transform);
+    const firstEqual = equalRows(features, schema.transform);
     const of = { ...work, ...choice, weights, firstEqual, products };
     const source = scope.keep(form ?? (await fitExact(points, labels, of).finally(() => products?.free())));
     const { pivots } = source;

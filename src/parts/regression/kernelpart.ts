@@ -11,7 +11,7 @@ import { largest, largestColumn, largestCovariance, longestRow } from "../overfl
 import type { BlockScorer, Family, LeftOutPoints, ModelSchema, PartFile } from "../part.ts";
 import { compactKernel } from "./compact.ts";
 import { choiceOf, Kernel, type KernelNoise, type KernelPart, type ViewProducts } from "./kernel.ts";
-import { indexPoints, type Points, piecesOf, placeRows, spreadOver } from "./points.ts";
+import { narrowing, PointIndex, type Points, piecesOf, placeRows, spreadOver } from "./points.ts";
 import { posteriorVariance, type UnexplainedVariance, unexplainedDeviation } from "./variance.ts";
 
 /** A posterior as a part of a model: the points that carry the mean, and their weights. */
@@ -74,17 +74,17 @@ function leftOutPoints<Name extends string>(
 function openKernel(part: KernelPart, { labels, transform }: ModelSchema, core: Core): BlockScorer {
   const scope = new Scope();
   const mean = scope.keep(matrixFrom(core, 1, labels, part.mean, "f32"));
-  const training = indexPoints(core, placeRows(core, part.rows, transform, scope), scope);
-  const size = training.index.points.rows;
+  const narrow = narrowing(part.rows, transform);
+  const placed = (rows: SparseRows, inner: Scope): Points => placeRows(core, rows, transform, inner, { narrow });
+  const training = scope.keep(new PointIndex(placed(part.rows, scope)));
+  const size = part.rows.rows;
   const kernel = scope.keep(new Kernel(core, "f32", choiceOf(part).kernel));
   const dual = scope.keep(matrixFrom(core, size, labels, part.dual, "f32"));
   let variance: UnexplainedVariance | undefined;
-  const placed = (rows: SparseRows, inner: Scope): Points =>
-    training.narrowed(placeRows(core, rows, transform, inner), inner);
   /** k(x,Z) [n,M] */
   const covariances = (rows: SparseRows, inner: Scope): Matrix => {
     const room = (): Matrix => inner.keep(matrix(core, rows.rows, size, "f32"));
-    return kernel.rows(placed(rows, inner), training.index, { from: 0, to: rows.rows, lower: false }, room(), room());
+    return kernel.rows(placed(rows, inner), training, { from: 0, to: rows.rows, lower: false }, room(), room());
   };
   /** The same of a row and of it without each of some lists of entries, from the products of its pieces. */
   const withoutEntries = (row: SparseRows, left: readonly (readonly number[])[], inner: Scope): Matrix => {
@@ -94,7 +94,7 @@ function openKernel(part: KernelPart, { labels, transform }: ModelSchema, core: 
     const [products, whole] = [room(), inner.keep(matrix(core, 1, size, "f32"))];
     const of = (view: number): ViewProducts => {
       const { scales, squares } = views[view];
-      training.index.products(points, view, products, {});
+      training.products(points, view, products, {});
       columnSums(products, whole);
       scale(1, whole, products.rowRange(0, 1));
       for (let i = 1; i < pieces.rows; i++) {
@@ -103,7 +103,7 @@ function openKernel(part: KernelPart, { labels, transform }: ModelSchema, core: 
       }
       return { products, squares: inner.keep(matrixFrom(core, 1, pieces.rows, squares, "f32")) };
     };
-    return kernel.fromProducts(of, training.index.points, room());
+    return kernel.fromProducts(of, training.points, room());
   };
   return {
     async score({ rows }, out, deviations) {

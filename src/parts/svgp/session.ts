@@ -65,15 +65,12 @@ const COPY_STEPS = 8;
 
 /** Copies of the state, from which a training goes on when its device is lost. */
 export class Copies implements Hook {
-  /** The last state that is known to be whole; none at the start. */
-  kept: TrainingState | undefined;
   #session: Session | undefined;
   /** The copy that is on its way. */
   #coming: Promise<TrainingState> | undefined;
 
-  constructor(from: TrainingState | undefined) {
-    this.kept = from;
-  }
+  /** `kept` is the last state that is known to be whole; none at the start. */
+  constructor(public kept: TrainingState | undefined) {}
 
   /** Keeps the state of a training on another device from now on. */
   async follow(session: Session): Promise<void> {

@@ -5,6 +5,7 @@ import { stat } from "node:fs/promises";
 import { setTimeout } from "node:timers/promises";
 import { ArgumentError, FormatError } from "../../base/errors.ts";
 import type { Input, VectorShape } from "../../base/input.ts";
+import { counted, grouped } from "../../base/numbers.ts";
 import { type PredictOptions, withAbout } from "../../base/prediction.ts";
 import { readWhole, targetOf } from "../../io/files.ts";
 import type { QueriedDocument } from "../../learn/query.ts";
@@ -53,6 +54,9 @@ export class LearningProject implements Project, Learning {
   readonly #tagger: CurrentTagger;
   #drift: Drift | undefined;
   readonly #judged = oneByOne();
+  /** Lessons get their vectors one after another, and questions are asked so: a thousand vectors take much more than their texts. */
+  readonly #embedded = oneByOne();
+  readonly #queried = oneByOne();
   #session: Session | undefined;
   /** Why learning has stopped, and what was last said about it. */
   #problem: string | undefined;
@@ -141,7 +145,7 @@ export class LearningProject implements Project, Learning {
     const { weight, maxLabels } = this.#options;
     this.#ready();
     if (documents.length === 0) return;
-    const whole = await this.#tagger.beside(documents);
+    const whole = await this.#embedded(() => this.#tagger.beside(documents));
     const { standing } = this.#ready();
     const { known, vectors } = this.#tagger;
     checkVectors(whole, vectors);
@@ -162,11 +166,13 @@ export class LearningProject implements Project, Learning {
     if (ids.length > 0) await this.#take({ documents: [], forget: ids });
   }
 
-  async query(inputs: readonly TextInput[], top: number): Promise<QueriedDocument[]> {
-    const { session } = this.#ready();
-    const whole = await this.#tagger.beside(inputs);
-    checkVectors(whole, this.#tagger.vectors);
-    return await session.query(whole, top);
+  query(inputs: readonly TextInput[], top: number): Promise<QueriedDocument[]> {
+    return this.#queried(async () => {
+      const { session } = this.#ready();
+      const whole = await this.#tagger.beside(inputs);
+      checkVectors(whole, this.#tagger.vectors);
+      return await session.query(whole, top);
+    });
   }
 
   /** Learns and writes what was taken, within the time: what is not done by then is in the journal. */
@@ -329,8 +335,8 @@ export class LearningProject implements Project, Learning {
     this.#unsaved.bytes += batches.reduce((sum, batch) => sum + sizeOf(batch), 0);
     const seconds = ((performance.now() - begin) / 1000).toFixed(1);
     const forgotten = model.forgotten - before.forgotten;
-    const also = forgotten > 0 ? ` and forgot ${forgotten}` : "";
-    const now = `${documentsText(model.documents)}, ${model.labels} labels`;
+    const also = forgotten > 0 ? ` and forgot ${grouped(forgotten)}` : "";
+    const now = `${documentsText(model.documents)}, ${counted(model.labels, "label")}`;
     this.#say(`learned ${documentsText(model.learned - before.learned)}${also} in ${seconds} s: now ${now}`);
   }
 
