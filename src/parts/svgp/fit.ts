@@ -73,7 +73,6 @@ export async function fitOn(
     const hooks = [...validating(session), copies, reporting(session), interrupting(session)];
     await runSteps(trainer, hooks, isFinishing(session));
     const summary = await ended(session);
-    await new Turns(context.work).take();
     const part = await partOf(trainer, prepared, schema);
     device.check();
     const fault = svgpFault(part);
