@@ -134,6 +134,7 @@ export async function leadingEigenvectors(
     const block = new Orthonormaliser(core, precision, width, scope, options);
 
     fillNormal(image, { seed: options.seed ?? 0, stream: STREAMS.subspaceStart });
+    await yieldToHost(options, "singular vectors", 0);
     await block.orthonormalise(image, basis);
     let shift = 0;
     let leftOver = trace;

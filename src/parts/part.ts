@@ -83,8 +83,11 @@ export type Deviation = (row: number, label: number) => number;
 export interface BlockScorer {
   /** out [n,K] = the scores; with `deviations` their standard deviations too, where the family has them. */
   score(block: RowBlock, out: Matrix, deviations: boolean): Promise<Deviation | undefined>;
-  /** Scores of a few labels of a row, and of the same row without some of its entries [n,labels], where that takes much less time. */
-  scoreOf?(rows: SparseRows, labels: readonly number[]): ArrayLike<number>;
+  /**
+   * Scores of a few labels of a row, and of the same row without each list of its entries, no two of which have the same one
+   * [1 + lists,labels], where that takes much less time.
+   */
+  scoreOf?(row: SparseRows, left: readonly (readonly number[])[], labels: readonly number[]): ArrayLike<number>;
   free(): void;
 }
 

@@ -61,8 +61,12 @@ export interface Predictor {
   readonly schema: ModelSchema;
   readonly thresholds?: Thresholds | undefined;
   score(features: SparseRows, want?: ScoreOptions): AsyncGenerator<Scores>;
-  /** First scores of a few labels of a row, and of the same row without some of its entries [n,labels], where there is a short way; undefined where not. */
-  scoreOf?(features: SparseRows, labels: readonly number[]): ArrayLike<number> | undefined;
+  /** First scores of a few labels of a row, and of it without each list of its entries, as BlockScorer has them; undefined where there is no short way. */
+  scoreOf?: (
+    row: SparseRows,
+    left: readonly (readonly number[])[],
+    labels: readonly number[],
+  ) => ArrayLike<number> | undefined;
   /** The most probable labels, where these take less time alone; `depth` is at most K. */
   best?(features: SparseRows, depth: number): AsyncGenerator<BestLabels>;
   /** With `deviations`, standard deviations too. */

@@ -88,11 +88,8 @@ async function leftOutShares(
 ): Promise<Shares> {
   const { values } = transformedRows(one, predictor.schema.transform, 0, 1);
   const tried = weightiest(words, values);
-  const rest = without(
-    one,
-    tried.map((at) => words[at].entries),
-  );
-  const scores = predictor.scoreOf?.(rest, labels) ?? (await scoresOf(predictor, rest, labels));
+  const left = tried.map((at) => words[at].entries);
+  const scores = predictor.scoreOf?.(one, left, labels) ?? (await scoresOf(predictor, without(one, left), labels));
   return (label) => {
     const shares = new Float64Array(words.length);
     const column = labels.indexOf(label);

@@ -91,14 +91,14 @@ export class ScoreSource {
     }
   }
 
-  /** First scores of a few labels of a row, and of the same row without some of its entries [n,labels], where the first part gives them alone. */
-  scoreOf(features: SparseRows, labels: readonly number[]): ArrayLike<number> | undefined {
+  /** Where the first part gives them alone. */
+  readonly scoreOf: NonNullable<Predictor["scoreOf"]> = (features, left, labels) => {
     const [{ scoreOf }] = this.#scorers;
-    if (!scoreOf || features.rows > BLOCK) return undefined;
-    const rows = transformedRows(features, this.schema.transform, 0, features.rows);
-    checkNorms(this.#maxNorm, rows, 0);
-    return scoreOf(rows, labels);
-  }
+    if (!scoreOf) return undefined;
+    const row = transformedRows(features, this.schema.transform, 0, 1);
+    checkNorms(this.#maxNorm, row, 0);
+    return scoreOf(row, left, labels);
+  };
 
   /** A part that follows another moves with it. If one part could not tell, the others would say too little. */
   #deviations(found: readonly (Deviation | undefined)[]): ScoredBlock["deviations"] {
@@ -146,9 +146,7 @@ export class CalibratedPredictor implements Predictor {
     this.#prepared = prepareCalibrator(calibrator, source.schema);
   }
 
-  scoreOf(features: SparseRows, labels: readonly number[]): ArrayLike<number> | undefined {
-    return this.#source.scoreOf(features, labels);
-  }
+  readonly scoreOf: Predictor["scoreOf"] = (...asked) => this.#source.scoreOf(...asked);
 
   async *score(features: SparseRows, want: ScoreOptions = {}): AsyncGenerator<Scores> {
     for await (const block of this.#source.blocks(features)) {

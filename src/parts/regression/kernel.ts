@@ -121,6 +121,12 @@ export function rowKernel(
   };
 }
 
+/** x_i.z_j and |x_i|^2 of a view. */
+export interface ViewProducts {
+  readonly products: Matrix;
+  readonly squares: Matrix;
+}
+
 /** A covariance in the memory of a core. */
 export class Kernel {
   readonly choice: KernelChoice;
@@ -150,14 +156,22 @@ export class Kernel {
   ): Matrix {
     const { from, to, lower } = range;
     const columns = lower ? to : index.points.rows;
+    const of = (view: number): ViewProducts => ({
+      products: index.products(points, view, room, range).block(0, 0, to - from, columns),
+      squares: points.views[view].squaresOf(from, to),
+    });
+    return this.fromProducts(of, index.points, out);
+  }
+
+  /** out_ij = k(x_i, z_j) from what is known of each view, for as many z as out has columns. */
+  fromProducts(of: (view: number) => ViewProducts, z: Points, out: Matrix): Matrix {
     return scoped((scope) => {
       let isFirst = true;
-      for (const [view, { squares }] of index.points.views.entries()) {
+      for (const [view, { squares: all }] of z.views.entries()) {
         if (this.#hyper[view] === undefined) continue;
-        const products = index.products(points, view, room, range).block(0, 0, to - from, columns);
-        const own = isFirst ? out : scope.keep(matrix(out.core, to - from, columns, out.precision));
-        const rowSquares = points.views[view].squaresOf(from, to);
-        this.map(products, rowSquares, squares.block(0, 0, 1, columns), own, view);
+        const { products, squares } = of(view);
+        const own = isFirst ? out : scope.keep(matrix(out.core, out.rows, out.columns, out.precision));
+        this.map(products, squares, all.block(0, 0, 1, out.columns), own, view);
         if (!isFirst) blend(1, out, 1, own, out);
         isFirst = false;
       }

@@ -7,12 +7,11 @@ import { integerTensor, realTensor, type TensorReader, viewWeights } from "../..
 import type { Core } from "../../core/core.ts";
 import { blend, columnSums, combine, gemm, scale } from "../../core/dense.ts";
 import { type Matrix, matrix, matrixFrom, Scope, scoped } from "../../core/matrix.ts";
-import { viewRanges } from "../../data/transform.ts";
 import { largest, largestColumn, largestCovariance, longestRow } from "../overflow.ts";
 import type { BlockScorer, Family, LeftOutPoints, ModelSchema, PartFile, PosteriorVariance } from "../part.ts";
 import { compactKernel } from "./compact.ts";
-import { choiceOf, Kernel, type KernelNoise, type KernelPart } from "./kernel.ts";
-import { type InnerProducts, narrowing, PointIndex, type Points, piecesOf, placeRows, spreadOver } from "./points.ts";
+import { choiceOf, Kernel, type KernelNoise, type KernelPart, type ViewProducts } from "./kernel.ts";
+import { narrowing, PointIndex, type Points, piecesOf, placeRows, spreadOver } from "./points.ts";
 import { posteriorVariance, unexplainedDeviation } from "./variance.ts";
 
 /** A posterior as a part of a model: the points that carry the mean, and their weights. */
@@ -83,28 +82,28 @@ function openKernel(part: KernelPart, { labels, transform }: ModelSchema, core: 
   const dual = scope.keep(matrixFrom(core, size, labels, part.dual, "f32"));
   let variance: PosteriorVariance | undefined;
   /** k(x,Z) [n,M] */
-  const covariances = (rows: SparseRows, inner: Scope, index: InnerProducts = training): Matrix => {
+  const covariances = (rows: SparseRows, inner: Scope): Matrix => {
     const room = (): Matrix => inner.keep(matrix(core, rows.rows, size, "f32"));
-    return kernel.rows(placed(rows, inner), index, { from: 0, to: rows.rows, lower: false }, room(), room());
+    return kernel.rows(placed(rows, inner), training, { from: 0, to: rows.rows, lower: false }, room(), room());
   };
-  /** Products of a row, and of the same row without some of its entries, with Z: from the products of the pieces. */
-  const withoutEntries = (rows: SparseRows, inner: Scope): InnerProducts => {
-    const { pieces, scales } = piecesOf(rows, viewRanges(transform));
+  /** The same of a row and of it without each of some lists of entries, from the products of its pieces. */
+  const withoutEntries = (row: SparseRows, left: readonly (readonly number[])[], inner: Scope): Matrix => {
+    const { pieces, views } = piecesOf(row, left, transform);
     const points = placed(pieces, inner);
-    return {
-      points: training.points,
-      products(_, view, out, range) {
-        training.products(points, view, out, range);
-        const whole = columnSums(out, inner.keep(matrix(core, 1, size, "f32")));
-        scale(1, whole, out.rowRange(0, 1));
-        for (let i = 1; i < rows.rows; i++) {
-          const [longer, row] = [scales[view][i], out.rowRange(i, i + 1)];
-          blend(longer, whole, -longer, row, row);
-        }
-        return out;
-      },
-      free() {},
+    const room = (): Matrix => inner.keep(matrix(core, pieces.rows, size, "f32"));
+    const [products, whole] = [room(), inner.keep(matrix(core, 1, size, "f32"))];
+    const of = (view: number): ViewProducts => {
+      const { scales, squares } = views[view];
+      training.products(points, view, products, {});
+      columnSums(products, whole);
+      scale(1, whole, products.rowRange(0, 1));
+      for (let i = 1; i < pieces.rows; i++) {
+        const [longer, own] = [scales[i], products.rowRange(i, i + 1)];
+        blend(longer, whole, -longer, own, own);
+      }
+      return { products, squares: inner.keep(matrixFrom(core, 1, pieces.rows, squares, "f32")) };
     };
+    return kernel.fromProducts(of, training.points, room());
   };
   return {
     async score({ rows }, out, deviations) {
@@ -114,18 +113,14 @@ function openKernel(part: KernelPart, { labels, transform }: ModelSchema, core: 
       variance ??= await posteriorVariance(core, part, transform);
       return unexplainedDeviation(part.mean, variance.unexplained(rows));
     },
-    scoreOf: (rows, wanted) =>
+    scoreOf: (row, left, wanted) =>
       scoped((inner) => {
         const width = wanted.length;
         const of = inner.keep(matrix(core, size, width, "f32"));
         const into = of.view();
         for (let z = 0; z < size; z++)
           for (let i = 0; i < width; i++) into[z * width + i] = part.dual[z * labels + wanted[i]];
-        const out = gemm(
-          covariances(rows, inner, withoutEntries(rows, inner)),
-          of,
-          inner.keep(matrix(core, rows.rows, width, "f32")),
-        );
+        const out = gemm(withoutEntries(row, left, inner), of, inner.keep(matrix(core, left.length + 1, width, "f32")));
         return out.toArray().map((score, at) => score + part.mean[wanted[at % width]]);
       }),
     free() {

@@ -177,42 +177,49 @@ export function placeDocuments(
   }));
 }
 
-/**
- * A row in pieces, from rows of which the first is whole and each other is the same without some entries, no two without the same
- * one: first the entries that all have, then for each other row what it lacks, all as they are in the whole row. Beside them by view
- * how much longer the entries that a row has kept are in it than in the whole one.
- */
+/** A row in pieces, and what the row without one of them is in each view. */
+export interface RowPieces {
+  /** First the entries that are in no list, then those of each list. */
+  readonly pieces: SparseRows;
+  /** By view, of the row and of the row without each list: how much longer its entries are than in the whole row, and its |x|^2. */
+  readonly views: readonly { readonly scales: Float64Array; readonly squares: Float64Array }[];
+}
+
+/** From a row that is weighted and scaled, and lists of its entries, no two of which have the same one. */
 export function piecesOf(
-  { rows, columns, rowStart, columnIndex, values }: SparseRows,
-  ranges: readonly ColumnRange[] = [{ from: 0, to: columns }],
-): { pieces: SparseRows; scales: readonly Float64Array[] } {
-  const whole = columnIndex.subarray(0, rowStart[1]);
-  const viewOf = Array.from(whole, (column) => ranges.findIndex(({ from, to }) => column >= from && column < to));
-  const scales = ranges.map(() => new Float64Array(rows).fill(1));
-  const lacking = new Int32Array(whole.length);
-  for (let i = 1; i < rows; i++) {
-    const [before, now] = [new Float64Array(ranges.length), new Float64Array(ranges.length)];
-    for (let entry = 0, at = rowStart[i]; entry < whole.length; entry++)
-      if (at === rowStart[i + 1] || columnIndex[at] !== whole[entry]) lacking[entry] = i;
-      else {
-        before[viewOf[entry]] += values[entry] * values[entry];
-        now[viewOf[entry]] += values[at] * values[at];
-        at++;
-      }
-    scales.forEach((scale, view) => {
-      scale[i] = before[view] > 0 ? Math.sqrt(now[view] / before[view]) : 0;
+  { columns, columnIndex, values }: SparseRows,
+  left: readonly (readonly number[])[],
+  transform: FeatureTransform,
+): RowPieces {
+  const listOf = new Int32Array(values.length);
+  left.forEach((list, i) => {
+    for (const entry of list) listOf[entry] = i + 1;
+  });
+  const rows = left.length + 1;
+  const rowStart = new Int32Array(rows + 1);
+  for (const list of listOf) rowStart[list + 1]++;
+  for (let i = 0; i < rows; i++) rowStart[i + 1] += rowStart[i];
+  const next = rowStart.slice();
+  const pieces = { rows, columns, rowStart, columnIndex: columnIndex.slice(), values: values.slice() };
+  listOf.forEach((list, entry) => {
+    const at = next[list]++;
+    [pieces.columnIndex[at], pieces.values[at]] = [columnIndex[entry], values[entry]];
+  });
+  const { normalise, unitNorm, views: vectors = [] } = transform;
+  const views = (viewRanges(transform) ?? [{ from: 0, to: columns }]).map(({ from, to }, view) => {
+    const lost = new Float64Array(rows);
+    let whole = 0;
+    listOf.forEach((list, entry) => {
+      if (columnIndex[entry] < from || columnIndex[entry] >= to) return;
+      const square = values[entry] ** 2;
+      whole += square;
+      if (list > 0) lost[list] += square;
     });
-  }
-  const piece = [...lacking.keys()].sort((a, b) => lacking[a] - lacking[b] || a - b);
-  const starts = new Int32Array(rows + 1);
-  for (const i of lacking) starts[i + 1]++;
-  for (let i = 0; i < rows; i++) starts[i + 1] += starts[i];
-  const pieces = {
-    rows,
-    columns,
-    rowStart: starts,
-    columnIndex: Int32Array.from(piece, (entry) => whole[entry]),
-    values: Float32Array.from(piece, (entry) => values[entry]),
-  };
-  return { pieces, scales };
+    const isUnit = view === 0 ? normalise : vectors[view - 1].unit;
+    const kept = lost.map((square) => Math.max(0, whole - square));
+    const scales = kept.map((square) => (isUnit && square > 0 ? Math.sqrt(whole / square) : 1));
+    const squares = kept.map((square, i) => square * scales[i] ** 2);
+    return { scales, squares: view === 0 && unitNorm ? squares.map((square) => Math.max(1, square)) : squares };
+  });
+  return { pieces, views };
 }

@@ -3,6 +3,7 @@
 
 import type { Backend, Tensor } from "../../backend/backend.ts";
 import { type OpenDevice, openDevice } from "../../backend/devices.ts";
+import { Turns } from "../../base/progress.ts";
 import { gemm } from "../../core/dense.ts";
 import { type Matrix, matrix } from "../../core/matrix.ts";
 import type { Dataset } from "../../data/dataset.ts";
@@ -68,6 +69,7 @@ export async function fitOn(
     if (copies.kept) restore(session, copies.kept);
     else await start(trainer, prepared, context);
     await copies.follow(session);
+    await new Turns(context.work).take();
     const hooks = [...validating(session), copies, reporting(session), interrupting(session)];
     await runSteps(trainer, hooks, isFinishing(session));
     const summary = await ended(session);

@@ -4,7 +4,6 @@
 import { type OpenDevice, replaceDevice } from "../../backend/devices.ts";
 import { areFinite } from "../../base/check.ts";
 import { FormatError, shownJson } from "../../base/errors.ts";
-import { later } from "../../base/progress.ts";
 import type { FitContext } from "../part.ts";
 import type { Predictor } from "../predictor.ts";
 import type { StepProgress, StepValue } from "../progress.ts";
@@ -244,7 +243,7 @@ export function interrupting(session: Session): Hook {
       (onCheckpoint !== undefined && saveEvery === 0);
     if (at.now - turned < TURN && !isUrgent) return;
     turned = at.now;
-    await new Promise<void>(later);
+    await new Promise<void>((resolve) => setTimeout(resolve, 0));
     if (at.last) return;
     const isDue = onCheckpoint !== undefined && at.now - saved >= saveAfter;
     // Ranks stop together, and write down one state together.

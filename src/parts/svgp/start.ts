@@ -7,7 +7,7 @@
 
 import { hyperStart } from "../../base/kernels.ts";
 import { deterministicLog } from "../../base/math.ts";
-import { byParts, type WorkOptions } from "../../base/progress.ts";
+import { byParts, Turns, type WorkOptions } from "../../base/progress.ts";
 import { labelFrequencies } from "../../base/sparse.ts";
 import { STREAMS } from "../../base/streams.ts";
 import type { Core } from "../../core/core.ts";
@@ -125,11 +125,14 @@ export interface Prepared {
 export async function prepare(context: FitContext, largestTensor: number): Promise<Prepared> {
   const { core, data, schema, options, run, note } = context;
   const { labels } = data.labels;
+  const turns = new Turns(context.work);
+  await turns.take();
   const x = csr(core, data.features, options.precision);
   transformInPlace(
     { rowStart: x.start.view(), columnIndex: x.column.view(), values: x.value.view() },
     schema.transform,
   );
+  await turns.take();
   const basis = options.inducing === "subspace" ? await makeBasis(x, context) : undefined;
   if (basis) {
     const bytes = x.rows * options.rank * (options.precision === "f32" ? 4 : 8);
