@@ -11,6 +11,7 @@ import { type ReadSource, readBatches } from "../io/dataset.ts";
 import { openInput, writeAtomically } from "../io/files.ts";
 import { tagNote } from "../io/folder.ts";
 import { isMarkdown } from "../io/markdown.ts";
+import { webAddress } from "../io/source.ts";
 import { type Answer, answersOf, type CsvStyle, csvFormat, type PredictionFormat, rounded } from "../predict/lines.ts";
 import { labelsOf } from "../predict/load.ts";
 import { promiseLines } from "../report/figures.ts";
@@ -49,6 +50,7 @@ async function inputOf(typed: string, { format, text }: ReadOptions, model: AnyM
   const fromText = model.schema.vectoriser !== undefined;
   if (fromText && /\s/.test(typed) && !existsSync(typed))
     return { source: [{ text: typed }], name: "the text", csv: {} };
+  if (webAddress(typed)) return { source: typed, name: typed, csv: {} };
   const opened = await openInput(typed).catch((error) => {
     if (error.code === "EISDIR") return undefined;
     throw error;

@@ -100,7 +100,9 @@ class Reading {
     if (this.#embedder && vectoriser?.embedder) await checkMark(this.#embedder, vectoriser.embedder);
     if (vectorsFrom === undefined) return;
     const { numpyMatrix } = await import("./formats/numpy.ts");
-    const bytes = await this.#whole((await this.#openBytes(await vectorsFrom())).chunks);
+    const { kind, chunks } = await this.#openBytes(await vectorsFrom());
+    if (kind !== "numpy") await chunks.return(undefined); // it may have no end
+    const bytes = await this.#whole(chunks);
     builder.vectorFile = numpyMatrix(bytes, "the vectors");
     this.#bytes = 0;
   }
