@@ -2,8 +2,10 @@
 
 import { existsSync } from "node:fs";
 import { constants, gunzipSync } from "node:zlib";
+import { DataError } from "../base/errors.ts";
 import { chosenThreshold } from "../base/prediction.ts";
-import { peek, pulled, streamChunks } from "../data/bytes.ts";
+import { LONGEST_TEXT } from "../data/builder.ts";
+import { joined, openBytes, peek, pulled, streamChunks } from "../data/bytes.ts";
 import { selectRows } from "../data/dataset.ts";
 import { DELIMITER_LINE, namesColumns } from "../data/formats/detect.ts";
 import type { Batch, Batches, ReadOptions, SkippedRow } from "../data/options.ts";
@@ -78,9 +80,11 @@ async function inputOf(typed: string, { format, text }: ReadOptions, model: AnyM
   const { name, size } = opened;
   const isCsv = format === "csv" || /\.csv(\.gz)?$/i.test(typed) || hasHead || DELIMITER_LINE.test(line);
   if (!isPlain) return { source: stream, name, size, csv: isCsv ? csvStyle(start, line) : {} };
-  const unpacked = packed ? stream.pipeThrough(new DecompressionStream("gzip") as never) : stream;
-  const all = await new Response(unpacked as ReadableStream<Uint8Array<ArrayBuffer>>).text();
-  return { source: [{ text: all }], name, csv: {} };
+  const { chunks } = await openBytes(stream, { file: name });
+  const all = await joined(chunks, () => LONGEST_TEXT);
+  if (!all)
+    throw new DataError({ file: name, line: 0, found: `more than ${LONGEST_TEXT} bytes`, expected: "a shorter text" });
+  return { source: [{ text: new TextDecoder().decode(all) }], name, csv: {} };
 }
 
 /** CSV goes out as it came in: its byte-order mark, and the delimiter that its first line has most of. */

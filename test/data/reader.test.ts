@@ -299,3 +299,16 @@ test("columns or keys that were not found leave a choice of those there are", as
   const json = readDataset('{"body":"a","topic":"b"}\n', { text: "body" });
   await expect(json).rejects.toMatchObject({ option: "labels", names: ["body", "topic"] });
 });
+
+test("one text of many millions of characters is one row's fault: its words would take a hundred times as many bytes", async () => {
+  const rows = [
+    { text: "a b", labels: ["x"] },
+    { text: "a ".repeat(2 ** 23 + 1), labels: ["x"] },
+    { text: "b c", labels: ["y"] },
+  ];
+  await expect(readDataset(rows)).rejects.toThrow(
+    "row 2: found a text of 16777218 characters, expected at most 16777216",
+  );
+  const { dataset, skipped } = await readDataset(rows, { lenient: true });
+  expect([dataset.features.rows, skipped.total]).toEqual([2, 1]);
+});
