@@ -300,6 +300,14 @@ test("columns or keys that were not found leave a choice of those there are", as
   await expect(json).rejects.toMatchObject({ option: "labels", names: ["body", "topic"] });
 });
 
+test("a line of a packed file is not much longer than the file", async () => {
+  const row = (characters: number): string => `{"text":"${"a".repeat(characters)}","labels":["x"]}`;
+  const refused = await refusal(await gzip(row(2 ** 24 - 1)), { file: "f" });
+  expect(refused).toBe("f, line 1: found a line of more than 8388608 bytes, expected shorter lines");
+  expect((await readDataset(row(2 ** 24 - 1))).dataset.features.rows).toBe(1);
+  expect((await readDataset(await gzip(`${row(2 ** 22)}\n`))).dataset.features.rows).toBe(1);
+});
+
 test("one text of many millions of characters is one row's fault: its words would take a hundred times as many bytes", async () => {
   const rows = [
     { text: "a b", labels: ["x"] },
