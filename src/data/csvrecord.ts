@@ -4,7 +4,7 @@ export class CsvError extends Error {
   override readonly name: string = "CsvError";
 }
 
-const LONGEST_RECORD = 2 ** 26;
+const LONGEST_RECORD = 2 ** 24;
 
 /** Fed line by line; a record is complete when `push` returns it. Line ends inside a field come out as \n. */
 export class CsvRecords {

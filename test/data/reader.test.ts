@@ -308,6 +308,16 @@ test("a line of a packed file is not much longer than the file", async () => {
   expect((await readDataset(await gzip(`${row(2 ** 22)}\n`))).dataset.features.rows).toBe(1);
 });
 
+test("a record of many lines has an end too", async () => {
+  const lines = "a\n".repeat(2 ** 23 + 1);
+  expect(await refusal(await gzip(`text,labels\n"${lines}`), { file: "f" })).toMatch(
+    /^f, line 2: found a quoted field that does not end/,
+  );
+  const list = `[{"text":"a",\n"labels":["b"${`${" ".repeat(1000)}\n`.repeat(33_600)}]}]`;
+  const refused = await refusal(await gzip(list), { file: "f" });
+  expect(refused).toBe("f, line 1: found a record of more than 33554432 bytes, expected shorter ones");
+});
+
 test("one text of many millions of characters is one row's fault: its words would take a hundred times as many bytes", async () => {
   const rows = [
     { text: "a b", labels: ["x"] },

@@ -58,9 +58,7 @@ describe("a Parquet file that would never end", () => {
   test("because hyparquet loops over one changed byte is given up after a while, or when told to", async () => {
     const looping = table.slice();
     looping[30] ^= 16;
-    const began = performance.now();
     expect(await refusal(looping, options)).toContain("takes more than 4 s to read, expected");
-    expect(performance.now() - began).toBeLessThan(20_000);
     const reading = readDataset(looping, { ...options, signal: AbortSignal.timeout(300) });
     await expect(reading).rejects.toThrow(/timeout|aborted/i);
   }, 60_000);
