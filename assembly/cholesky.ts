@@ -19,7 +19,7 @@ function factor<T extends number>(n: i32, a: usize, stride: i32): i32 {
   if (upperLeft != FACTORED) return upperLeft;
   const below = at<T>(a, half * stride);
   const corner = at<T>(below, half);
-  solveLower<T>(half, rest, a, stride, 1, below, 1, stride);
+  solveLower<T>(half, rest, a, stride, 1, below, 1, stride, 0, half);
   gemm<T>(rest, rest, half, <T>-1, below, stride, 1, below, 1, stride, 0, 1, corner, stride, LOWER);
   const status = factor<T>(rest, corner, stride);
   return status == FACTORED ? FACTORED : half + status;

@@ -20,9 +20,12 @@ class SolveFrame {
   xColumn: isize;
 }
 
-/** Solves T X = B in place of B. T is n x n, X is n x m; strides in elements, of either sign. @kernel */
+/**
+ * Solves T X = B in place of B. T is n x n, X is n x m; strides in elements, of either sign. Calls for rows from to to, cut at multiples
+ * of KC and one after another, come to the same as one for all. @kernel
+ */
 export function solveLower<T extends number>(
-  n: i32, m: i32, t: usize, tRow: isize, tColumn: isize, x: usize, xRow: isize, xColumn: isize,
+  n: i32, m: i32, t: usize, tRow: isize, tColumn: isize, x: usize, xRow: isize, xColumn: isize, from: i32, to: i32,
 ): void {
   if (n == 0 || m == 0) return;
   const frame = pushFrame(offsetof<SolveFrame>());
@@ -32,7 +35,7 @@ export function solveLower<T extends number>(
   f.xColumn = xColumn;
   const task: (frame: usize, task: i32) => void = sizeof<T>() == 4 ? solveTaskF32 : solveTaskF64;
   const panels = (m + NR<T>() - 1) / NR<T>();
-  for (let first = 0; first < n; first += KC) {
+  for (let first = from; first < to; first += KC) {
     const block = min(KC, n - first);
     const diagonal = t + ((<isize>first * (tRow + tColumn)) << alignof<T>());
     f.n = block;
@@ -142,14 +145,14 @@ export function invertLower<T extends number>(n: i32, t: usize, stride: i32): vo
   const corner = at<T>(below, half);
   // inverse(T)_21 = -inverse(T_22) T_21 inverse(T_11); the solve from the right is X' seen from the left, upwards.
   const lastOf11 = at<T>(t, (half - 1) * (stride + 1));
-  solveLower<T>(half, rest, lastOf11, -1, -<isize>stride, at<T>(below, half - 1), -1, stride);
+  solveLower<T>(half, rest, lastOf11, -1, -<isize>stride, at<T>(below, half - 1), -1, stride, 0, half);
   for (let i = 0; i < rest; i++) {
     for (let j = 0; j < half; j++) {
       const c = at<T>(below, i * stride + j);
       store<T>(c, -load<T>(c));
     }
   }
-  solveLower<T>(rest, half, corner, stride, 1, below, stride, 1);
+  solveLower<T>(rest, half, corner, stride, 1, below, stride, 1, 0, rest);
   invertLower<T>(half, t, stride);
   invertLower<T>(rest, corner, stride);
 }

@@ -73,7 +73,7 @@ function makeStep(backend: Backend, shape: ModelShape, sampled: number): () => v
     };
     const batch: LabelledBatch = { x, rows, projected, squares, labels: lists };
     const listed = sampled > 0 ? backend.pattern(labels, lists) : undefined;
-    const weights = listed && backend.tensor(1, listed.entries, randomMatrix(1, listed.entries, 5));
+    const weights = listed && randomMatrix(1, listed.entries, 5);
     if (listed && weights) batch.labels = { pattern: listed, signedWeight: weights };
     bound.evaluate(parameters, batch, { klWeight: 1, learnInducing: true, learnHyper: false });
     step++;
@@ -81,7 +81,7 @@ function makeStep(backend: Backend, shape: ModelShape, sampled: number): () => v
       const state = { first: moments[0][name], second: moments[1][name] };
       if (name !== "hyper") backend.adam(parameters[name], bound.gradient[name], state, { rate: 1e-3, step });
     }
-    if (listed && weights) backend.free(listed, weights);
+    if (listed) backend.free(listed);
     backend.flush?.();
   };
 }

@@ -44,7 +44,7 @@ export const browserPrograms: Record<BrowserName, Wanted> = {
   },
 };
 
-/** What Firefox would otherwise ask or fetch at its first start. */
+/** Settings without which Firefox asks or fetches things at its first start. */
 const FIREFOX_PREFERENCES = {
   "app.update.enabled": false,
   "browser.shell.checkDefaultBrowser": false,

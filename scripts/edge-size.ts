@@ -1,4 +1,4 @@
-// What Cloudflare's own tool says a worker with mlgpf/edge weighs: `node scripts/ts.mjs scripts/edge-size.ts` installs
+// The size of a worker with mlgpf/edge by Cloudflare's own tool: `node scripts/ts.mjs scripts/edge-size.ts` installs
 // wrangler into node_modules/.cache once, bundles a worker and runs `wrangler deploy --dry-run`. Needs dist/ (npm run build).
 
 import { spawnSync } from "node:child_process";

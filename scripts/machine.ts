@@ -6,7 +6,7 @@ import { resolve } from "node:path";
 import process from "node:process";
 
 export interface Wanted {
-  /** What a person calls it. */
+  /** Its name for people. */
   name: string;
   isThere(): boolean;
   /** Debian's packages that have it. */

@@ -8,14 +8,14 @@ import process from "node:process";
 export interface Packed {
   /** Path of the tarball. */
   file: string;
-  /** Of the tarball, and of what is in it. */
+  /** Bytes of the tarball, and of its contents. */
   bytes: number;
   unpackedBytes: number;
   /** Paths in it. */
   files: string[];
 }
 
-/** What a program said, run in a folder as a person would run it. An error where it failed. */
+/** The output of a program, run in a folder as a person would run it. An error where it failed. */
 export function execute(
   command: string,
   args: string[],

@@ -146,7 +146,7 @@ export interface Shader<Constant extends string = string> {
   source: string;
   /** In the order of their numbers, which begin with 1. */
   bindings: readonly { name: string; writable: boolean }[];
-  /** What the uniform buffer holds. */
+  /** Contents of the uniform buffer. */
   fields: readonly { name: string; type: "u32" | "f32" }[];
   /** Named whole numbers: sizes of workgroups and tiles. */
   constants: Readonly<Record<Constant, number>>;

@@ -82,7 +82,7 @@ async function measure([what, contents]: [string, string]): Promise<Row> {
   };
 }
 
-/** What models ask `mlgpf/edge` for: the modules that load() imports. */
+/** The modules that load() of `mlgpf/edge` imports for a model. */
 const edgeModels: [string, string[]][] = [
   ["nothing yet", []],
   ["`gpr` or `sgpr`, calibrated", ["parts/regression/row", "edge/scores"]],

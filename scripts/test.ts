@@ -27,7 +27,7 @@ interface Counts {
 
 interface Step {
   name: string;
-  /** What a person reads. */
+  /** Its name for people. */
   title: string;
   job: Job;
   /** Programs that npm does not bring. */
@@ -43,7 +43,7 @@ interface VitestOptions {
   project?: string;
   /** Those alone, of all that the project has. */
   files?: string[];
-  /** What runs vitest: this Node, another, or Deno. */
+  /** The runtime of vitest: this Node, another, or Deno. */
   runtime?: string[];
   args?: string[];
   env?: Record<string, string>;

@@ -6,7 +6,7 @@ import { bin, runAll } from "./run.ts";
 
 const FOLDER = "dist/types";
 
-/** What `import wasm from "mlgpf/edge.wasm"` gives in workers and with bundlers that know WASM. */
+/** The type of `import wasm from "mlgpf/edge.wasm"` in workers and with bundlers that know WASM. */
 const WASM = `// A compiled module: mlgpf/edge.wasm for load() of mlgpf/edge, mlgpf/core.wasm for createCore() of mlgpf/core.
 declare const module: WebAssembly.Module;
 export default module;

@@ -1,4 +1,4 @@
-// mlgpf: extreme multi-label classification with honest probabilities.
+// mlgpf: extreme multi-label classification with calibrated probabilities.
 
 export type { DeviceChoice } from "./backend/devices.ts";
 export { ArgumentError, FileError, FormatError, NotFiniteError, OutOfMemoryError } from "./base/errors.ts";

@@ -23,7 +23,7 @@ export interface Env {
   CHECK_SECONDS?: string;
 }
 
-/** What lies there now: its version, and how to get it. */
+/** The model that is there now: its version, and how to get it. */
 interface Found {
   version: string;
   open(): Promise<Response | ReadableStream<Uint8Array>>;

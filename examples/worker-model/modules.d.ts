@@ -1,4 +1,4 @@
-// What a bundler for workers makes of this import.
+// Type of this import, as a bundler for workers makes it.
 
 declare module "*.wasm" {
   const module: WebAssembly.Module;

@@ -1,4 +1,4 @@
-// What a bundler for workers makes of these imports.
+// Types of these imports, as a bundler for workers makes them.
 
 declare module "*.wasm" {
   const module: WebAssembly.Module;

@@ -10,7 +10,7 @@ import { showMarks } from "./marks.ts";
 import { sureWords } from "./sure.ts";
 import { percent, several } from "./words.ts";
 
-/** What to type for each kind of model. */
+/** The hint in the text box, for each kind of model. */
 const LABELS: Record<ModelInfo["input"], string> = {
   text: "A text to label",
   names: "Features to label, as name:value, separated by commas",
@@ -267,7 +267,7 @@ export class Asking {
       make("span", "chance", percent(probability)),
       ...judges,
     );
-    const reasons = words.map(({ word }) => word).join(", ");
+    const reasons = [...new Set(words.map(({ word }) => word))].join(", ");
     const because =
       reasons === "" || probability < LEAST_EXPLAINED ? [] : [make("div", "words", `because of: ${reasons}`)];
     return make("li", kept ? "kept" : "below", head, track, ...because);

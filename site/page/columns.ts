@@ -9,7 +9,7 @@ const ROLES = [
   { field: "", name: "ignore", guess: /^$/ },
   { field: "text-name", name: "text", guess: /text|title|body|abstract|descri|content|summary|words|note/i },
   { field: "labels-name", name: "labels", guess: /label|tag|categor|topic|subject|class|kind/i },
-  { field: "one-hot", name: "a label, 1 or 0", guess: /^$/ },
+  { field: "one-hot", name: "a label, 1 or 0", guess: /^(is|has)[_-]/i },
   { field: "id-name", name: "id", guess: /^(id|nr|key)$/i },
 ] as const;
 

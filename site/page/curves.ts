@@ -10,7 +10,7 @@ const HEIGHT = 230;
 
 interface CurveOptions {
   title: string;
-  /** What a newcomer should know about it. */
+  /** An explanation for newcomers. */
   meaning: string;
   unit: string;
   series: readonly string[];

@@ -22,7 +22,7 @@ export interface FileTakers {
   problem(message: string, toLabel: boolean): void;
 }
 
-/** What was dropped or chosen: files, and the name of the folder they are from. */
+/** The files that were dropped or chosen, and the name of the folder they are from. */
 interface Given {
   files: readonly PlacedFile[];
   folder?: string;

@@ -17,7 +17,7 @@ export interface LineOptions {
   y: AxisOptions;
   /** Name of each line. */
   series: readonly string[];
-  /** What the plot shows, for those who do not see it. */
+  /** A description of the plot for screen readers. */
   description: string;
   /** Height in CSS pixels, without the legend (default 240). */
   height?: number;

@@ -1,4 +1,4 @@
-// What this browser can compute on, in a sentence.
+// The devices of this browser, in a sentence.
 
 import { byId, say } from "./dom.ts";
 import { several } from "./words.ts";

@@ -20,7 +20,7 @@ export interface NoteOptions {
 
 export interface NotesFile {
   file: File;
-  /** What was left out, each one sentence. */
+  /** Files and rows that were left out, a sentence each. */
   remarks: readonly string[];
 }
 

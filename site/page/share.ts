@@ -1,4 +1,4 @@
-// What an address of the page may say: a text, and where a model is (#text=...&model=...). It stays behind the #, which no server is sent.
+// The address of the page may name a text, and where a model is (#text=...&model=...). It stays behind the #, which no server is sent.
 
 export interface Shared {
   text?: string | undefined;

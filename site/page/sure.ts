@@ -17,7 +17,7 @@ export interface Stop {
 const precisionsOf = ({ precision }: Guarantees): Guarantees["precision"] =>
   precision.filter(({ confidence }) => confidence === CONFIDENCE);
 
-/** What holds at a threshold: a precision holds above its own too, and a recall below its own. */
+/** The promises that hold at a threshold: a precision holds above its own too, and a recall below its own. */
 export function stopAt(guarantees: Guarantees, threshold: number): Stop {
   const most = (targets: readonly { target: number }[]): number | undefined =>
     targets.length > 0 ? Math.max(...targets.map(({ target }) => target)) : undefined;
@@ -42,7 +42,7 @@ const promises = ({ precision, recall }: Stop): string[] => [
   ...(recall === undefined ? [] : [`on average they hold ${whole(recall)} of the true labels`]),
 ];
 
-/** What is promised at a threshold, in words. */
+/** The promises at a threshold, in words. */
 export function promiseOf(stop: Stop, { evidence, rows }: Guarantees): string {
   const how =
     evidence === "held-out"

@@ -2,6 +2,7 @@
 
 import type { StepProgress, TrainProgress } from "../../src/parts/progress.ts";
 import type { LearningState } from "../../src/parts/regression/state.ts";
+import { ClosedProgress } from "../../src/report/progress.ts";
 import type { DataSummary, HeldOut, TrainerReply, TrainerRequest, TrainSettings } from "../worker/messages.ts";
 import { offerColumns } from "./columns.ts";
 import type { Curves } from "./curves.ts";
@@ -12,26 +13,6 @@ import { count, duration, percent, several } from "./words.ts";
 type State = "idle" | "reading" | "running" | "pausing" | "paused" | "stopping";
 
 const WORKING: readonly State[] = ["running", "pausing", "stopping"];
-
-/** What the stages of a training's preparation are to a visitor. */
-const STAGES: Record<string, string> = {
-  "singular vectors": "Getting ready: finding the main directions of the data",
-  "Rayleigh-Ritz": "Getting ready: finding the main directions of the data",
-  "k-means++": "Getting ready: placing the inducing points",
-  "k-means": "Getting ready: placing the inducing points",
-  kernel: "Training: comparing the rows",
-  factor: "Training: solving",
-  inverse: "Training: solving",
-  sums: "Training: adding up",
-  weights: "Training: solving",
-  "dual weights": "Training: solving",
-  "leave-one-out": "Training: leave-one-out",
-  "left-out scores": "Training: leave-one-out",
-  directions: "Training: labels that come together",
-  stack: "Training: labels that come together",
-  scores: "Training: calibrating",
-  calibration: "Training: calibrating",
-};
 
 /** A new model's state, where it can go on learning, and its measures on held-out rows. */
 export interface TrainedAbout {
@@ -60,6 +41,7 @@ export class Training {
   #worked = 0;
   #since = 0;
   #last: StepProgress | undefined;
+  #closed = new ClosedProgress();
 
   /** `onChosen` is told the file whose columns were chosen, after it could not be read without. */
   constructor(onTrained: (file: NamedFile, about: TrainedAbout) => void, onChosen: (source: "sample" | File) => void) {
@@ -127,6 +109,7 @@ export class Training {
     this.#curves?.destroy();
     this.#curves = undefined;
     this.#last = undefined;
+    this.#closed = new ClosedProgress();
     this.#worked = 0;
     this.#progress.value = 0;
     byId("figures", HTMLElement).replaceChildren();
@@ -174,11 +157,15 @@ export class Training {
   }
 
   #report(progress: TrainProgress): void {
-    if (progress.stage === "note") this.#note(progress.text);
-    else if (progress.stage === "training") this.#reportStep(progress);
+    if (progress.stage === "note") {
+      this.#closed.chosen();
+      this.#note(progress.text);
+    } else if (progress.stage === "training") this.#reportStep(progress);
     else {
-      if (this.#state === "running") say(this.#status, STAGES[progress.stage] ?? progress.stage);
-      if (this.#last === undefined) this.#progress.value = progress.fraction;
+      this.#closed.at(progress.stage, progress.fraction);
+      if (this.#last === undefined) this.#progress.value = this.#closed.fraction;
+      const seconds = (performance.now() - this.#since) / 1000;
+      if (this.#state === "running") say(this.#status, `Training: ${this.#closed.words(seconds)}`);
     }
   }
 

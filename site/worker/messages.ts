@@ -1,4 +1,4 @@
-// What the page and its two workers say to each other. One worker trains, the other predicts, so that an answer
+// Messages between the page and its two workers. One worker trains, the other predicts, so that an answer
 // never waits for a training step.
 
 import type { Guarantees } from "../../src/base/prediction.ts";
@@ -8,7 +8,7 @@ import type { LearningState } from "../../src/parts/regression/state.ts";
 
 export type DeviceChoice = "auto" | "wasm" | "webgpu";
 
-/** What a visitor may choose about a training; what is left out is chosen by the size of the data. */
+/** A visitor's choices about a training; the others are made by the size of the data. */
 export interface TrainSettings {
   device: DeviceChoice;
   model: NonNullable<TrainOptions["model"]>;
@@ -32,7 +32,7 @@ export type TrainerRequest =
   /** Ends the steps: what was learned by then is the model. */
   | { kind: "finish" };
 
-/** What was found in a data file. */
+/** A summary of a data file. */
 export interface DataSummary {
   file: string;
   format: string;
@@ -115,9 +115,9 @@ export interface ModelInfo {
   file: string;
   /** It is one for the edge, and stays as it is. */
   compact: boolean;
-  /** What it reads: texts, or features by name or number. */
+  /** Its inputs: texts, or features by name or number. */
   input: "text" | "names" | "numbers";
-  /** What it can promise, where it is calibrated. */
+  /** Its promises, where it is calibrated. */
   guarantees?: Guarantees | undefined;
   /** Something to begin with, for a model that does not read texts. */
   example: string;
@@ -176,5 +176,5 @@ export interface WorkerScope<Request, Reply> {
   postMessage(reply: Reply, transfer?: Transferable[]): void;
 }
 
-/** What went wrong, as a sentence. */
+/** An error as a sentence. */
 export const inWords = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -2,7 +2,6 @@
 
 import { readSafetensorsHeader } from "../../src/base/safetensors.ts";
 import type { OpenCompact } from "../../src/compact/open.ts";
-import { createCore } from "../../src/core/core.ts";
 import { COMPACT_FORMAT } from "../../src/edge/format.ts";
 import { modelFromBytes } from "../../src/model/file.ts";
 import type { Model } from "../../src/model/model.ts";
@@ -32,20 +31,8 @@ export async function openBytes(bytes: Uint8Array, file: string): Promise<Opened
 
 export async function openFull(model: Model): Promise<Opened> {
   // One text at a time is too little work to share out.
-  const core = await createCore({ threads: 1 });
-  const host = await ModelHost.open(core, model).catch((error) => {
-    core.dispose();
-    throw error;
-  });
-  return {
-    model,
-    host,
-    full: model,
-    free() {
-      host.dispose();
-      core.dispose();
-    },
-  };
+  const host = await ModelHost.start(model, { threads: 1 });
+  return { model, host, full: model, free: () => host.dispose() };
 }
 
 const isCompact = (bytes: Uint8Array, file: string): boolean =>

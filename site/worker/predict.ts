@@ -33,7 +33,7 @@ const LESSON = 2000;
 interface Loaded extends Opened {
   file: string;
   reader: TypedReader;
-  /** What it goes on learning from. */
+  /** The state that it goes on learning from. */
   state: LearningState | undefined;
 }
 
@@ -98,7 +98,7 @@ async function learnText(text: string, labels: readonly string[]): Promise<void>
   scope.postMessage({ kind: "learned", info, bytes, changes }, [bytes.buffer]);
 }
 
-/** Of every label. */
+/** One for every label. */
 async function probabilities({ host, model, reader }: Loaded, text: string): Promise<Map<string, number>> {
   const { features } = reader.read(text);
   const [answers = []] = await host.use((predictor) => predictRows(predictor, features, { topK: model.schema.labels }));
@@ -112,11 +112,11 @@ const weightiest = (shares: readonly WordShare[]): WordShare[] =>
 async function predict(number: number, text: string): Promise<void> {
   if (!loaded) return;
   const { model, host, reader } = loaded;
-  const { features: typed, unknown, written } = reader.read(text);
+  const { features: typed, unknown } = reader.read(text);
   const { features } = modelRows(typed, model.schema);
   const depth = Math.min(LABELS, model.schema.labels);
   const rows = await host.use((predictor) => predictRows(predictor, features, { topK: depth }));
-  await host.use((predictor) => explainRows(predictor, model, { features, written: () => written }, rows, WORDS));
+  await host.use((predictor) => explainRows(predictor, model, features, rows, WORDS));
   const answers = (rows[0] ?? []).map(
     (found: Prediction): Answer => ({
       label: model.schema.labelNames ? found.label : `label ${found.label}`,
@@ -144,7 +144,7 @@ async function label(source: File, settings: LabelSettings): Promise<void> {
     const labelled = await labelFile(loaded, source, settings, {
       signal,
       inTurn: async (work) => {
-        // What was typed, and `cancel`, is heard before the next piece.
+        // Typed texts and `cancel` are heard before the next piece.
         await new Promise<void>((resolve) => setTimeout(resolve, 0));
         return await inTurn(async () => {
           signal.throwIfAborted();

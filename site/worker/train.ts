@@ -53,6 +53,7 @@ async function read(source: "sample" | File, settings: TrainSettings): Promise<T
     readDataset(blob, {
       file: source === "sample" ? SAMPLE : file,
       lenient,
+      nameOption: (option) => (option === "text" || option === "labels" ? "the list below" : option),
       ...(textName && { text: textName }),
       ...(labelsName && { labels: labelsName }),
       ...(oneHot && { oneHot }),

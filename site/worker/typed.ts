@@ -1,4 +1,4 @@
-// What a visitor types, as a row of features: words for a model of texts, `name:value` pairs for any other.
+// Typed input as a row of features: words for a model of texts, `name:value` pairs for any other.
 
 import { type SparseRows, TfidfVectoriser, tokenise } from "../../src/data/index.ts";
 import type { Reading } from "../../src/predict/reading.ts";
@@ -6,10 +6,8 @@ import type { Reading } from "../../src/predict/reading.ts";
 export interface TypedRow {
   /** By the ids of the training data. */
   features: SparseRows;
-  /** What the model has never seen. */
+  /** Words or names that the model has never seen. */
   unknown: string[];
-  /** The words of a text as they were typed, by their stems. */
-  written?: ReadonlyMap<string, string> | undefined;
 }
 
 export interface TypedReader {
@@ -36,9 +34,8 @@ function readerOfTexts(vectoriser: TfidfVectoriser): TypedReader {
     input: "text",
     example: "",
     read: (text) => ({
-      features: vectoriser.transform([text]),
+      features: { ...vectoriser.transform([text]), texts: [text] },
       unknown: [...new Set(tokenise(text))].filter((word) => !known.has(word)),
-      written: vectoriser.written(text),
     }),
   };
 }

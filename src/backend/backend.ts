@@ -148,12 +148,9 @@ export interface Backend<
   patternTimes(pattern: Pattern, values: T, b: T, out: T): void;
   /** out += V' B */
   patternTransposeTimes(pattern: Pattern, values: T, b: T, out: T): void;
-  listedLogLikelihood(inputs: core.ListedLikelihoodInputs<T>, out: core.ListedLikelihoodOutputs<T>): void;
 
   /** E sigmoid(f), f ~ N(mean, variance) */
   probability(mean: T, variance: T, out: T): void;
-  /** The k greatest of each row, read back. NaN counts as the least. */
-  topScores(scores: T, k: number): Promise<core.TopK>;
   /** One step of Adam up the gradient. Where the gradient is not finite nothing moves. */
   adam(parameter: T, gradient: T, state: core.AdamState<T>, step: core.AdamOptions): void;
   /** Steps that touch few rows, where the backend has them; `inverse` [1,1] is 1 over the prior's variance. */

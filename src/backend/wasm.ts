@@ -59,7 +59,6 @@ export function wasmBackend(core: Core, precision: Precision): WasmBackend {
       return made;
     },
     probability: quadrature.predictiveProbability,
-    topScores: async (scores, k) => dense.topK(scores, k),
     rowSteps: (...given) => new RowSteps(...given),
     dispose() {},
   };

@@ -3,14 +3,12 @@
 /** An argument that cannot be used; the message names it, says what was found and what was expected. */
 export class ArgumentError extends Error {
   override name = "ArgumentError";
-  /** Name of the argument. */
-  readonly argument: string;
-  /** The message without the name. */
-  readonly problem: string;
-  constructor(argument: string, problem: string) {
+  /** `problem` is the message without the name. */
+  constructor(
+    readonly argument: string,
+    readonly problem: string,
+  ) {
     super(`${argument}: ${problem}`);
-    this.argument = argument;
-    this.problem = problem;
   }
 }
 
@@ -22,10 +20,11 @@ export class NotFiniteError extends ArgumentError {
 /** Memory that could not be had; the message says what was asked for and how much there is. */
 export class OutOfMemoryError extends Error {
   override name = "OutOfMemoryError";
-  readonly requestedBytes: number;
-  constructor(requestedBytes: number, message: string) {
+  constructor(
+    readonly requestedBytes: number,
+    message: string,
+  ) {
     super(message);
-    this.requestedBytes = requestedBytes;
   }
 }
 
@@ -93,15 +92,13 @@ export function shownJson(value: unknown): string | undefined {
 /** A file that is not what its reader takes: `model.safetensors: found ..., expected ...`. */
 export class FormatError extends Error {
   override readonly name: string = "FormatError";
-  readonly file: string;
-  readonly found: string;
-  readonly expected: string;
 
-  constructor(file: string, found: string, expected: string) {
+  constructor(
+    readonly file: string,
+    readonly found: string,
+    readonly expected: string,
+  ) {
     super(`${file}: found ${found}, expected ${expected}`);
-    this.file = file;
-    this.found = found;
-    this.expected = expected;
   }
 }
 

@@ -148,7 +148,8 @@ function finite(
     if (typeof value === "number" && Number.isFinite(Math.fround(value))) continue;
     const found = `value ${describe(value)} of ${vector === undefined ? `feature ${describe(keys[i])}` : `vector ${vector}`}`;
     if (Number.isFinite(value)) refuse(found, "at most 3.4e38 in magnitude", "value too large");
-    refuse(found, "a finite number", "not a finite number");
+    const text = typeof value === "string" && vector === undefined ? ', or a text under the key "text"' : "";
+    refuse(found, `a finite number${text}`, "not a finite number");
   }
   return values as ArrayLike<number>;
 }

@@ -37,20 +37,35 @@ const LONG_ENOUGH = 20;
 
 /** Pauses of work whose pieces are small and of many sizes: `if (turns.due) await turns.take()` between two of them. */
 export class Turns {
-  readonly #options: Pick<WorkOptions, "signal">;
   #since = performance.now();
 
-  constructor(options: Pick<WorkOptions, "signal"> = {}) {
-    this.#options = options;
-  }
+  constructor(private readonly options: Pick<WorkOptions, "signal"> = {}) {}
 
   get due(): boolean {
     return performance.now() - this.#since > LONG_ENOUGH;
   }
 
   async take(): Promise<void> {
-    await turn(this.#options);
+    await turn(this.options);
     this.#since = performance.now();
+  }
+}
+
+/** Does work that says where it can pause, without a pause. */
+export function atOnce<T>(steps: Generator<void, T>): T {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
+}
+
+/** Does it with a turn for others at a pause, when they have waited long enough. */
+export async function inTurns<T>(steps: Generator<void, T>, options?: Pick<WorkOptions, "signal">): Promise<T> {
+  const turns = new Turns(options);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+    if (turns.due) await turns.take();
   }
 }
 

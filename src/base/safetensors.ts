@@ -131,6 +131,19 @@ export function joined(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   return whole;
 }
 
+/** All bytes of a stream; `take` is told of each piece. */
+export async function readAll(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  take: (bytes: number) => void,
+): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = [];
+  for (let next = await reader.read(); !next.done; next = await reader.read()) {
+    take(next.value.length);
+    pieces.push(next.value);
+  }
+  return pieces.length === 1 ? pieces[0] : joined(pieces);
+}
+
 /** Length of the header in bytes, from the first 8 bytes of a file and the file's length. */
 export function headerLength(prefix: Uint8Array, fileLength: number, file = "the model"): number {
   if (prefix.length < PREFIX || fileLength < PREFIX)

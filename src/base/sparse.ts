@@ -266,88 +266,36 @@ export function placeOf(wanted: number, rising: Int32Array): number {
   return rising[low] === wanted ? low : -1;
 }
 
-/** Random, so that nobody can write a file whose ids all collide; it decides nothing that is seen. */
-const SEED = Math.floor(Math.random() * 2 ** 32);
-
-/** Numbers for ids, in a table whose size goes by how many there are. */
-export class IdIndex {
-  #table: Int32Array; // position in #ids plus 1, or 0
-  #ids: Int32Array;
-  #size = 0;
-
-  /** Ids that are known from the start are numbered by their place. */
-  constructor(ids: ArrayLike<number> = []) {
-    let length = 1024;
-    while (length < 2 * ids.length) length *= 2;
-    this.#table = new Int32Array(length);
-    this.#ids = new Int32Array(length / 2);
-    for (let i = 0; i < ids.length; i++) this.add(ids[i]);
-  }
-
-  /** The ids in the order they came. */
-  ids(): Int32Array {
-    return this.#ids.subarray(0, this.#size);
-  }
-
-  /** The number of an id, or -1. */
-  find(id: number): number {
-    return this.#table[this.#place(id)] - 1;
-  }
-
-  add(id: number): void {
-    const place = this.#place(id);
-    if (this.#table[place] !== 0) return;
-    this.#ids[this.#size++] = id;
-    this.#table[place] = this.#size;
-    if (this.#size === this.#ids.length) this.#widen();
-  }
-
-  /** Where the id is, or would go. */
-  #place(id: number): number {
-    const last = this.#table.length - 1;
-    let place = hashInteger(id, SEED) & last;
-    for (;;) {
-      const number = this.#table[place];
-      if (number === 0 || this.#ids[number - 1] === id) return place;
-      place = (place + 1) & last;
-    }
-  }
-
-  #widen(): void {
-    const ids = this.#ids;
-    this.#ids = new Int32Array(2 * ids.length);
-    this.#ids.set(ids);
-    this.#table = new Int32Array(4 * ids.length);
-    for (let i = 0; i < ids.length; i++) this.#table[this.#place(ids[i])] = i + 1;
-  }
-}
-
-/** The columns that occur, rising. */
-export function usedColumns({ columnIndex }: SparseRows): Int32Array {
-  const index = new IdIndex();
-  for (let i = 0; i < columnIndex.length; i++) index.add(columnIndex[i]);
-  return index.ids().slice().sort();
+/** The columns that occur, rising. Ids may be huge, and chosen so that they collide in a Set: they are sorted. */
+export function usedColumns(features: SparseRows): Int32Array {
+  const { columns, columnIndex } = features;
+  if (columns > columnIndex.length)
+    return columnIndex
+      .slice()
+      .sort()
+      .filter((column, i, all) => i === 0 || column !== all[i - 1]);
+  const counts = documentFrequencies(features);
+  return Int32Array.from(counts.keys()).filter((column) => counts[column] > 0);
 }
 
 /** Rows of features, numbered by their own ids, in the columns that `columnIds` names. */
 export function mapFeatures(features: SparseRows, columnIds: Int32Array): SparseRows {
-  return renumber(features, new IdIndex(columnIds), columnIds.length);
+  return renumber(features, columnIds);
 }
 
 /** A function that keeps some columns of rows alone, numbered by their places among them (which rise). */
-export function onColumns(columns: Int32Array): (features: SparseRows) => SparseRows {
-  const index = new IdIndex(columns);
-  return (features) => (features.columns === columns.length ? features : renumber(features, index, columns.length));
-}
+export const onColumns =
+  (columns: Int32Array): ((features: SparseRows) => SparseRows) =>
+  (features) =>
+    features.columns === columns.length ? features : renumber(features, columns);
 
 export function sameIds(a: Int32Array, b: Int32Array): boolean {
   return a === b || (a.length === b.length && a.every((id, i) => id === b[i]));
 }
 
-/** Columns under the numbers of their ids (`ids` says which those are, if not their own); columns without one are left out. */
-export function renumber(features: SparseRows, index: IdIndex, columns: number, ids?: Int32Array): SparseRows {
-  return renumbered(features, columns, (column) => index.find(ids ? ids[column] : column));
-}
+/** Columns under the places of their ids among rising ones (`own` says which theirs are, if not their numbers); others are left out. */
+export const renumber = (features: SparseRows, ids: Int32Array, own?: Int32Array): SparseRows =>
+  renumbered(features, ids.length, (column) => placeOf(own ? own[column] : column, ids));
 
 /** Columns under other numbers; those whose number is -1 are left out. */
 function renumbered<V extends Reals>(

@@ -14,12 +14,9 @@ const MOST_REMEMBERED = 1 << 16;
 
 /** Stems of words, remembered: the words of texts are mostly the same ones. */
 export class Stems {
-  readonly #stemmer: Stemmer;
   readonly #known: Map<string, string> = new Map();
 
-  constructor(stemmer: Stemmer) {
-    this.#stemmer = stemmer;
-  }
+  constructor(private readonly stemmer: Stemmer) {}
 
   /** The stem of a word; the word itself where nothing would be left of it. */
   of(word: string): string {
@@ -27,7 +24,7 @@ export class Stems {
     const known = this.#known.get(word);
     if (known !== undefined) return known;
     if (this.#known.size === MOST_REMEMBERED) this.#known.clear();
-    const stem = this.#stemmer.stemmer(word) || word;
+    const stem = this.stemmer.stemmer(word) || word;
     this.#known.set(word, stem);
     return stem;
   }

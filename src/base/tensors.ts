@@ -42,18 +42,13 @@ export const withChecksum = ({ tensors, metadata }: TensorFile): TensorFile => (
 
 /** Reads tensors and metadata; a section has names of its own behind `<section>.`. */
 export class TensorReader {
-  readonly whole: TensorFile;
-  readonly file: string;
-  protected readonly prefix: string;
-  /** Names that were taken, of all sections. */
-  protected readonly taken: Set<string>;
-
-  constructor(whole: TensorFile, file: string, prefix = "", taken: Set<string> = new Set()) {
-    this.whole = whole;
-    this.file = file;
-    this.prefix = prefix;
-    this.taken = taken;
-  }
+  /** `taken` are the names that were taken, of all sections. */
+  constructor(
+    readonly whole: TensorFile,
+    readonly file: string,
+    protected readonly prefix: string = "",
+    protected readonly taken: Set<string> = new Set(),
+  ) {}
 
   section(name: string): TensorReader {
     return new TensorReader(this.whole, this.file, `${this.prefix}${name}.`, this.taken);

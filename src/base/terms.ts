@@ -81,26 +81,23 @@ const LONGEST_REMEMBERED = 64;
 
 /** The terms of texts by numbers: those of a word are looked for once. */
 export class TermScanner {
-  readonly #rules: TermRules;
-  readonly #numberOf: (term: string) => number;
-  readonly #stems: Stems | undefined;
   readonly #words = new Map<string, WordTerms>();
   #remembered = 0;
 
-  constructor(rules: TermRules, numberOf: (term: string) => number, stems?: Stems) {
-    this.#rules = rules;
-    this.#numberOf = numberOf;
-    this.#stems = stems;
-  }
+  constructor(
+    private readonly rules: TermRules,
+    private readonly numberOf: (term: string) => number,
+    private readonly stems?: Stems,
+  ) {}
 
   /**
    * Visits the terms of a text, each with its field. `counts`: by these it is told how much of a text is known, the words or, without
    * words, the runs of characters.
    */
   scan(text: string, visit: (number: number, field: number, counts: boolean, word: string) => void): void {
-    const { wordNgrams: most, leadWords } = this.#rules;
-    const tokens = wordsOf(text, this.#stems);
-    const characters = characterField(this.#rules);
+    const { wordNgrams: most, leadWords } = this.rules;
+    const tokens = wordsOf(text, this.stems);
+    const characters = characterField(this.rules);
     const lead = leadWords ? leadLength(tokens.length) : 0;
     for (let i = 0; i < tokens.length; i++) {
       const token = tokens[i];
@@ -108,20 +105,20 @@ export class TermScanner {
       if (most > 0) visit(terms.word, WORDS, true, token);
       for (let n = 1, phrase = token; n < most && i + n < tokens.length; n++) {
         phrase += ` ${tokens[i + n]}`;
-        visit(this.#numberOf(phrase), WORDS, false, token);
+        visit(this.numberOf(phrase), WORDS, false, token);
       }
       for (const run of terms.runs) visit(run, characters, most === 0, token);
       if (i >= lead) continue;
-      terms.lead ??= this.#numberOf(`${LEAD_MARK}${token}`);
+      terms.lead ??= this.numberOf(`${LEAD_MARK}${token}`);
       visit(terms.lead, LEAD, false, token);
     }
   }
 
   #termsOf(token: string): WordTerms {
-    const { wordNgrams, charNgrams } = this.#rules;
+    const { wordNgrams, charNgrams } = this.rules;
     const runs: number[] = [];
-    if (charNgrams) characterNgrams([token], ...charNgrams, (run) => runs.push(this.#numberOf(run)));
-    const terms = { word: wordNgrams > 0 ? this.#numberOf(token) : -1, runs };
+    if (charNgrams) characterNgrams([token], ...charNgrams, (run) => runs.push(this.numberOf(run)));
+    const terms = { word: wordNgrams > 0 ? this.numberOf(token) : -1, runs };
     if (token.length > LONGEST_REMEMBERED) return terms;
     this.#remembered += 1 + runs.length;
     if (this.#remembered > MOST_REMEMBERED) {
@@ -145,46 +142,17 @@ export function unknownWeight(rules: TermRules, documents: number, documentFrequ
   return inverseFrequency(rules, documents, least);
 }
 
-/** The terms of a text that a vocabulary has, columns rising, and how many it does not have. */
-export interface CountedTerms {
-  readonly counts: ArrayLike<number>;
-  /** Field of the term at a place. */
-  field(i: number): number;
-  idf(i: number): number;
-  /** How many terms of each field are unknown [FIELDS]; one that comes twice counts twice. */
-  readonly unknown: ArrayLike<number>;
-  readonly unknownWeight: number;
-}
-
 /** 1 + ln count of small counts, which nearly all are. */
 const FREQUENCIES = Float64Array.from({ length: 64 }, (_, count) => 1 + deterministicLog(count));
 
-/** The weights of a row, into `weights`: (1 + ln count) idf, each field scaled to its weight, the row to length 1. */
-export function termWeights(
-  rules: TermRules,
-  terms: CountedTerms,
-  weights: Float64Array = new Float64Array(terms.counts.length),
-): Float64Array {
-  const { counts } = terms;
-  const squares = new Float64Array(FIELDS);
-  for (let i = 0; i < counts.length; i++) {
-    const count = counts[i];
-    const frequency = rules.sublinear ? (FREQUENCIES[count] ?? 1 + deterministicLog(count)) : count;
-    const weight = frequency * terms.idf(i);
-    weights[i] = weight;
-    const field = terms.field(i);
-    squares[field] += weight * weight;
-  }
-  const divisors = fieldDivisors(rules, squares, terms);
-  for (let i = 0; i < counts.length; i++) weights[i] = weights[i] / divisors[terms.field(i)];
-  return weights;
-}
-
-/** Divisors of the weights of each field; `squares` are the sums of their squares. */
+/**
+ * Divisors of the weights of each field; `squares` are the sums of their squares, `unknown` how many terms of each are out of
+ * vocabulary, one that comes twice being two.
+ */
 function fieldDivisors(
-  rules: TermRules,
+  { rules, unknownWeight: each }: Weighing,
   squares: Float64Array,
-  { unknown, unknownWeight: each }: CountedTerms,
+  unknown: Int32Array,
 ): Float64Array {
   const shares = [1, rules.leadWords ?? 0, rules.charWeight ?? 0]; // 0 where there is no such field
   if (!rules.normalise) return Float64Array.from(shares, (share) => 1 / share);
@@ -214,15 +182,12 @@ export interface Weighing {
 
 /** Collects the terms of one text after another, by the columns that a vocabulary has for them, and makes their rows. */
 export class TextRows {
-  readonly #weighing: Weighing;
   #found: number[] = []; // FIELDS times the column, plus the field, of each term
   readonly #unknown = new Int32Array(FIELDS);
   #words = 0;
   #known = 0;
 
-  constructor(weighing: Weighing) {
-    this.#weighing = weighing;
-  }
+  constructor(private readonly weighing: Weighing) {}
 
   /** A term of the text; its column is -1 where it is out of vocabulary. `counts` as in `TermScanner`. */
   add(column: number, field: number, counts: boolean): void {
@@ -235,29 +200,30 @@ export class TextRows {
     this.#found.push(column * FIELDS + field);
   }
 
-  /** The row of the terms so far; the next one begins with nothing. */
+  /** The row of the terms so far, (1 + ln count) idf of each, a field scaled to its weight, the row to length 1. The next one begins with nothing. */
   end(): TextRow {
-    const places: number[] = []; // as in #found, each once and rising
-    const counts: number[] = [];
-    for (const place of Int32Array.from(this.#found).sort())
-      if (place === places.at(-1)) counts[counts.length - 1]++;
-      else {
-        places.push(place);
-        counts.push(1);
-      }
-    const columns = Int32Array.from(places, (place) => Math.floor(place / FIELDS));
-    const { rules, idf, unknownWeight: each } = this.#weighing;
-    const weights = termWeights(rules, {
-      counts,
-      field: (i) => places[i] % FIELDS,
-      idf: (i) => idf(columns[i]),
-      unknown: this.#unknown,
-      unknownWeight: each,
+    const places = new Int32Array(this.#found).sort(); // then each once
+    const counts = new Float64Array(places.length);
+    let distinct = 0;
+    for (let i = 0; i < places.length; i++) {
+      if (i === 0 || places[i] !== places[distinct - 1]) places[distinct++] = places[i];
+      counts[distinct - 1]++;
+    }
+    const columns = places.slice(0, distinct).map((place) => Math.floor(place / FIELDS));
+    const { rules, idf } = this.weighing;
+    const squares = new Float64Array(FIELDS);
+    const weights = counts.subarray(0, distinct).map((count, i) => {
+      const frequency = rules.sublinear ? (FREQUENCIES[count] ?? 1 + deterministicLog(count)) : count;
+      const weight = frequency * idf(columns[i]);
+      squares[places[i] % FIELDS] += weight * weight;
+      return weight;
     });
+    const divisors = fieldDivisors(this.weighing, squares, this.#unknown);
+    const values = new Float32Array(weights.map((weight, i) => weight / divisors[places[i] % FIELDS]));
     const coverage = this.#words === 0 ? 0 : this.#known / this.#words;
     this.#found = [];
     this.#unknown.fill(0);
     [this.#words, this.#known] = [0, 0];
-    return { columns, values: Float32Array.from(weights), coverage };
+    return { columns, values, coverage };
   }
 }

@@ -44,7 +44,7 @@ export const auditCommand: Command = command({
   options: {
     out: output("FILE", "write to a file (.csv or .html)"),
     top: count("at most N labels", { default: "500" }),
-    unseen: on("the model was not trained on these rows; without it they are left out by fitting it again"),
+    unseen: on("the model was not trained on these rows; otherwise it is fitted again without them"),
     rawCsv,
     threads,
     quiet,

@@ -113,7 +113,7 @@ export async function run(entry: Command, typed: readonly string[]): Promise<num
   }
 }
 
-type SignalName = "SIGINT" | "SIGTERM";
+export type SignalName = "SIGINT" | "SIGTERM";
 
 /** As shells have it. */
 const exitCode = (name: SignalName): number => 128 + constants.signals[name];
@@ -142,28 +142,4 @@ export function hearSignals(first: (name: SignalName) => void): () => void {
   return () => {
     for (const leave of heard) leave();
   };
-}
-
-/** Work that a signal asks to stop, so that it may keep what it has; `standing` says what is so then. */
-export async function stoppable<T>(
-  screen: Terminal,
-  standing: () => string,
-  work: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  const abort = new AbortController();
-  const came: SignalName[] = [];
-  const leave = hearSignals((name) => {
-    came.push(name);
-    abort.abort();
-  });
-  try {
-    return await work(abort.signal);
-  } catch (error) {
-    if (came.length === 0) throw error;
-    const cause = error === abort.signal.reason ? "" : ` ${(error as Error).message};`;
-    throw new Stopped(`Stopped.${cause} ${standing()}`, came[0]);
-  } finally {
-    screen.done();
-    leave();
-  }
 }

@@ -31,7 +31,7 @@ const compactOptions = {
     "diagonal for the linear kernel, else exact",
   ),
   rank: count("rank of the low-rank variance", { default: "32" }),
-  size: real("MB", "size that the weights of a Gaussian process regression are cut down to, about", {
+  size: real("MB", "approximate size of the weights of a GP regression", {
     from: 0,
     default: "the smallest that loses next to nothing; 9.5 without training rows in the model",
   }),
@@ -69,7 +69,7 @@ const figureLines = (figures: readonly CompactFigures[]): string[] =>
 export const compactCommand: Command = command({
   name: "compact",
   positionals: "MODEL",
-  summary: "make a small model for mlgpf/edge and mlgpf serve, and measure what that costs",
+  summary: "make a small model for mlgpf/edge and mlgpf serve, and measure what it loses",
   examples: [
     "mlgpf compact model.safetensors --out tagger.safetensors",
     "mlgpf compact model.safetensors --out tagger.safetensors --data test.jsonl --report",

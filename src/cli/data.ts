@@ -2,6 +2,7 @@
 // be, and the shard of this process.
 
 import process from "node:process";
+import { excerpt } from "../base/errors.ts";
 import { aims, allowedLabels, type LabelLists, type ThresholdChoice, thresholdWords } from "../base/prediction.ts";
 import { labelsByName } from "../data/dataset.ts";
 import { type ReadOptions, type ReadResult, readOptions } from "../data/options.ts";
@@ -11,6 +12,7 @@ import { readWhole } from "../io/files.ts";
 import { shownAddress, webAddress } from "../io/source.ts";
 import type { Model } from "../model/model.ts";
 import type { Choice, Real, Text } from "../options/kinds.ts";
+import { didYouMean } from "../options/nearest.ts";
 import { type Reading, readingFor, refusing } from "../predict/reading.ts";
 import { grouped } from "../report/numbers.ts";
 import type { Shard } from "../train/plan.ts";
@@ -98,16 +100,16 @@ export const cutOptions: {
     from: 0,
     to: 1,
     flag: { value: "P|best|label" },
-    meaning: "only labels at least this probable; best and label (each its own) are for the best F1",
+    meaning: "minimum probability; best: one threshold for the best F1, label: one per label",
   },
-  precision: real("P", "keep labels of which this share is right, guaranteed", { above: 0, to: 1 }),
+  precision: real("P", "keep labels so that this share of them is right, guaranteed", { above: 0, to: 1 }),
   confidence: real("P", "with --precision: the share of trainings in which it holds", {
     above: 0,
     to: 1,
     default: "0.95",
   }),
   recall: real("P", "keep labels that contain, on average, this share of the true ones", { above: 0, to: 1 }),
-  for: choice(aims, "thresholds of each label for this figure: macro-f1 is the mean F1 over labels, rare ones too"),
+  for: choice(aims, "choose thresholds per label that maximise this: macro-f1 is F1 averaged over labels"),
 };
 
 export const cutOf = (given: ThresholdChoice): ThresholdChoice =>
@@ -128,6 +130,20 @@ export async function readLists(given: Given<typeof listOptions>): Promise<Label
     lists[name] = lines.map((line) => line.trim()).filter(Boolean);
   }
   return lists;
+}
+
+/** Labels of a list that are shown where no model has them. */
+const SHOWN = 5;
+
+/** Says which labels of the lists no model has: they may be mistyped. */
+export function sayUnknown(lists: LabelLists, names: readonly string[], screen: Terminal): void {
+  const known = new Set(names);
+  for (const [flag, list] of Object.entries(lists) as [string, readonly string[]][]) {
+    const unknown = list.filter((label) => !known.has(label));
+    for (const label of unknown.slice(0, SHOWN))
+      screen.say(`--${flag}: no model has the label ${excerpt(label)}${didYouMean(label, names)}`);
+    if (unknown.length > SHOWN) screen.say(`--${flag}: and ${unknown.length - SHOWN} more`);
+  }
 }
 
 /** Which labels of a model may come; refuses lists that leave none of them. */

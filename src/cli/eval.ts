@@ -240,7 +240,7 @@ export const calibrateCommand: Command = command({
 export const namesCommand: Command = command({
   name: "names",
   positionals: "MODEL NAMES FILE",
-  summary: "add names of labels to a trained model: they and the calibrator are fitted to new data with known labels",
+  summary: "add names of labels to a trained model, and fit the calibrator again to new data with known labels",
   examples: ["mlgpf names tagger.safetensors vocabulary.tsv new.jsonl --out named.safetensors"],
   options: calibrateOptions,
   tables: dataTables,

@@ -70,7 +70,8 @@ function inWords(found: Record<"learned" | "corrected" | "forgotten" | "newLabel
 export const learnCommand: Command = command({
   name: "learn",
   positionals: "MODEL FILE",
-  summary: "learn new and corrected documents (same id), or forget some: as if the model had been trained so",
+  summary:
+    "learn new and corrected documents (same id), or forget some, as if the model had been trained on what remains",
   examples: [
     "mlgpf train docs.jsonl --out tagger.safetensors --state tagger.state",
     "mlgpf learn tagger.safetensors new.jsonl --state tagger.state",

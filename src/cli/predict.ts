@@ -12,7 +12,7 @@ import type { Batch, Batches, ReadOptions, SkippedRow } from "../data/options.ts
 import { type ReadSource, readBatches } from "../io/dataset.ts";
 import { openInput, writeAtomically } from "../io/files.ts";
 import { tagNote } from "../io/folder.ts";
-import { isMarkdown } from "../io/markdown.ts";
+import { isMarkdown, loadYaml, markdownRow } from "../io/markdown.ts";
 import { webAddress } from "../io/source.ts";
 import { type Answer, answersOf, type CsvStyle, csvFormat, type PredictionFormat, rounded } from "../predict/lines.ts";
 import { labelsOf } from "../predict/load.ts";
@@ -30,6 +30,7 @@ import {
   readChoices,
   readLists,
   sayNotes,
+  sayUnknown,
   shardOf,
 } from "./data.ts";
 import { rawCsv } from "./eval.ts";
@@ -40,17 +41,19 @@ import { print } from "./terminal.ts";
 type Input = { source: ReadSource; name: string; size?: number; csv: CsvStyle };
 
 const HEAD_BYTES = 4096;
+/** A word with a slash or an ending is the name of a file; Chinese has no blanks between words. */
+const PATH = /[/\\]|\.\w+$/;
 const BOM = [0xef, 0xbb, 0xbf];
 /** First lines of JSON, XC, Excel's CSV and Annif's files. */
 const FORMATTED = [/^\s*[{[]/, /^\s*\d+[ \t]+\d+[ \t]+\d+\s*$/, DELIMITER_LINE, /\t\s*<?https?:/];
 
 /**
- * A text that was typed, a plain text file or what else there is. Plain text is one text, from its first to its last line; what is
+ * A text that was typed, a plain text file, a note in Markdown or what else there is. Plain text is one text, from its first to its last line; what is
  * not told by its name to be something else, and has not the first line of something else, is plain text.
  */
 async function inputOf(typed: string, { format, text }: ReadOptions, model: AnyModel): Promise<Input> {
   const fromText = model.schema.vectoriser !== undefined;
-  if (fromText && /\s/.test(typed) && !existsSync(typed))
+  if (fromText && typed !== "-" && (/\s/.test(typed) || !PATH.test(typed)) && !existsSync(typed))
     return { source: [{ text: typed }], name: "the text", csv: {} };
   if (webAddress(typed)) return { source: typed, name: typed, csv: {} };
   const opened = await openInput(typed).catch((error) => {
@@ -69,14 +72,16 @@ async function inputOf(typed: string, { format, text }: ReadOptions, model: AnyM
   const [line = ""] = new TextDecoder().decode(start).trimStart().split(/\r?\n/);
   const hasHead = namesColumns(line, model.schema.keys);
   const named = /\.(?!txt\b|gz$)\w+(\.gz)?$/i.test(typed);
+  const isNote = fromText && isMarkdown(typed);
   const isPlain =
-    fromText &&
-    !named &&
-    (format ?? "auto") === "auto" &&
-    text === undefined &&
-    start.every((byte) => byte !== 0) &&
-    !hasHead &&
-    !FORMATTED.some((pattern) => pattern.test(line));
+    isNote ||
+    (fromText &&
+      !named &&
+      (format ?? "auto") === "auto" &&
+      text === undefined &&
+      start.every((byte) => byte !== 0) &&
+      !hasHead &&
+      !FORMATTED.some((pattern) => pattern.test(line)));
   const { name, size } = opened;
   const isCsv = format === "csv" || /\.csv(\.gz)?$/i.test(typed) || hasHead || DELIMITER_LINE.test(line);
   if (!isPlain) return { source: stream, name, size, csv: isCsv ? csvStyle(start, line) : {} };
@@ -84,7 +89,8 @@ async function inputOf(typed: string, { format, text }: ReadOptions, model: AnyM
   const all = await joined(chunks, () => LONGEST_TEXT);
   if (!all)
     throw new DataError({ file: name, line: 0, found: `more than ${LONGEST_TEXT} bytes`, expected: "a shorter text" });
-  return { source: [{ text: new TextDecoder().decode(all) }], name, csv: {} };
+  const written = new TextDecoder().decode(all);
+  return { source: [isNote ? markdownRow(await loadYaml(), written, typed) : { text: written }], name, csv: {} };
 }
 
 /** CSV goes out as it came in: its byte-order mark, and the delimiter that its first line has most of. */
@@ -166,7 +172,7 @@ async function writeLines(path: string, lines: Iterable<string> | AsyncIterable<
 export const predictCommand: Command = command({
   name: "predict",
   positionals: "MODEL [FILE|TEXT]",
-  summary: "predict labels with probabilities, a line for each row; FILE may be - or left out for standard input",
+  summary: "predict labels with probabilities for a text or for each row of a file; without one, for standard input",
   examples: [
     'mlgpf predict tagger.safetensors "a large wild cat"',
     'echo "a large wild cat" | mlgpf predict tagger.safetensors',
@@ -190,12 +196,12 @@ export const predictCommand: Command = command({
       "put the labels into the tags of a folder of Markdown; only with guaranteed precision, a copy is kept (.bak)",
     ),
     keep: names("NAME", "key or column of the data that is written with the labels; may be repeated"),
-    explain: count("explain each label: the N words that speak most for it, and the N most against it", {
+    explain: count("explain each label by the N words most for it and the N most against it", {
       bare: "3",
       default: "no; 3 without a number",
     }),
     rawCsv,
-    shard: text("I/N", "every N-th row only, from the I-th on; auto: as Slurm, Kubernetes or AWS Batch says"),
+    shard: text("I/N", "every N-th row, starting at the I-th; auto: from Slurm, Kubernetes or AWS Batch"),
     device: device("wasm"),
     threads,
     quiet,
@@ -209,6 +215,7 @@ export const predictCommand: Command = command({
     const shard = shardOf(given.shard);
     const lists = await readLists(given);
     const model = await openAnyModel(path, typed);
+    sayUnknown(lists, Array.from(labelsOf(model.schema), String), screen);
     const choices = readChoices({ of });
     const keys = choices.labels === undefined ? model.schema.keys?.notes : [choices.labels].flat();
     let tagged = 0;
@@ -246,10 +253,8 @@ export const predictCommand: Command = command({
       const batches: Batches = readBatches(source, {
         file: nameOf(name),
         size,
-        requireLabels: false,
         ...choices,
         ...fromModel(model),
-        written: explain !== undefined,
         ...(keep.length > 0 && { keep }),
       });
       const lines = async function* (): AsyncGenerator<string> {

@@ -80,9 +80,7 @@ export async function boundAnswers(
     rows,
     squares: tensor(1, b, problem.squares),
     projected: projected && tensor(b, rank, projected),
-    labels: signedWeight
-      ? { pattern: keep(backend.pattern(k, lists)), signedWeight: tensor(1, signedWeight.length, signedWeight) }
-      : lists,
+    labels: signedWeight ? { pattern: keep(backend.pattern(k, lists)), signedWeight } : lists,
   };
   const bound = new Bound(backend, shape, { basisGram: basisGram && tensor(rank, rank, basisGram) });
   const layer = new LabelLayer(backend, shape);
@@ -256,7 +254,7 @@ async function readCases(path: string): Promise<Case[]> {
 export const selfcheckCommand: Command = command({
   name: "selfcheck",
   positionals: "[FILE]",
-  summary: "compute problems with known answers on this machine and compare",
+  summary: "check this machine: compute problems with known answers and compare",
   examples: ["mlgpf selfcheck", "mlgpf selfcheck --device webgpu", "mlgpf selfcheck cases.json --json"],
   options: { device: device("auto"), json: on("print a JSON object for each device and precision") },
   async run({ args: [path], given: { device: choice = "auto", json } }) {

@@ -2,11 +2,8 @@
 
 import { basename } from "node:path";
 import process from "node:process";
-import { excerpt } from "../base/errors.ts";
-import type { LabelLists } from "../base/prediction.ts";
 import { readWhole } from "../io/files.ts";
 import type { Real, Whole } from "../options/kinds.ts";
-import { didYouMean } from "../options/nearest.ts";
 import { MOST_WEIGHT } from "../parts/regression/documents.ts";
 import { counted } from "../report/numbers.ts";
 import { HeldBytes } from "../serve/body.ts";
@@ -21,7 +18,7 @@ import { Service } from "../serve/service.ts";
 import { readSubjects, type Subjects } from "../serve/subjects.ts";
 import { oneByOne } from "../serve/threads.ts";
 import { type Command, command, hearSignals } from "./command.ts";
-import { listOptions, readLists } from "./data.ts";
+import { listOptions, readLists, sayUnknown } from "./data.ts";
 import { type CommandOption, count, type Given, names, quiet, real, text, UsageError } from "./flags.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -156,21 +153,6 @@ async function openProjects(
   return projects;
 }
 
-/** Labels of a list that are shown where no model has them. */
-const SHOWN = 5;
-
-/** Says which labels of the lists no model has: they may be mistyped. */
-function sayUnknown(lists: LabelLists, projects: readonly ServedProject[], screen: Terminal): void {
-  const names = projects.flatMap(({ model }) => Array.from(model.tagger.labels));
-  const known = new Set(names);
-  for (const [flag, list] of Object.entries(lists) as [string, readonly string[]][]) {
-    const unknown = list.filter((label) => !known.has(label));
-    for (const label of unknown.slice(0, SHOWN))
-      screen.say(`--${flag}: no model has the label ${excerpt(label)}${didYouMean(label, names)}`);
-    if (unknown.length > SHOWN) screen.say(`--${flag}: and ${unknown.length - SHOWN} more`);
-  }
-}
-
 /** The token that training documents must come with; without one no other machine may send some. */
 function tokenOf(given: ServeOptions, host: string): string | undefined {
   const token = given.token ?? process.env.MLGPF_TOKEN;
@@ -242,7 +224,11 @@ export const serveCommand: Command = command({
       origins: given.cors ?? [],
       ...(isLoopback(host) || hosts.length > 0 ? { hosts } : {}),
     });
-    sayUnknown(lists, projects, screen);
+    sayUnknown(
+      lists,
+      projects.flatMap(({ model }) => Array.from(model.tagger.labels)),
+      screen,
+    );
     const server = await listen(service, { host, port }).catch(({ code, message }) => {
       throw new Error(`cannot listen on ${host}:${port}: ${REASONS[code] ?? message}`);
     });

@@ -15,7 +15,7 @@ import type { TrainProgress } from "../parts/progress.ts";
 import { type LearningState, stateChunks, stateFromBytes } from "../parts/regression/state.ts";
 import { type RunOptions, runOptions } from "../parts/run.ts";
 import { readingLike } from "../predict/reading.ts";
-import { recordHistory } from "../report/history.ts";
+import { TrainingHistory } from "../report/history.ts";
 import { grouped, sizesLine, sizeText } from "../report/numbers.ts";
 import { Auditor, audit, type Suspect } from "../train/audit.ts";
 import { folds, holdOut, type Read } from "../train/holdout.ts";
@@ -37,9 +37,9 @@ const options = {
   crossValidate: { ...count("N-fold cross-validation: print figures of N trainings first"), from: 2 },
   report: output("FILE", "write a report to look at (HTML, one file)"),
   audit: output("FILE", "write labels that may be wrong or missing (.csv or .html)"),
-  state: output("FILE", "write the state that mlgpf learn needs; --model is then auto unless it is given"),
+  state: output("FILE", "write the state that mlgpf learn needs"),
   plan: text("PLAN", "train one part of what mlgpf plan planned; MODEL is then a part"),
-  shard: text("I/N", "with --plan: which part, of how many; auto: as Slurm, Kubernetes or AWS Batch says"),
+  shard: text("I/N", "with --plan: part I of N; auto: from Slurm, Kubernetes or AWS Batch"),
   log: output("FILE", "write the bound of every step (CSV)"),
   checkpoint: output("FILE", "checkpoint file of a training in steps", { default: "MODEL.checkpoint" }),
   resume: on("continue from the checkpoint"),
@@ -204,7 +204,7 @@ async function trainInto(out: string, dataset: Dataset, job: Job): Promise<void>
   const { file, held, given, chosen, screen } = job;
   const begun = performance.now();
   const seconds = (): number => (performance.now() - begun) / 1000;
-  const history = recordHistory(seconds);
+  const history = new TrainingHistory();
   const checkpoint = new CheckpointFile(given.checkpoint ?? `${out}.checkpoint`, screen);
   const resume = given.resume ? await checkpoint.read() : undefined;
   let state: LearningState | undefined;
@@ -235,7 +235,7 @@ async function trainInto(out: string, dataset: Dataset, job: Job): Promise<void>
     })
     .finally(() => log?.close());
   if (!leads) return;
-  const course = history.history();
+  const trained = seconds();
   const content = modelToTensors(model);
   // Nothing is said to be done that no command could open.
   modelFromTensors(content, "the trained model");
@@ -268,8 +268,8 @@ async function trainInto(out: string, dataset: Dataset, job: Job): Promise<void>
     bytes: bytesOf(chunks),
     title: nameOf(file),
     // A training that was resumed was watched in its last part only.
-    run: { ...(resume ? {} : { seconds: course.seconds }), machine: machine(), notes: history.notes },
-    history: course,
+    run: { ...(resume ? {} : { seconds: trained }), machine: machine(), notes: history.notes },
+    history,
     ...(held && { validation: { data: held, file: fromFile ?? "the held-out data" } }),
   };
   await withPredictor(model, chosen.threads, (predictor) => writeReport(path, report, predictor, screen));
@@ -279,7 +279,7 @@ export const trainCommand: Command = command({
   name: "train",
   positionals: "FILE",
   usually: "--out MODEL",
-  summary: "train a model on a data file (XC, svmlight, JSONL or CSV, also .gz; - is standard input)",
+  summary: "train a model on JSONL, CSV, a folder of notes, XC or svmlight (also .gz; - is standard input)",
   examples: [
     "mlgpf train docs.jsonl --out tagger.safetensors",
     "mlgpf train docs.csv --text abstract --labels subjects --out tagger.safetensors --valid 10%",
@@ -349,7 +349,7 @@ export const planCommand: Command = command({
 export const mergeCommand: Command = command({
   name: "merge",
   positionals: "PART ...",
-  summary: "merge all parts that mlgpf train --plan made into a model: the same bytes for any number of parts",
+  summary: "merge the parts that mlgpf train --plan made into one model: the same bytes for any number of parts",
   examples: ["mlgpf merge part.1 part.2 part.3 --out model.safetensors"],
   options: {
     out: output("MODEL", "output file", { required: true }),

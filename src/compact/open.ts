@@ -72,15 +72,11 @@ function featureNamesOf({
 const BLOCK = 128;
 
 class CompactPredictor implements Predictor {
-  readonly schema: ModelSchema;
-  readonly thresholds: Thresholds | undefined;
-  readonly #tagger: Tagger;
-
-  constructor(tagger: Tagger, schema: ModelSchema, thresholds: Thresholds | undefined) {
-    this.schema = schema;
-    this.thresholds = thresholds;
-    this.#tagger = tagger;
-  }
+  constructor(
+    private readonly tagger: Tagger,
+    readonly schema: ModelSchema,
+    readonly thresholds: Thresholds | undefined,
+  ) {}
 
   async *score(features: SparseRows, want: ScoreOptions = {}): AsyncGenerator<Scores> {
     const { labels: k, columnIds } = this.schema;
@@ -97,7 +93,7 @@ class CompactPredictor implements Predictor {
           indices: columnIds ? columns.map((column) => columnIds[column]) : columns,
           values: features.values.subarray(from, to),
         };
-        const scores = this.#tagger.score(input, features.texts?.[firstRow + i]);
+        const scores = this.tagger.score(input, features.texts?.[firstRow + i]);
         beyond.push(scores.beyond.map(({ label, probability: value }) => ({ label, value })));
         utility.set(scores.utilities, i * k);
         for (let label = 0; label < k; label++) {
@@ -111,14 +107,14 @@ class CompactPredictor implements Predictor {
         utility,
         ...(want.probability && { probability }),
         ...(want.variance && { variance }),
-        ...(this.#tagger.unseen.length > 0 && { beyond }),
+        ...(this.tagger.unseen.length > 0 && { beyond }),
       };
     }
   }
 
   async *choose(features: SparseRows, choice: LabelChoice, deviations = true): AsyncGenerator<ChosenLabels> {
     const { labels: k } = this.schema;
-    const { parts, calibrated } = this.#tagger.info;
+    const { parts, calibrated } = this.tagger.info;
     const want = { probability: true, variance: deviations && !calibrated && parts[0].variance !== "none" };
     for await (const { rows, utility, probability = utility, variance, beyond } of this.score(features, want)) {
       const lists = chooseRows(probability, k, (p) => p, choice, beyond);
@@ -136,10 +132,10 @@ class CompactPredictor implements Predictor {
   }
 
   nameReason(text: string, label: number, probability: number): Reason | undefined {
-    return this.#tagger.nameReason(text, label, probability);
+    return this.tagger.nameReason(text, label, probability);
   }
 
   free(): void {
-    this.#tagger.dispose();
+    this.tagger.dispose();
   }
 }

@@ -1,14 +1,12 @@
 // The cost of a choice of types and variance: bytes, rankings and calibration on data with known labels, beside the
 // original model.
 
-import type { Dataset } from "../data/dataset.ts";
-import { loadStemmer } from "../data/stemmers.ts";
-import { load, type Tagger } from "../edge/index.ts";
+import { type Dataset, mapColumns } from "../data/dataset.ts";
 import { type Evaluation, EvaluationMeter } from "../metrics/evaluation.ts";
 import type { Model } from "../model/model.ts";
 import { type CompactOptions, NUMBER_TYPES } from "../parts/compact.ts";
 import { compactModel, keptLabels } from "./index.ts";
-import { edgeModule } from "./module.ts";
+import { openCompact } from "./open.ts";
 import { choicesFor, completeCompactOptions } from "./options.ts";
 
 export interface CompactFigures {
@@ -56,9 +54,6 @@ export function otherChoices(model: Model, given: CompactOptions): CompactOption
   ].filter(({ type, variance }) => type !== chosen.type || variance !== chosen.variance);
 }
 
-/** Rows whose probabilities are computed together. */
-const BLOCK = 128;
-
 /** Measures a compact model made with these options; labels it left out have probability 0. */
 export async function evaluateCompact(
   model: Model,
@@ -66,38 +61,19 @@ export async function evaluateCompact(
   data: Dataset,
   onProgress: (fraction: number) => void = () => {},
 ): Promise<CompactFigures> {
+  const { labels: k, labelCounts, points, columnIds } = model.schema;
   const bytes = await compactModel(model, options);
-  const tagger = await load(bytes, { stem: loadStemmer, wasm: await edgeModule() });
-  const labels = keptLabels(model.schema, completeCompactOptions(model, options).allLabels);
-  const evaluation = evaluateTagger(tagger, labels, model, data, onProgress);
-  return figuresOf(choiceName(model, options), bytes.length, evaluation);
-}
-
-function evaluateTagger(
-  tagger: Tagger,
-  labels: number[],
-  model: Model,
-  { features, labels: truth, columnIds }: Dataset,
-  onProgress: (fraction: number) => void,
-): Evaluation {
-  const { labels: k, labelCounts, points } = model.schema;
+  const { predictor } = await openCompact(bytes);
+  const kept = keptLabels(model.schema, completeCompactOptions(model, options).allLabels);
+  const { features, labels: truth } = mapColumns(data, columnIds);
   const meter = new EvaluationMeter({ labels: k, labelCounts, trainingPoints: points, truth }, { calibration: true });
-  for (let first = 0; first < features.rows; first += BLOCK) {
-    const rows = Math.min(BLOCK, features.rows - first);
-    const probabilities = new Float64Array(rows * k);
-    for (let i = 0; i < rows; i++) {
-      const [from, to] = [features.rowStart[first + i], features.rowStart[first + i + 1]];
-      const columns = features.columnIndex.subarray(from, to);
-      const indices = columnIds ? columns.map((column) => columnIds[column]) : columns;
-      const values = features.values.subarray(from, to);
-      // Names of labels are looked for in the text.
-      const scores = tagger.score({ indices, values }, features.texts?.[first + i]);
-      labels.forEach((label, position) => {
-        probabilities[i * k + label] = scores.probability(position);
-      });
-    }
-    meter.update(probabilities, first);
-    onProgress((first + rows) / features.rows);
+  for await (const { firstRow, rows, probability = [] } of predictor.score(features, { probability: true })) {
+    const all = new Float64Array(rows * k);
+    for (let i = 0; i < rows; i++)
+      for (const [place, label] of kept.entries()) all[i * k + label] = probability[i * kept.length + place];
+    meter.update(all, firstRow);
+    onProgress((firstRow + rows) / features.rows);
   }
-  return meter.report();
+  predictor.free();
+  return figuresOf(choiceName(model, options), bytes.length, meter.report());
 }

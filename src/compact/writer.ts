@@ -16,9 +16,6 @@ const ELEMENT_BYTES = 2;
 
 /** Collects the tensors of a file; those of a section have its name before theirs. */
 export class CompactWriter implements Writer {
-  readonly tensors: Map<string, Tensor>;
-  /** Bits of packed matrices. */
-  readonly bits: Record<string, number>;
   readonly labels: readonly number[];
   readonly options: FullCompactOptions;
   readonly columns: Int32Array | undefined;
@@ -26,15 +23,14 @@ export class CompactWriter implements Writer {
 
   constructor(
     { labels, options, columns }: Pick<Writer, "labels" | "options" | "columns">,
-    tensors: Map<string, Tensor> = new Map(),
-    bits: Record<string, number> = {},
+    readonly tensors: Map<string, Tensor> = new Map(),
+    /** Bits of packed matrices. */
+    readonly bits: Record<string, number> = {},
     prefix = "",
   ) {
     this.labels = labels;
     this.options = options;
     this.columns = columns;
-    this.tensors = tensors;
-    this.bits = bits;
     this.#prefix = prefix;
   }
 
@@ -101,14 +97,12 @@ export class CompactWriter implements Writer {
 
 /** Rows of a sparse matrix as src/edge/sparse.ts reads them: what is left out is 0. */
 export class SparseWriter {
-  readonly #whole: boolean;
   readonly #gaps = growableBytes();
   readonly #values: Growable<Int8Array> | Growable<Float32Array>;
   readonly #scale: number[] = [];
 
   /** Elements are whole numbers of eight bits with a scale for each row, or single precision. */
-  constructor(whole: boolean) {
-    this.#whole = whole;
+  constructor(private readonly whole: boolean) {
     this.#values = whole ? new Growable((size) => new Int8Array(size)) : growableFloats();
   }
 
@@ -116,12 +110,12 @@ export class SparseWriter {
   row(columns: ArrayLike<number>, values: ArrayLike<number>, count: number = columns.length): void {
     let greatest = 0;
     for (let i = 0; i < count; i++) greatest = Math.max(greatest, Math.abs(values[i]));
-    const unit = this.#whole ? Math.fround(greatest / 127) : 1;
+    const unit = this.whole ? Math.fround(greatest / 127) : 1;
     this.#scale.push(unit);
     let last = -1;
     for (let i = 0; i < count; i++) {
       const value = unit === 0 ? 0 : values[i] / unit;
-      const stored = this.#whole ? Math.round(value) : value;
+      const stored = this.whole ? Math.round(value) : value;
       if (stored === 0) continue;
       let gap = columns[i] - last;
       for (; gap >= STEP; gap -= STEP - 1) this.#gap(STEP);
@@ -138,7 +132,7 @@ export class SparseWriter {
   }
 
   finish(): { gaps: Uint8Array; values: Int8Array | Float32Array; scale: Float32Array | undefined } {
-    const scale = this.#whole ? Float32Array.from(this.#scale) : undefined;
+    const scale = this.whole ? Float32Array.from(this.#scale) : undefined;
     return { gaps: this.#gaps.finish(), values: this.#values.finish(), scale };
   }
 }

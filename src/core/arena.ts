@@ -23,6 +23,8 @@ export class Arena {
   #free: Block[] = [];
   #end: number;
   #used = 0;
+  /** Where the memory begins that was never in a block. */
+  #everUsed = 0;
 
   constructor(memory: WebAssembly.Memory, base: number, maximumBytes: number) {
     this.#memory = memory;
@@ -41,6 +43,15 @@ export class Arena {
     return this.#memory.buffer.byteLength;
   }
 
+  /** Address of a new block of zeros; memory that was never handed out has been zero from the start. */
+  cleared(bytes: number, what: string): number {
+    const used = this.#everUsed;
+    const address = this.allocate(bytes, what);
+    const end = Math.min(address + bytes, used);
+    if (end > address) new Uint8Array(this.#memory.buffer, address, end - address).fill(0);
+    return address;
+  }
+
   /** Address of a new block; its content is whatever was there. `what` is named if there is no room. */
   allocate(bytes: number, what: string): number {
     const size = Math.max(ALIGNMENT, Math.ceil(bytes / ALIGNMENT) * ALIGNMENT);
@@ -57,6 +68,7 @@ export class Arena {
     }
     this.#held.set(address, size);
     this.#used += size;
+    this.#everUsed = Math.max(this.#everUsed, address + size);
     return address;
   }
 

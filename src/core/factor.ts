@@ -2,6 +2,7 @@
 // of one size, one below the other.
 
 import { oneOf, sameSize } from "../base/check.ts";
+import { byParts, type WorkOptions } from "../base/progress.ts";
 import { BYTES, integers, type Matrix, matrix, scoped } from "./matrix.ts";
 import { allFinite, compatible, disjoint, hasShape, isSquare, isStack, isVector } from "./shapes.ts";
 
@@ -33,6 +34,29 @@ export interface SolveOptions {
 
 /** Solves T X = B or X T = B, with T or its transpose, in place of B. T's other triangle is not read. */
 export function solveTriangular(t: Matrix, b: Matrix, options: SolveOptions = {}): Matrix {
+  solverOf(t, b, options)(0, t.rows);
+  return b;
+}
+
+/** Rows of T that the kernel takes at once (KC). */
+const ROWS_AT_ONCE = 256;
+
+/** solveTriangular for a large T and from the left, giving way to signals. */
+export async function solveInTurns(
+  t: Matrix,
+  b: Matrix,
+  options: Omit<SolveOptions, "side"> & WorkOptions = {},
+): Promise<Matrix> {
+  const solve = solverOf(t, b, options);
+  const blocks = Math.ceil(t.rows / ROWS_AT_ONCE);
+  await byParts(options, blocks, ROWS_AT_ONCE * t.rows * b.columns, (from, to) =>
+    solve(from * ROWS_AT_ONCE, Math.min(t.rows, to * ROWS_AT_ONCE)),
+  );
+  return b;
+}
+
+/** Solves for some rows, once it has for those before: of an upper triangle they are counted from its end. */
+function solverOf(t: Matrix, b: Matrix, options: SolveOptions): (from: number, to: number) => void {
   const { side = "left", triangle = "lower", transpose = false } = options;
   oneOf("side", side, ["left", "right"]);
   oneOf("triangle", triangle, ["lower", "upper"]);
@@ -54,8 +78,7 @@ export function solveTriangular(t: Matrix, b: Matrix, options: SolveOptions = {}
     [tRow, tColumn, xRow] = [-tRow, -tColumn, -xRow];
   }
   const columns = side === "left" ? b.columns : b.rows;
-  t.kernels.solveLower(n, columns, tAddress, tRow, tColumn, bAddress, xRow, xColumn);
-  return b;
+  return (from, to) => t.kernels.solveLower(n, columns, tAddress, tRow, tColumn, bAddress, xRow, xColumn, from, to);
 }
 
 /** inverse(L L'), both triangles, for each factor of the stack. out may be the factors themselves. */

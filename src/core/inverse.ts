@@ -10,14 +10,14 @@ import { ArgumentError } from "../base/errors.ts";
 import { type WorkOptions, yieldToHost } from "../base/progress.ts";
 import type { Precision } from "./core.ts";
 import { addDiagonal, fill, gemm, scale, syrk, transpose } from "./dense.ts";
-import { cholesky, FACTORED, inverseFromFactor, solveTriangular } from "./factor.ts";
+import { cholesky, FACTORED, inverseFromFactor, solveInTurns, solveTriangular } from "./factor.ts";
 import { BYTES, type Matrix, matrix, scoped } from "./matrix.ts";
 import { allFinite, compatible, isSquare } from "./shapes.ts";
 
 /** Rows of a block: the depth that the product kernel takes at once. */
 const BLOCK = 256;
 /** Multiplications between two looks at the signal. */
-const WORK_AT_ONCE = 1e9;
+const WORK_AT_ONCE = 5e8;
 
 /** A matrix that has no Cholesky factor: not positive definite, at least not in its precision. */
 export class NotPositiveError extends ArgumentError {
@@ -111,14 +111,16 @@ async function subtractSquare(h: Matrix, s: Matrix, options: WorkOptions, fracti
   const size = h.columns;
   let spent = 0;
   for (let from = 0; from < n; ) {
-    const rows = Math.min(n - from, Math.max(BLOCK, Math.floor(WORK_AT_ONCE / (size * (from + BLOCK)))));
+    // So that size rows (from + rows) are about the work at once.
+    const wanted = (Math.sqrt(from * from + (4 * WORK_AT_ONCE) / size) - from) / 2;
+    const rows = Math.min(n - from, Math.max(BLOCK / 2, Math.floor(wanted)));
     const own = h.rowRange(from, from + rows);
     const subtract = { alpha: -1, beta: 1 } as const;
     if (from > 0) gemm(own, h.rowRange(0, from), s.block(from, 0, rows, from), { transposeB: true, ...subtract });
     syrk(own, s.block(from, from, rows, rows), { part: "lower", ...subtract });
     spent += rows * (from + rows) * size;
     from += rows;
-    if (spent > WORK_AT_ONCE && from < n) {
+    if (spent > WORK_AT_ONCE / 2 && from < n) {
       await yieldToHost(options, "inverse", fraction);
       spent = 0;
     }
@@ -143,10 +145,10 @@ export async function lowerInverseColumns(
   for (let from = 0; from < n; from += COLUMNS_AT_ONCE) {
     await yieldToHost(options, "triangle", from / n);
     const width = Math.min(COLUMNS_AT_ONCE, n - from);
-    scoped((scope) => {
+    await scoped(async (scope) => {
       const columns = scope.keep(matrix(core, n - from, width, precision));
       addDiagonal(columns.rowRange(0, width), fill(scope.keep(matrix(core, 1, width, precision)), 1));
-      work(solveTriangular(l.block(from, from, n - from, n - from), columns), from);
+      work(await solveInTurns(l.block(from, from, n - from, n - from), columns, options), from);
     });
   }
 }

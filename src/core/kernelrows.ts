@@ -3,14 +3,17 @@
 
 import { sameSize } from "../base/check.ts";
 import { ArgumentError } from "../base/errors.ts";
-import { transpose } from "../base/sparse.ts";
+import { atOnce } from "../base/progress.ts";
 import type { Core, Precision } from "./core.ts";
 import { type Csr, type RowRange, rowRange, valuesOf } from "./csr.ts";
-import { addresses, type Integers, integers, type Matrix, matrix, matrixFrom, Scope } from "./matrix.ts";
+import { addresses, type Integers, integers, type Matrix, matrix, Scope } from "./matrix.ts";
 import { compatible, hasShape } from "./shapes.ts";
 
 /** Elements in one vector of the core. */
 const LANES: Record<Precision, number> = { f32: 4, f64: 2 };
+
+/** Rows that are put in between two pauses. */
+const ROWS_AT_ONCE = 64;
 
 /** Sparse rows z by column: for each column the rows that have it, in their order, and what they have there. */
 export class Postings {
@@ -28,36 +31,56 @@ export class Postings {
 
   readonly #scope = new Scope();
 
-  constructor(z: Csr) {
+  /** Of these rows; unless `filled`, filling() has yet to put them in. */
+  constructor(z: Csr, filled = true) {
     valuesOf("z", z);
     const { core, precision, rows, columns } = z;
     this.core = core;
     this.precision = precision;
     this.rows = rows;
     this.columns = columns;
+    const start = new Int32Array(columns + 1);
+    const entries = z.column.view();
+    for (let e = 0; e < entries.length; e++) start[entries[e] + 1]++;
+    const numbers = new Int32Array(columns).fill(-1);
+    let count = 0;
+    for (let c = 0; c < columns; c++) {
+      if (start[c + 1] * LANES[precision] > rows) numbers[c] = count++;
+      start[c + 1] += start[c];
+    }
     try {
-      const { rowStart: start, columnIndex: row, values: value } = transpose(z.toArrays());
-      const numbers = new Int32Array(columns).fill(-1);
-      let count = 0;
-      for (let c = 0; c < columns; c++) {
-        const length = start[c + 1] - start[c];
-        if (length * LANES[precision] > rows) numbers[c] = count++;
-      }
       this.start = this.#scope.keep(integers(core, start));
-      this.row = this.#scope.keep(integers(core, row));
-      this.value = this.#scope.keep(matrixFrom(core, 1, value.length, value, precision));
+      this.row = this.#scope.keep(integers(core, start[columns]));
+      this.value = this.#scope.keep(matrix(core, 1, start[columns], precision));
       this.fullNumber = this.#scope.keep(integers(core, numbers));
       this.full = this.#scope.keep(matrix(core, count, rows, precision));
-      const elements = this.full.view();
-      for (let c = 0; c < columns; c++) {
-        const number = numbers[c];
-        if (number < 0) continue;
-        for (let p = start[c]; p < start[c + 1]; p++) elements[number * rows + row[p]] = value[p];
-      }
+      if (filled) atOnce(this.filling(z));
     } catch (error) {
       this.free();
       throw error;
     }
+  }
+
+  /** Puts the rows in. */
+  *filling(z: Csr): Generator<void, void> {
+    const next = this.start.toArray();
+    for (let from = 0; from < this.rows; from += ROWS_AT_ONCE) {
+      this.#fill(z, from, Math.min(this.rows, from + ROWS_AT_ONCE), next);
+      yield;
+    }
+  }
+
+  #fill(z: Csr, from: number, to: number, next: Int32Array): void {
+    const [starts, columns, values] = [z.start.view(), z.column.view(), z.value.view()];
+    const [row, value, numbers, full] = [this.row.view(), this.value.view(), this.fullNumber.view(), this.full.view()];
+    for (let i = from; i < to; i++)
+      for (let e = starts[i]; e < starts[i + 1]; e++) {
+        const column = columns[e];
+        const at = next[column]++;
+        row[at] = i;
+        value[at] = values[e];
+        if (numbers[column] >= 0) full[numbers[column] * this.rows + i] = values[e];
+      }
   }
 
   free(): void {

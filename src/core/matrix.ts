@@ -31,9 +31,7 @@ class Storage {
     if (!(core instanceof Core))
       throw new ArgumentError("core", "found something else, expected a core that createCore() made");
     if (core.disposed) throw new ArgumentError("core", "found one that was disposed of, expected a live one");
-    this.address = core.arena.allocate(bytes, what);
-    // Whole allocation, padding included: what is read beyond the last element is zero in every runtime.
-    new Uint8Array(core.memory.buffer, this.address, bytes).fill(0);
+    this.address = core.arena.cleared(bytes, what);
   }
 
   release(): void {

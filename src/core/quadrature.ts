@@ -134,48 +134,6 @@ export function checkLikelihood<T extends { rows: number; columns: number }>(
   for (const label of labelIndex) wholeNumber("positives", label, 0, columns - 1);
 }
 
-/** Inputs of listedLogLikelihood(), all 1 x entries. */
-export interface ListedLikelihoodInputs<T = Matrix> {
-  mean: T;
-  variance: T;
-  /** How much each entry counts: positive for a label that is present, negative for one that is absent. */
-  signedWeight: T;
-  scale?: number;
-  quadrature?: Quadrature;
-}
-
-/** Where listedLogLikelihood() writes: weighted E log(1 + exp(-y f)) of each entry, and scale times its derivatives. */
-export interface ListedLikelihoodOutputs<T = Matrix> {
-  value: T;
-  dMean: T;
-  dVariance: T;
-}
-
-/** The same for listed labels, each with a weight. */
-export function listedLogLikelihood(inputs: ListedLikelihoodInputs, out: ListedLikelihoodOutputs): void {
-  const { mean, variance, signedWeight, ...rest } = inputs;
-  const { value, dMean, dVariance } = out;
-  const all = { mean, variance, signedWeight, value, dMean, dVariance };
-  compatible(all);
-  const entries = mean.columns;
-  hasShape(all, 1, entries);
-  const weights = signedWeight.view();
-  const rowStart = new Int32Array(entries + 1);
-  for (let e = 0; e < entries; e++) rowStart[e + 1] = rowStart[e] + (weights[e] > 0 ? 1 : 0);
-  const positives = { rowStart, labelIndex: new Int32Array(rowStart[entries]) };
-  // Every entry is a row with one label.
-  const column = (row: Matrix): Matrix => row.reshape(entries, 1);
-  expectedLogLikelihood(
-    { mean: column(mean), variance: column(variance), positives, ...rest },
-    { rowValue: value, dMean: column(dMean), dVariance: column(dVariance) },
-  );
-  for (const each of [value, dMean, dVariance]) {
-    const elements = each.view();
-    const held = signedWeight.view();
-    for (let e = 0; e < entries; e++) elements[e] *= Math.abs(held[e]);
-  }
-}
-
 /** out = E sigmoid(f), f ~ N(mean, variance). out may be mean or variance. */
 export function predictiveProbability(mean: Matrix, variance: Matrix, out: Matrix, quadrature?: Quadrature): Matrix {
   compatible({ mean, variance, out });

@@ -1,7 +1,8 @@
 // Where parsers put what they find: checks ids and values, builds the rows, gives up a row that is broken.
 
 import { DataError, type DataErrorParts, excerpt } from "../base/errors.ts";
-import { IdIndex, mapFeatures, type SparseRows } from "../base/sparse.ts";
+import { inTurns } from "../base/progress.ts";
+import { mapFeatures, placeOf, type SparseRows } from "../base/sparse.ts";
 import { growableFloats, growableIntegers, LabelSetsBuilder, type RowEntries, SparseRowsBuilder } from "./builders.ts";
 import { utf8, windows1252 } from "./bytes.ts";
 import type { Dataset } from "./dataset.ts";
@@ -99,11 +100,9 @@ class OpenRows {
   readonly labels = new LabelSetsBuilder();
   readonly lines = growableIntegers();
   readonly coverage = growableFloats();
-  readonly written: (ReadonlyMap<string, string> | undefined)[] = [];
   readonly kept: (readonly string[])[] = [];
-  readonly texts: string[] = []; // where an embedder wants them
   readonly unlabelled: number[] = []; // their numbers
-  rowTexts: string[] | undefined = []; // by row, unless they are too much to keep
+  rowTexts: string[] | undefined = []; // by row, unless they are too much to keep and no embedder wants them
   characters = 0;
   ids: string[] | undefined; // once a row has one
 
@@ -139,7 +138,7 @@ export class DatasetBuilder implements ReadReport {
   #place = 0; // of the next row: a row that turns out broken at its end has one too, in every pass over the file
   readonly #unlabelled = new Tally(); // rows that were left out
   #noLabels: DataError | undefined; // of the first of them
-  readonly #columnNumbers: IdIndex | undefined; // of the ids that a model has
+  readonly #columnIds: Int32Array | undefined; // of the ids that a model has
   #allColumns: number | undefined; // values of a row that has all columns
   #fitter: TfidfFitter | undefined;
   #hasText = false;
@@ -154,14 +153,10 @@ export class DatasetBuilder implements ReadReport {
     this.columns = options.columns;
     this.labelCount = options.labelCount;
     if (options.featureNames) this.featureNames = new NameIndex(options.featureNames);
-    if (options.columnIds && !options.featureNames) this.#columnNumbers = new IdIndex(options.columnIds);
+    if (options.columnIds && !options.featureNames) this.#columnIds = options.columnIds;
     if (options.labelNames) this.labelNames = new NameIndex(options.labelNames);
     this.#vectors = new VectorRows(options.vectoriser && (options.vectoriser.vectors ?? []));
     this.#remember();
-  }
-
-  get requireLabels(): boolean {
-    return this.options.requireLabels ?? true;
   }
 
   get emptyRows(): number {
@@ -312,7 +307,7 @@ export class DatasetBuilder implements ReadReport {
 
   feature(id: number, value: number, token?: string): void {
     this.#checkId("feature", id, this.columns ?? this.featureNames?.size ?? MOST_COLUMNS, token);
-    this.featureAt(this.#columnNumbers?.find(id) ?? id, value);
+    this.featureAt(this.#columnIds ? placeOf(id, this.#columnIds) : id, value);
   }
 
   featureByName(name: string, value: number): void {
@@ -322,7 +317,6 @@ export class DatasetBuilder implements ReadReport {
       this.refuse(`a feature called ${excerpt(name)}`, "numbers: the model's features have no names");
     this.featureNames ??= new NameIndex();
     const id = featureNames ? this.featureNames.find(name) : this.featureNames.findOrAdd(name);
-    if (id >= MOST_COLUMNS) this.refuse(`more than ${MOST_COLUMNS} different features`, "fewer");
     this.featureAt(id, value);
   }
 
@@ -331,7 +325,6 @@ export class DatasetBuilder implements ReadReport {
     if (names.length === 0) return new Int32Array(); // texts: their columns are the vocabulary's
     this.featureNames ??= new NameIndex();
     const known: NameIndex = this.featureNames;
-    if (names.length > MOST_COLUMNS) this.refuse(`${names.length} features`, `at most ${MOST_COLUMNS}`);
     const columns = Int32Array.from(names, (name) =>
       this.options.featureNames ? known.find(name) : known.findOrAdd(name),
     );
@@ -383,7 +376,7 @@ export class DatasetBuilder implements ReadReport {
 
   /** Ends the row. A row with nothing in it is a row too. */
   endRow(): void {
-    const [{ features, labels, texts }, { text, unlabelled }] = [this.#open, this.#row];
+    const [{ features, labels }, { text, unlabelled }] = [this.#open, this.#row];
     const record = this.#record++;
     if (unlabelled && this.options.unlabelled === "skip") {
       this.abandonRow();
@@ -397,7 +390,6 @@ export class DatasetBuilder implements ReadReport {
     }
     const { wanted } = this;
     if (text !== undefined || this.#hasText) this.#addVectors(record);
-    if (this.options.embedder) texts.push((wanted && text) || "");
     const empty = wanted && (text === undefined ? features.pending === 0 : text.trim() === "" && !this.#row.vectors);
     if (text === undefined) this.#endFeatures();
     else this.#addText(wanted ? text : "");
@@ -465,10 +457,10 @@ export class DatasetBuilder implements ReadReport {
   }
 
   /** The rows since the last call as a data set. */
-  take(format: DataFormat): Dataset {
+  async take(format: DataFormat): Promise<Dataset> {
     this.#fillTexts();
     const { shapes = [] } = this.#vectors;
-    const fitted = this.#fitter?.finish(shapes.length > 0);
+    const fitted = this.#fitter && (await inTurns(this.#fitter.finishing(shapes.length > 0), this.options));
     const language = fitted?.vectoriser.unstemmedLanguage();
     if (language !== undefined) {
       const use = `${this.option("stem")} ${language} may help (npm install ${STEM_PACKAGE})`;
@@ -485,7 +477,7 @@ export class DatasetBuilder implements ReadReport {
       ...(oneHot && { oneHot }),
       ...(id && { id }),
     };
-    const { features, labels, lines, coverage, written, kept, unlabelled, ids, rowTexts: texts } = this.#open;
+    const { features, labels, lines, coverage, kept, unlabelled, ids, rowTexts: texts } = this.#open;
     this.#open = new OpenRows(ids && []);
     const { labelNames, featureNames } = this;
     const marks = new Uint8Array(lines.length);
@@ -501,7 +493,6 @@ export class DatasetBuilder implements ReadReport {
       ...(ids && { ids }),
       lines: lines.finish(),
       ...(this.kind() && { coverage: coverage.finish() }),
-      ...(written.length > 0 && { written }),
       ...(keep && { kept }),
       ...(unlabelled.length > 0 && { unlabelled: marks }),
       source: { file: this.file, format },
@@ -516,7 +507,7 @@ export class DatasetBuilder implements ReadReport {
     if (vectorFile && vectorFile.rows !== this.#record)
       this.refuse(`${this.#record} rows and ${vectorFile.rows} vectors`, "as many of one as of the other", 0);
     if (rows === 0) this.refuse(this.skipped.total > 0 ? "no row that is right" : "no rows", "at least one", 0);
-    if (this.requireLabels && this.labelEntries === 0)
+    if (this.options.requireLabels && this.labelEntries === 0)
       this.refuse(`no label in any of its ${rows} rows`, "at least one row with labels", 0);
     const say = ({ count, first }: Tally, one: string, many: string, what: string): void => {
       if (count === 0) return;
@@ -528,10 +519,6 @@ export class DatasetBuilder implements ReadReport {
     say(this.#foreign, "line is", "lines are", "not UTF-8, read as Windows-1252");
     for (const [i, name] of (this.options.keep ?? []).entries())
       if (!this.#keptSome.has(i)) this.notes.push(`${this.file}: no row has ${excerpt(name)} to keep`);
-  }
-
-  takeTexts(): string[] {
-    return this.#open.texts.splice(0);
   }
 
   #withVectors(features: SparseRows, inline: boolean | undefined): SparseRows {
@@ -559,13 +546,11 @@ export class DatasetBuilder implements ReadReport {
     this.#hasText = true;
     const open = this.#open;
     open.characters += text.length;
-    if (open.characters > MOST_TEXT) open.rowTexts = undefined;
+    if (open.characters > MOST_TEXT && !this.options.embedder) open.rowTexts = undefined;
     if (open.rowTexts) open.rowTexts[open.lines.length] = text;
-    const { vectoriser, written, tfidf } = this.options;
-    if (vectoriser) {
-      this.#open.coverage.push(vectoriser.appendRow(text, this.#open.features));
-      if (written) this.#open.written[this.#open.lines.length] = vectoriser.written(text);
-    } else {
+    const { vectoriser, tfidf } = this.options;
+    if (vectoriser) open.coverage.push(vectoriser.appendRow(text, open.features));
+    else {
       this.#fitter ??= new TfidfFitter(tfidf, this.file);
       this.#fillTexts();
       this.#fitter.add(text);
@@ -583,7 +568,7 @@ export class DatasetBuilder implements ReadReport {
     if (id !== undefined) open.ids ??= new Array<string>(open.lines.length).fill("");
     open.ids?.push(id ?? "");
     if (this.options.keep) open.kept.push(kept ?? this.options.keep.map(() => ""));
-    if (unlabelled) open.unlabelled.push(open.lines.length);
+    if (unlabelled && this.options.unlabelled !== "empty") open.unlabelled.push(open.lines.length);
     open.lines.push(this.line);
     this.#row = {};
   }

@@ -171,9 +171,8 @@ export async function openBytes(source: ByteSource, options: ByteOptions): Promi
   }
   const binary = BINARY.find(([, magic]) => startsWith(first, magic));
   if (binary) return { kind: binary[0], chunks: whole };
-  const bigEndian = startsWith(first, UTF_16_BIG);
-  if (bigEndian || startsWith(first, UTF_16_LITTLE)) return { kind: "text", chunks: fromUtf16(whole, bigEndian) };
-  return { kind: "text", chunks: whole };
+  if (startsWith(first, UTF_16_BIG)) return { kind: "text", chunks: fromUtf16(whole, "utf-16be") };
+  return { kind: "text", chunks: startsWith(first, UTF_16_LITTLE) ? fromUtf16(whole, "utf-16le") : whole };
 }
 
 /** All the chunks as one, or undefined when they have more than `most()` bytes. */
@@ -213,27 +212,13 @@ export function windows1252(bytes: Uint8Array, start = 0, end: number = bytes.le
   return text;
 }
 
-/** UTF-16 in either order of bytes, its mark included, as UTF-8. */
-export async function* fromUtf16(chunks: AsyncGenerator<Uint8Array>, bigEndian: boolean): AsyncGenerator<Uint8Array> {
-  const units = new TextDecoder("utf-16le");
+/** UTF-16, its mark included, as UTF-8. */
+async function* fromUtf16(
+  chunks: AsyncGenerator<Uint8Array>,
+  order: "utf-16le" | "utf-16be",
+): AsyncGenerator<Uint8Array> {
+  const units = new TextDecoder(order);
   const encoder = new TextEncoder();
-  let half: number | undefined; // first byte of a unit whose second is in the next chunk
-  for await (const chunk of chunks) {
-    const whole = new Uint8Array((chunk.length + (half === undefined ? 0 : 1)) & ~1);
-    let at = 0;
-    if (half !== undefined) whole[at++] = half;
-    whole.set(chunk.subarray(0, whole.length - at), at);
-    half = whole.length - at < chunk.length ? chunk[chunk.length - 1] : undefined;
-    if (bigEndian) swapPairs(whole);
-    yield encoder.encode(units.decode(whole, { stream: true }));
-  }
-  yield encoder.encode(units.decode() + (half === undefined ? "" : "\ufffd"));
-}
-
-function swapPairs(bytes: Uint8Array): void {
-  for (let i = 0; i + 1 < bytes.length; i += 2) {
-    const first = bytes[i];
-    bytes[i] = bytes[i + 1];
-    bytes[i + 1] = first;
-  }
+  for await (const chunk of chunks) yield encoder.encode(units.decode(chunk, { stream: true }));
+  yield encoder.encode(units.decode());
 }

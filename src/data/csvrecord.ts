@@ -1,17 +1,20 @@
 // Splits CSV into records by RFC 4180: fields in quotes may hold delimiters, doubled quotes and line ends.
 
-export class CsvError extends Error {
-  override readonly name: string = "CsvError";
-}
-
 const LONGEST_RECORD = 2 ** 24;
+const ENDLESS = "a quoted field that does not end";
 
-/** Fed line by line; a record is complete when `push` returns it. Line ends inside a field come out as \n. */
+/**
+ * Fed line by line; a record is complete when `push` returns it. Line ends inside a field come out as \n. Quotes that are broken are told
+ * to `refuse`, and the record is given up.
+ */
 export class CsvRecords {
   #fields: string[] = [];
   #open: string | undefined; // what a quoted field holds so far
 
-  constructor(private readonly delimiter: string) {}
+  constructor(
+    private readonly delimiter: string,
+    private readonly refuse: (found: string) => never,
+  ) {}
 
   /** Inside a quoted field that goes on in the next line. */
   get midRecord(): boolean {
@@ -40,9 +43,15 @@ export class CsvRecords {
     return fields;
   }
 
-  reset(): void {
+  /** No line comes any more. */
+  finish(): void {
+    if (this.#open !== undefined) this.#broken(ENDLESS);
+  }
+
+  #broken(found: string): never {
     this.#fields = [];
     this.#open = undefined;
+    this.refuse(found);
   }
 
   /**
@@ -55,7 +64,7 @@ export class CsvRecords {
       const quote = line.indexOf('"', at);
       if (quote < 0) {
         this.#open = text + line.slice(at);
-        if (this.#open.length > LONGEST_RECORD) throw new CsvError("a quoted field that does not end");
+        if (this.#open.length > LONGEST_RECORD) this.#broken(ENDLESS);
         return -1;
       }
       text += line.slice(at, quote);
@@ -67,7 +76,7 @@ export class CsvRecords {
       this.#open = undefined;
       this.#fields.push(text);
       if (quote + 1 === line.length) return line.length + 1;
-      if (!line.startsWith(this.delimiter, quote + 1)) throw new CsvError("text after a closing quote");
+      if (!line.startsWith(this.delimiter, quote + 1)) this.#broken("text after a closing quote");
       return quote + 1 + this.delimiter.length;
     }
   }

@@ -3,7 +3,6 @@
 import { ArgumentError, DataError } from "../base/errors.ts";
 import { hashInteger } from "../base/hash.ts";
 import {
-  IdIndex,
   type LabelSets,
   renumber,
   type SparseRows,
@@ -50,8 +49,6 @@ export interface Dataset {
   readonly kept?: readonly (readonly string[])[];
   /** Part of the words (or features) of each row that the model has, where the data were read for one. */
   readonly coverage?: Float32Array;
-  /** The words of each row as written, by their stems; where they were asked for and terms are not just these. */
-  readonly written?: readonly (ReadonlyMap<string, string> | undefined)[];
   /** 1 for each row of which nothing says which labels it has, not even that it has none; absent where there is no such row. */
   readonly unlabelled?: Uint8Array;
   readonly source?: DatasetSource;
@@ -61,7 +58,7 @@ export interface Dataset {
 
 /** The chosen rows, in the order given, with their ids and lines; names and vectoriser are kept. All rows in order are no copy. */
 export function selectRows(dataset: Dataset, rows: ArrayLike<number>): Dataset {
-  const { features, labels, ids, lines, kept, coverage, written, unlabelled } = dataset;
+  const { features, labels, ids, lines, kept, coverage, unlabelled } = dataset;
   let same = rows.length === features.rows;
   for (let i = 0; same && i < rows.length; i++) same = rows[i] === i;
   if (same) return dataset;
@@ -72,7 +69,6 @@ export function selectRows(dataset: Dataset, rows: ArrayLike<number>): Dataset {
     ...(ids && { ids: Array.from(rows, (row) => ids[row]) }),
     ...(lines && { lines: Int32Array.from(rows, (row) => lines[row]) }),
     ...(coverage && { coverage: Float32Array.from(rows, (row) => coverage[row]) }),
-    ...(written && { written: Array.from(rows, (row) => written[row]) }),
     ...(kept && { kept: Array.from(rows, (row) => kept[row]) }),
     ...(unlabelled && { unlabelled: Uint8Array.from(rows, (row) => unlabelled[row]) }),
   };
@@ -82,9 +78,10 @@ export function selectRows(dataset: Dataset, rows: ArrayLike<number>): Dataset {
 export function labelledPart(dataset: Dataset): Dataset {
   const { unlabelled, features } = dataset;
   if (!unlabelled) return dataset;
+  const rows = Array.from({ length: features.rows }, (_, row) => row);
   return selectRows(
     dataset,
-    Array.from({ length: features.rows }, (_, row) => row).filter((row) => unlabelled[row] === 0),
+    rows.filter((row) => unlabelled[row] === 0),
   );
 }
 
@@ -115,7 +112,7 @@ export function compactColumns(dataset: Dataset): Dataset {
   if (used.length === features.columns) return dataset;
   return {
     ...dataset,
-    features: renumber(features, new IdIndex(used), used.length),
+    features: renumber(features, used),
     columnIds: before ? used.map((column) => before[column]) : used,
     ...(featureNames && { featureNames: Array.from(used, (column) => featureNames[column]) }),
   };
@@ -135,8 +132,7 @@ export function mapColumns(dataset: Dataset, columnIds: Int32Array | undefined):
   const { features, columnIds: before } = dataset;
   if (columnIds === undefined) return dataset;
   if (before && sameIds(before, columnIds)) return dataset;
-  const index = new IdIndex(columnIds);
-  return { ...dataset, features: renumber(features, index, columnIds.length, before), columnIds };
+  return { ...dataset, features: renumber(features, columnIds, before), columnIds };
 }
 
 /** A data set with its labels numbered as these names are; others come after them. */
@@ -165,8 +161,19 @@ export function labelsByName(dataset: Dataset, names: readonly string[]): Datase
 /** Refuses a data set that is not one, with what was found and what was expected. */
 export function checkDataset(dataset: Dataset): void {
   const { features, labels, labelNames, featureNames, columnIds, ids, lines, unlabelled } = dataset;
-  const demand = demands(dataset.source?.file ?? "the data set");
-  checkFeatures(features, demand);
+  const { file = "the data set" } = dataset.source ?? {};
+  const demand: Demand = (right, found, expected) => {
+    if (!right) throw new DataError({ file, line: 0, found, expected });
+  };
+  const { columnIndex, values } = features;
+  checkRows(features.rows, features.rowStart, columnIndex, features.columns, "feature", demand);
+  demand(
+    columnIndex.length === values.length,
+    `${columnIndex.length} columns with ${values.length} values`,
+    "as many of one as of the other",
+  );
+  const wrong = values.findIndex((value) => !Number.isFinite(value));
+  demand(wrong < 0, `value ${values[wrong]} of feature ${columnIndex[wrong]}`, "a finite number");
   checkRows(labels.rows, labels.rowStart, labels.labelIndex, labels.labels, "label", demand);
   demand(
     features.rows === labels.rows,
@@ -192,24 +199,6 @@ export function checkDataset(dataset: Dataset): void {
 }
 
 type Demand = (right: boolean, found: string, expected: string) => void;
-
-function demands(file: string): Demand {
-  return (right, found, expected) => {
-    if (!right) throw new DataError({ file, line: 0, found, expected });
-  };
-}
-
-export function checkFeatures(features: SparseRows, demand: Demand = demands("the features")): void {
-  const { columns, rowStart, columnIndex, values } = features;
-  checkRows(features.rows, rowStart, columnIndex, columns, "feature", demand);
-  demand(
-    columnIndex.length === values.length,
-    `${columnIndex.length} columns with ${values.length} values`,
-    "as many of one as of the other",
-  );
-  const wrong = values.findIndex((value) => !Number.isFinite(value));
-  demand(wrong < 0, `value ${values[wrong]} of feature ${columnIndex[wrong]}`, "a finite number");
-}
 
 /** Compressed rows: starts that do not fall, ids that rise within a row and lie below `size`. */
 function checkRows(

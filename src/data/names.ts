@@ -6,7 +6,7 @@
 
 import { isObject } from "../base/check.ts";
 import { DataError } from "../base/errors.ts";
-import { CsvError, CsvRecords } from "./csvrecord.ts";
+import { CsvRecords } from "./csvrecord.ts";
 
 /** Names of labels, the preferred one first. */
 export type LabelNames = Record<string, string[]>;
@@ -24,22 +24,18 @@ export interface TableRow {
 export function tableRows(text: string, file: string): TableRow[] {
   const lines = text.replace(/^\ufeff/, "").split(/\r?\n/);
   const tabs = lines[0]?.includes("\t");
-  const records = new CsvRecords(",");
-  const rows: TableRow[] = [];
-  const refuse = (line: number, found: string): never => {
+  let line = 0;
+  const records = new CsvRecords(",", (found) => {
     throw new DataError({ file, line, found, expected: "fields as in CSV" });
-  };
-  lines.forEach((each, i) => {
-    if (each.trim() === "" && !records.midRecord) return;
-    try {
-      const fields = tabs ? each.split("\t") : records.push(each);
-      if (fields) rows.push({ cells: fields.map((field) => field.trim()), line: i + 1 });
-    } catch (error) {
-      if (error instanceof CsvError) refuse(i + 1, error.message);
-      throw error;
-    }
   });
-  if (records.midRecord) refuse(lines.length, "a quoted field that does not end");
+  const rows: TableRow[] = [];
+  for (const each of lines) {
+    line++;
+    if (each.trim() === "" && !records.midRecord) continue;
+    const fields = tabs ? each.split("\t") : records.push(each);
+    if (fields) rows.push({ cells: fields.map((field) => field.trim()), line });
+  }
+  records.finish();
   return rows;
 }
 

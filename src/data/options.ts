@@ -72,7 +72,8 @@ export interface ReadChoices {
   readonly labelSeparator?: string;
   /**
    * Rows without a key, cell or file for labels, or with null there: left out and counted, or taken as rows of which no label is
-   * true. A row whose labels are there and empty is such a row anyway. Default: "skip" where labels are required, else "empty".
+   * true. A row whose labels are there and empty is such a row anyway. Default: "skip" where labels are required; else they are
+   * kept, and marked in `unlabelled` of the data set.
    */
   readonly unlabelled?: "skip" | "empty";
   /** CSV: default a tab, semicolon or comma, the one the first line has most of. */
@@ -95,7 +96,7 @@ export interface ReadChoices {
 type Lists = "text" | "labels" | "oneHot";
 
 export type ReadSettings = Omit<
-  Settled<ReadChoices, "id" | "labelSeparator" | "delimiter" | "maxUnpacked" | "vectors" | "embed">,
+  Settled<ReadChoices, "id" | "labelSeparator" | "unlabelled" | "delimiter" | "maxUnpacked" | "vectors" | "embed">,
   Lists | "ignore"
 > &
   Readonly<Record<Lists, readonly string[] | undefined> & Record<"ignore", readonly string[]>>;
@@ -105,7 +106,7 @@ export const readOptions: OptionTable<ReadChoices, ReadSettings, { requireLabels
     kind: "choice",
     choices: ["auto", ...textFormats, "parquet"],
     default: "auto",
-    meaning: "format of the data; auto: told by name and content",
+    meaning: "format of the data; auto: detected from name and content",
   },
   lenient: { kind: "switch", default: false, meaning: "skip broken rows and count them" },
   text: {
@@ -121,7 +122,7 @@ export const readOptions: OptionTable<ReadChoices, ReadSettings, { requireLabels
   oneHot: {
     kind: "names",
     default: none("none"),
-    meaning: "columns that are labels, with 1 or 0 in them; * stands for anything",
+    meaning: "columns that are labels themselves, with 1 or 0 in them; * matches anything",
   },
   id: {
     kind: "text",
@@ -132,13 +133,14 @@ export const readOptions: OptionTable<ReadChoices, ReadSettings, { requireLabels
   labelSeparator: {
     kind: "text",
     default: none("| ; or ,"),
-    meaning: 'between labels in one text (\\ before one that belongs to a label); "" to keep them whole',
+    meaning:
+      'separator of several labels in one cell or text (\\ before one that belongs to a label); "" to keep them whole',
   },
   unlabelled: {
     kind: "choice",
     choices: ["skip", "empty"],
-    default: { words: "skip", of: ({ requireLabels }) => (requireLabels ? "skip" : "empty") },
-    meaning: "rows without a key for labels are left out, or are rows of which no label is true",
+    default: { words: "skip", of: ({ requireLabels }) => (requireLabels ? "skip" : undefined) },
+    meaning: "rows without the labels key or column: skip leaves them out, empty takes them as rows with no label",
   },
   delimiter: {
     kind: "text",
@@ -158,7 +160,7 @@ export const readOptions: OptionTable<ReadChoices, ReadSettings, { requireLabels
     kind: "whole",
     to: Number.MAX_SAFE_INTEGER,
     default: none("100 times the file, 64 MB to 4 GB"),
-    meaning: "most that a packed file may unpack to",
+    meaning: "maximum size of a compressed file once unpacked",
     flag: { unit: 2 ** 20, value: "MB" },
   },
   vectors: {
@@ -213,8 +215,6 @@ export interface ReadOptions extends ReadChoices {
   /** Turns texts into rows. Without it a vocabulary is learnt from this file, as `tfidf` says. */
   readonly vectoriser?: TfidfVectoriser;
   readonly tfidf?: TfidfOptions;
-  /** Keeps the words of each text where the `vectoriser` makes stems or runs of characters of them: reasons show words. */
-  readonly written?: boolean;
   /** JSON, CSV and Parquet: keys or columns whose content is kept with each row, as it is. */
   readonly keep?: readonly string[];
   /** The file with a vector for each text (.npy), as `vectors` names it. */
@@ -228,11 +228,11 @@ export interface RowFault {
   readonly expected: string;
 }
 
-export type CheckedOptions = Omit<ReadOptions, keyof ReadChoices> & ReadSettings;
+export type CheckedOptions = Omit<ReadOptions, keyof ReadChoices> & ReadSettings & { readonly requireLabels: boolean };
 
 export function checkedOptions(options: ReadOptions): CheckedOptions {
-  const choices = completeTable(readOptions, options, { requireLabels: options.requireLabels ?? true });
-  return { ...options, ...choices };
+  const { requireLabels = true } = options;
+  return { ...options, ...completeTable(readOptions, options, { requireLabels }), requireLabels };
 }
 
 /** A broken row, and what is wrong with it. */

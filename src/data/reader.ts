@@ -113,8 +113,7 @@ class Reading {
     const { builder } = this;
     const { vectoriser: known, onProgress } = builder.options;
     const embedder = this.#embedder;
-    const texts = builder.takeTexts();
-    const dataset = builder.take(this.format as DataFormat);
+    const dataset = await builder.take(this.format as DataFormat);
     const { vectoriser } = dataset;
     if (!embedder || !vectoriser) return dataset;
     const { rows } = builder;
@@ -122,6 +121,7 @@ class Reading {
     if (known && !shape)
       throw new ArgumentError("embed", `found ${embedder.name}, expected none: the model has no vectors`);
     const onBatch = (done: number): void => onProgress?.({ bytes: this.#bytes, rows, embedded: done });
+    const { texts = [] } = dataset.features;
     const { vectors, length } = await embedded(embedder, texts, { length: shape?.length, onBatch });
     return {
       ...dataset,

@@ -4,22 +4,21 @@
 import { isObject } from "../base/check.ts";
 import { DataError, shownJson } from "../base/errors.ts";
 import type { VectorShape } from "../base/input.ts";
+import { atOnce } from "../base/progress.ts";
 import type { SparseRows } from "../base/sparse.ts";
 import { Stems } from "../base/stem.ts";
 import {
   CHARACTERS,
-  FIELDS,
   fieldOf,
   inverseFrequency,
   type TermRules,
   TermScanner,
   TextRows,
-  termWeights,
   unknownWeight,
   writtenWords,
 } from "../base/terms.ts";
 import { tokenise } from "../base/text.ts";
-import { type Growable, growableFloats, growableIntegers, SparseRowsBuilder } from "./builders.ts";
+import { type Growable, growableIntegers, SparseRowsBuilder } from "./builders.ts";
 import type { NewWords } from "./newwords.ts";
 import { languageOf, loadedStemmer } from "./stemmers.ts";
 import {
@@ -66,11 +65,8 @@ export class TfidfVectoriser {
   readonly #settings: TfidfSettings;
   #scanner: TermScanner | undefined; // from the first text on
   #columns: Map<string, number> | undefined; // of the terms, likewise
-  readonly #rows: TextRows;
-  readonly #idf: Float64Array;
-  readonly #field: Uint8Array; // of each column
-  readonly #unknownWeight: number;
-  #weights: Float64Array = new Float64Array(256); // of the row being weighed
+  /** Makes rows of terms. */
+  readonly rows: TextRows;
 
   constructor(state: Omit<TfidfState, "version" | "documentFrequency"> & { documentFrequency: ArrayLike<number> }) {
     const { terms, documents } = state;
@@ -81,11 +77,9 @@ export class TfidfVectoriser {
     this.vectors = state.vectors;
     this.embedder = state.embedder;
     this.documentFrequency = Int32Array.from(state.documentFrequency);
-    this.#idf = Float64Array.from(this.documentFrequency, (df) => inverseFrequency(rules, documents, df));
-    this.#field = Uint8Array.from(terms, (term) => fieldOf(rules, term.charCodeAt(0)));
-    this.#unknownWeight = unknownWeight(rules, documents, this.documentFrequency);
-    const idf = (column: number): number => this.#idf[column];
-    this.#rows = new TextRows({ rules, idf, unknownWeight: this.#unknownWeight });
+    const idf = Float64Array.from(this.documentFrequency, (df) => inverseFrequency(rules, documents, df));
+    const rarest = unknownWeight(rules, documents, this.documentFrequency);
+    this.rows = new TextRows({ rules, idf: (column) => idf[column], unknownWeight: rarest });
   }
 
   get columns(): number {
@@ -128,7 +122,7 @@ export class TfidfVectoriser {
   }
 
   /** Learns the vocabulary of some texts and gives their rows as well. */
-  static fit(texts: Iterable<string>, options: TfidfOptions = {}): { vectoriser: TfidfVectoriser; rows: SparseRows } {
+  static fit(texts: Iterable<string>, options: TfidfOptions = {}): FittedTexts {
     const fitter = new TfidfFitter(options);
     for (const text of texts) fitter.add(text);
     return fitter.finish();
@@ -144,10 +138,10 @@ export class TfidfVectoriser {
   appendRow(text: string, builder: SparseRowsBuilder, vector: ArrayLike<number> = []): number {
     this.#scanner ??= new TermScanner(this.#settings, (term) => this.find(term), stemsOf(this.#settings));
     this.#scanner.scan(text, (column, field, counts, word) => {
-      this.#rows.add(column, field, counts);
+      this.rows.add(column, field, counts);
       if (column < 0 && counts) this.newWords?.add(word);
     });
-    const { columns, values, coverage } = this.#rows.end();
+    const { columns, values, coverage } = this.rows.end();
     for (let i = 0; i < columns.length; i++) builder.add(columns[i], values[i]);
     for (let i = 0; i < vector.length; i++) builder.add(this.terms.length + i, vector[i]);
     builder.endRow();
@@ -166,19 +160,6 @@ export class TfidfVectoriser {
     const { stem, wordNgrams } = this.#settings;
     if (stem !== undefined || wordNgrams === 0) return undefined;
     return languageOf((word) => (this.documentFrequency[this.find(word)] ?? 0) / this.documents);
-  }
-
-  /**
-   * Turns the counts of columns, which rise, into the weights of a row; `unknown` counts the terms of each field that the
-   * vocabulary does not have.
-   */
-  weigh(columns: Int32Array, counts: Float32Array, unknown: Int32Array): void {
-    const field = (i: number): number => this.#field[columns[i]];
-    const idf = (i: number): number => this.#idf[columns[i]];
-    if (this.#weights.length < counts.length) this.#weights = new Float64Array(2 * counts.length);
-    const terms = { counts, field, idf, unknown, unknownWeight: this.#unknownWeight };
-    const weights = termWeights(this.#settings, terms, this.#weights);
-    for (let i = 0; i < columns.length; i++) counts[i] = weights[i];
   }
 
   toJSON(): TfidfState {
@@ -234,19 +215,7 @@ export class TfidfVectoriser {
   }
 }
 
-/** A row packs its entries into doubles to sort them: column times this, plus the count. */
-const COUNT_LIMIT = 2 ** 24;
-
-/** Rows of counts, columns rising within a row. */
-interface RenamedCounts {
-  readonly rowStart: Int32Array;
-  readonly columnIndex: Int32Array;
-  readonly counts: Float32Array;
-  /** How many terms of each field were left out of each row [rows,FIELDS]. */
-  readonly unknown: Int32Array;
-}
-
-/** How often each term occurs in each text, text by text, so that the texts themselves need not be kept. */
+/** The terms of each text, text by text, so that the texts themselves need not be kept. */
 class TermCounter {
   /** Terms by their number, in order of appearance. */
   readonly terms: string[] = [];
@@ -254,11 +223,9 @@ class TermCounter {
   readonly #rules: TermRules;
   #scanner: TermScanner;
   readonly #rowStart: Growable<Int32Array> = growableIntegers();
-  readonly #entries: Growable<Int32Array> = growableIntegers(); // the term of each, in order of appearance in its row
-  readonly #counts: Growable<Float32Array> = growableFloats();
-  readonly #last: Growable<Int32Array> = growableIntegers(); // entry of each term
+  readonly #found: Growable<Int32Array> = growableIntegers(); // terms, as the texts have them
+  readonly #last: Growable<Int32Array> = growableIntegers(); // text of each term, from 1
   readonly #texts: Growable<Int32Array> = growableIntegers(); // that have each term
-  #start = 0; // of the row being counted
 
   constructor(rules: TermRules) {
     this.#rules = rules;
@@ -287,7 +254,7 @@ class TermCounter {
   }
 
   expect(times: number): void {
-    for (const each of [this.#rowStart, this.#entries, this.#counts]) each.expect(times);
+    for (const each of [this.#rowStart, this.#found]) each.expect(times);
   }
 
   /** Texts that are added from now on have terms by these rules. */
@@ -296,68 +263,59 @@ class TermCounter {
   }
 
   add(text: string): void {
+    const row = this.#rowStart.length;
     this.#scanner.scan(text, (term) => {
-      const [last, texts] = [this.#last.data, this.#texts.data];
-      if (texts[term] > 0 && last[term] >= this.#start) {
-        this.#counts.data[last[term]]++;
-        return;
-      }
-      last[term] = this.#entries.length;
-      texts[term]++;
-      this.#entries.push(term);
-      this.#counts.push(1);
+      this.#found.push(term);
+      if (this.#last.data[term] === row) return;
+      this.#last.data[term] = row;
+      this.#texts.data[term]++;
     });
-    this.#start = this.#entries.length;
-    this.#rowStart.push(this.#start);
+    this.#rowStart.push(this.#found.length);
   }
 
-  /**
-   * The rows with terms renamed to columns, those named -1 left out, columns rising within a row. The arrays are those
-   * that were counted in: nothing can be added afterwards.
-   */
-  rename(columnOf: Int32Array): RenamedCounts {
-    const rowStart = this.#rowStart.finish();
-    const fieldOfTerm = Uint8Array.from(columnOf, (_, term) => fieldOf(this.#rules, this.terms[term].charCodeAt(0)));
-    const unknown = new Int32Array(FIELDS * (rowStart.length - 1));
-    const [terms, counts] = [this.#entries.data, this.#counts.data];
-    let packed = new Float64Array(1024);
-    let end = 0;
-    let next = 0; // where the row being renamed begins
-    for (let row = 0; row + 1 < rowStart.length; row++) {
-      const [from, to] = [next, rowStart[row + 1]];
-      next = to;
-      if (packed.length < to - from) packed = new Float64Array(2 * (to - from));
-      let kept = 0;
-      for (let i = from; i < to; i++) {
-        const term = terms[i];
-        const column = columnOf[term];
-        const count = Math.min(counts[i], COUNT_LIMIT - 1);
-        if (column >= 0) packed[kept++] = column * COUNT_LIMIT + count;
-        else unknown[FIELDS * row + fieldOfTerm[term]] += count;
-      }
-      packed.subarray(0, kept).sort();
-      for (let i = 0; i < kept; i++, end++) {
-        const pair = packed[i];
-        const column = Math.floor(pair / COUNT_LIMIT);
-        terms[end] = column;
-        counts[end] = pair - column * COUNT_LIMIT;
-      }
-      rowStart[row + 1] = end;
+  /** The texts as rows of these terms, given by their numbers. */
+  *rowsOf(chosen: readonly number[], weighed: TextRows): Generator<void, SparseRows> {
+    const { rows } = this;
+    const columnOf = new Int32Array(this.terms.length).fill(-1);
+    for (const [column, term] of chosen.entries()) columnOf[term] = column;
+    const fieldOfTerm = Uint8Array.from(this.terms, (term) => fieldOf(this.#rules, term.charCodeAt(0)));
+    const entries = chosen.reduce((sum, term) => sum + this.documentFrequency(term), 0);
+    const [columnIndex, values] = [new Int32Array(entries), new Float32Array(entries)];
+    const rowStart = new Int32Array(rows + 1);
+    const [starts, terms] = [this.#rowStart.data, this.#found.data];
+    for (let row = 0; row < rows; row++) {
+      for (let i = starts[row]; i < starts[row + 1]; i++) weighed.add(columnOf[terms[i]], fieldOfTerm[terms[i]], false);
+      const own = weighed.end();
+      columnIndex.set(own.columns, rowStart[row]);
+      values.set(own.values, rowStart[row]);
+      rowStart[row + 1] = rowStart[row] + own.columns.length;
+      yield;
     }
-    this.#entries.length = end;
-    this.#counts.length = end;
-    return { rowStart, columnIndex: this.#entries.finish(), counts: this.#counts.finish(), unknown };
+    return { rows, columns: chosen.length, rowStart, columnIndex, values };
   }
 }
 
 /** Texts that are looked at before any is counted: whether they are short decides what a term is. */
 const LOOKED_AT = 1000;
+/** Texts that are counted when one is added, while some wait: a reader can pause in between. */
+const COUNTED_AT_ONCE = 4;
+/** Terms that are gone through or sorted between two pauses. */
+const TERMS_AT_ONCE = 8192;
+
+/** A vocabulary, and the rows of the texts that it was learned from. */
+export interface FittedTexts {
+  readonly vectoriser: TfidfVectoriser;
+  readonly rows: SparseRows;
+}
 
 /** Learns a vocabulary text by text; but for the first the texts themselves are not kept. */
 export class TfidfFitter {
   readonly #options: TfidfOptions;
   readonly #file: string;
-  #first: string[] = [];
+  /** Texts that are not counted yet, from #next on; and how many words the first of all have. */
+  #waiting: string[] = [];
+  #next = 0;
+  readonly #lengths: number[] = [];
   #short = false;
   #counter: TermCounter | undefined;
 
@@ -368,7 +326,7 @@ export class TfidfFitter {
   }
 
   get rows(): number {
-    return this.#counter?.rows ?? this.#first.length;
+    return (this.#counter?.rows ?? 0) + this.#waiting.length - this.#next;
   }
 
   /** Makes room for about so many times as many texts as there are now. */
@@ -377,58 +335,63 @@ export class TfidfFitter {
   }
 
   add(text: string): void {
+    this.#waiting.push(text);
     if (this.#counter === undefined) {
-      this.#first.push(text);
-      if (this.#first.length === LOOKED_AT) this.#begun();
-      return;
+      this.#lengths.push(tokenise(text).length);
+      if (this.#waiting.length < LOOKED_AT) return;
     }
+    const counter = this.#begun();
+    for (let i = 0; i < COUNTED_AT_ONCE && this.#next < this.#waiting.length; i++) this.#countNext(counter);
+  }
+
+  #countNext(counter: TermCounter): void {
     // Beyond this many texts runs of characters are no terms by default: those that were counted are left out.
     const most = mostWithRuns(this.#short);
-    if (this.#counter.rows === most) this.#counter.scanBy(this.#settings(most + 1));
-    this.#counter.add(text);
+    if (counter.rows === most) counter.scanBy(this.#settings(most + 1));
+    counter.add(this.#waiting[this.#next++]);
+    if (this.#next < this.#waiting.length) return;
+    this.#waiting = [];
+    this.#next = 0;
   }
 
   #settings(texts: number): TfidfSettings {
     return settingsFor(this.#options, texts, this.#short);
   }
 
-  /** The counter, which has the first texts and goes on with the others. */
+  /** The counter, once the first texts were looked at. */
   #begun(): TermCounter {
     if (this.#counter) return this.#counter;
-    const words = this.#first.map((text) => tokenise(text).length).filter((count) => count > 0);
-    words.sort((a, b) => a - b);
+    const words = this.#lengths.filter((count) => count > 0).sort((a, b) => a - b);
     this.#short = (words[words.length >> 1] ?? Number.POSITIVE_INFINITY) <= SHORT_WORDS;
     this.#counter = new TermCounter(this.#settings(0));
-    for (const text of this.#first) this.#counter.add(text);
-    this.#first = [];
     return this.#counter;
   }
 
   /** The vocabulary and the rows of the texts; nothing can be added afterwards. `mayBeEmpty`: all texts may be without a word. */
-  finish(mayBeEmpty = false): { vectoriser: TfidfVectoriser; rows: SparseRows } {
+  finish(mayBeEmpty = false): FittedTexts {
+    return atOnce(this.finishing(mayBeEmpty));
+  }
+
+  /** The same, with pauses. */
+  *finishing(mayBeEmpty = false): Generator<void, FittedTexts> {
     const counter = this.#begun();
+    for (; this.#next < this.#waiting.length; yield) this.#countNext(counter);
     const { rows } = counter;
     const settings = this.#settings(rows);
-    const chosen = mayBeEmpty && counter.terms.length === 0 ? [] : this.#chooseTerms(counter, settings);
-    const columnOf = new Int32Array(counter.terms.length).fill(-1); // term number to column
-    for (const [column, { number }] of chosen.entries()) columnOf[number] = column;
+    const chosen = mayBeEmpty && counter.terms.length === 0 ? [] : yield* this.#chooseTerms(counter, settings);
+    yield;
     const vectoriser = new TfidfVectoriser({
       options: settings,
       documents: rows,
-      terms: chosen.map(({ term }) => term),
-      documentFrequency: chosen.map(({ number }) => counter.documentFrequency(number)),
+      terms: chosen.map((number) => counter.terms[number]),
+      documentFrequency: chosen.map((number) => counter.documentFrequency(number)),
     });
-    const { rowStart, columnIndex, counts: values, unknown } = counter.rename(columnOf);
-    for (let row = 0; row < rows; row++) {
-      const [from, to] = [rowStart[row], rowStart[row + 1]];
-      const missing = unknown.subarray(FIELDS * row, FIELDS * (row + 1));
-      vectoriser.weigh(columnIndex.subarray(from, to), values.subarray(from, to), missing);
-    }
-    return { vectoriser, rows: { rows, columns: chosen.length, rowStart, columnIndex, values } };
+    yield;
+    return { vectoriser, rows: yield* counter.rowsOf(chosen, vectoriser.rows) };
   }
 
-  /** Terms within the limits of document frequency, sorted by code units. */
-  #chooseTerms(counter: TermCounter, settings: TfidfSettings): { term: string; number: number }[] {
+  /** The numbers of terms within the limits of document frequency, sorted by code units. */
+  *#chooseTerms(counter: TermCounter, settings: TfidfSettings): Generator<void, number[]> {
     const { minDocuments, maxDocuments, maxFeatures, charNgrams } = settings;
     const { terms, rows: documents } = counter;
     const most = maxDocuments * documents;
@@ -436,10 +399,12 @@ export class TfidfFitter {
     const isRun = (number: number): boolean => fieldOf(counted, terms[number].charCodeAt(0)) === CHARACTERS;
     const leastOf = (number: number): number =>
       !isRun(number) ? minDocuments : charNgrams ? Math.max(LEAST_WITH_RUN, minDocuments) : Number.POSITIVE_INFINITY;
-    let chosen: { term: string; number: number; df: number }[] = [];
+    const df = (number: number): number => counter.documentFrequency(number);
+    const byTerm = (a: number, b: number): number => (terms[a] < terms[b] ? -1 : 1);
+    let chosen: number[] = [];
     for (let number = 0; number < terms.length; number++) {
-      const df = counter.documentFrequency(number);
-      if (df >= leastOf(number) && df <= most) chosen.push({ term: terms[number], number, df });
+      if (number % TERMS_AT_ONCE === 0) yield;
+      if (df(number) >= leastOf(number) && df(number) <= most) chosen.push(number);
     }
     if (chosen.length === 0) {
       const highest = maxDocuments < 1 ? ` and at most ${Math.floor(most)}` : "";
@@ -452,9 +417,24 @@ export class TfidfFitter {
       });
     }
     if (maxFeatures !== undefined && chosen.length > maxFeatures) {
-      chosen.sort((a, b) => b.df - a.df || (a.term < b.term ? -1 : 1));
+      chosen = yield* sorted(chosen, (a, b) => df(b) - df(a) || byTerm(a, b));
       chosen = chosen.slice(0, maxFeatures);
     }
-    return chosen.sort((a, b) => (a.term < b.term ? -1 : 1));
+    return yield* sorted(chosen, byTerm);
   }
+}
+
+/** A list in order, no two of which are equal: halves are merged. */
+function* sorted<T>(list: readonly T[], compare: (a: T, b: T) => number): Generator<void, T[]> {
+  yield;
+  if (list.length <= TERMS_AT_ONCE) return [...list].sort(compare);
+  const half = list.length >> 1;
+  const [one, other] = [yield* sorted(list.slice(0, half), compare), yield* sorted(list.slice(half), compare)];
+  const all: T[] = [];
+  for (let i = 0, j = 0; all.length < list.length; ) {
+    const takesOne = j === other.length || (i < one.length && compare(one[i], other[j]) < 0);
+    all.push(takesOne ? one[i++] : other[j++]);
+    if (all.length % TERMS_AT_ONCE === 0) yield;
+  }
+  return all;
 }

@@ -75,7 +75,7 @@ export const tfidfOptions: OptionTable<TfidfOptions, TfidfSettings, KnownTexts &
     kind: "whole",
     to: 9,
     default: 1,
-    meaning: "longest run of words that is a term",
+    meaning: "longest word n-gram",
     flag: { name: "ngrams" },
   },
   charNgrams: {
@@ -87,7 +87,7 @@ export const tfidfOptions: OptionTable<TfidfOptions, TfidfSettings, KnownTexts &
       of: (known) => (runsByDefault(known) ? [3, 4] : false),
     },
     refuse: (runs, { wordNgrams }) => (runs || wordNgrams > 0 ? undefined : "runs, since there are no words"),
-    meaning: "also runs of N to M characters within a word, e.g. 3-5, or no; with --ngrams 0 these alone",
+    meaning: "also n-grams of N to M characters within a word, e.g. 3-5, or no; with --ngrams 0 these alone",
   },
   charWeight: {
     kind: "number",
@@ -98,7 +98,7 @@ export const tfidfOptions: OptionTable<TfidfOptions, TfidfSettings, KnownTexts &
       words: "1 up to 8,000 texts, else 0.5",
       of: ({ wordNgrams, charNgrams, texts }) => (wordNgrams > 0 && charNgrams ? (texts <= SMALL_DATA ? 1 : 0.5) : 0),
     },
-    meaning: "weight of these runs beside the words; 0: scaled together with them",
+    meaning: "weight of character n-grams beside the words; 0: scaled together with them",
   },
   leadWords: {
     kind: "number",
@@ -106,14 +106,14 @@ export const tfidfOptions: OptionTable<TfidfOptions, TfidfSettings, KnownTexts &
     to: MOST_WEIGHT,
     refuse: refuseWeight,
     default: { words: "0.7", of: ({ wordNgrams }) => (wordNgrams > 0 ? 0.7 : 0) },
-    meaning: "weight of a text's first words as terms of their own; 0 for none",
+    meaning: "weight of a text's first words as separate lead features; 0 for none",
   },
   stem: {
     kind: "choice",
     choices: STEM_LANGUAGES,
     default: none("no"),
     flag: { value: "LANGUAGE" },
-    meaning: "cut words down to their stems, with the package @orama/stemmers",
+    meaning: "stem words with the package @orama/stemmers",
   },
   oovInNorm: {
     kind: "switch",
@@ -122,14 +122,14 @@ export const tfidfOptions: OptionTable<TfidfOptions, TfidfSettings, KnownTexts &
       of: ({ texts, maxDocuments, maxFeatures }) =>
         texts <= FEW_TEXTS && maxDocuments === 1 && maxFeatures === undefined,
     },
-    meaning: "out-of-vocabulary words count in the length of a text",
+    meaning: "count out-of-vocabulary words in the norm of a text",
   },
   minDocuments: {
     kind: "whole",
     from: 1,
     default: { words: "1 up to 8,000 texts, else 2", of: ({ texts }) => (texts <= SMALL_DATA ? 1 : 2) },
     flag: { name: "min-df" },
-    meaning: "a term occurs in at least N texts, a run of characters in two",
+    meaning: "drop terms of fewer than N texts; character n-grams need two",
   },
   maxDocuments: {
     kind: "number",
@@ -137,13 +137,13 @@ export const tfidfOptions: OptionTable<TfidfOptions, TfidfSettings, KnownTexts &
     to: 1,
     default: 1,
     flag: { name: "max-df", value: "PART" },
-    meaning: "a term occurs in at most this part of the texts",
+    meaning: "drop terms of more than this part of the texts",
   },
   maxFeatures: {
     kind: "whole",
     from: 1,
     default: none("all of them"),
-    meaning: "keep the N terms that occur in most texts",
+    meaning: "keep the N most frequent terms",
   },
   sublinear: { kind: "switch", default: true, meaning: "1 + ln(count) instead of the count", flag: false },
   idf: {

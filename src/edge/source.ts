@@ -2,7 +2,7 @@
 // caller's classes are not those of this code.
 
 import { FormatError } from "../base/errors.ts";
-import { joined } from "../base/safetensors.ts";
+import { readAll } from "../base/safetensors.ts";
 
 type Bytes = ArrayBuffer | ArrayBufferView;
 type Body = { arrayBuffer(): Promise<ArrayBuffer>; readonly status?: number; readonly ok?: boolean };
@@ -29,23 +29,14 @@ export async function readSource(given: ModelSource, signal?: AbortSignal, name 
     signal?.throwIfAborted();
     return bytes;
   }
-  if (typeof (source as ReadableStream)?.getReader === "function")
-    return readStream(source as ReadableStream<Uint8Array>, signal);
-  throw new FormatError(name, `${typeof source}`, "bytes, a Response, a stream, or a function that gives one");
-}
-
-async function readStream(stream: ReadableStream<Uint8Array>, signal?: AbortSignal): Promise<Uint8Array> {
-  const reader = stream.getReader();
-  const chunks: Uint8Array[] = [];
-  try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      signal?.throwIfAborted();
-      if (done) return joined(chunks);
-      chunks.push(value);
+  if (typeof (source as ReadableStream)?.getReader === "function") {
+    const reader = (source as ReadableStream<Uint8Array>).getReader();
+    try {
+      return await readAll(reader, () => signal?.throwIfAborted());
+    } catch (error) {
+      reader.cancel(error).catch(() => {});
+      throw error;
     }
-  } catch (error) {
-    reader.cancel(error).catch(() => {});
-    throw error;
   }
+  throw new FormatError(name, `${typeof source}`, "bytes, a Response, a stream, or a function that gives one");
 }

@@ -255,7 +255,7 @@ export class Tagger {
   }
 
   #alive(): CompactModel {
-    if (!this.#model) throw new ArgumentError("tagger", "found one that was disposed of, expected a live one");
+    if (!this.#model) throw new ArgumentError("tagger", "it was disposed of; load the model again");
     return this.#model;
   }
 }

@@ -8,8 +8,7 @@ import type { Thresholds } from "../base/prediction.ts";
 import type { WorkOptions } from "../base/progress.ts";
 import { checkSingle, type LabelSets, labelFrequencies, labelsWithin } from "../base/sparse.ts";
 import { type Core, type CoreOptions, createCore } from "../core/core.ts";
-import { NameIndex } from "../data/builder.ts";
-import { checkDataset, type Dataset, mapColumns, selectRows } from "../data/dataset.ts";
+import { checkDataset, type Dataset, labelsByName, mapColumns, selectRows } from "../data/dataset.ts";
 import { type Model, withUnseen } from "../model/model.ts";
 import { familyOf, type Part } from "../parts/index.ts";
 import type { ModelSchema, PartLearner } from "../parts/part.ts";
@@ -26,6 +25,7 @@ import {
 } from "../parts/regression/documents.ts";
 import { type LearningState, stateIdentity } from "../parts/regression/state.ts";
 import { FEWEST } from "../parts/split.ts";
+import { differing } from "../predict/reading.ts";
 import { calibrateByLoo, calibrateHeldOut } from "../train/calibrate.ts";
 import { noted, planOf, stateOf } from "../train/state.ts";
 
@@ -319,14 +319,12 @@ interface Arrivals extends Dataset {
 function arrivalsFor(model: ModelSchema, given: Dataset): Arrivals {
   checkDataset(given);
   const dataset = mapColumns(given, model.columnIds);
-  const { features, vectoriser, featureNames } = dataset;
-  const { terms } = model.vectoriser ?? {};
-  const other = (mine: readonly string[] | undefined, theirs: readonly string[] | undefined): boolean =>
-    mine !== undefined && theirs !== undefined && mine !== theirs && theirs.some((name, i) => name !== mine[i]);
+  const { features } = dataset;
   if (features.columns !== model.features)
     refuse(`documents of ${features.columns} features`, `${model.features} as the model has`);
-  if (other(terms, vectoriser?.terms) || other(model.featureNames, featureNames))
-    refuse("documents with features of their own", "documents read with the vocabulary of the model");
+  const other = differing(dataset, model);
+  if (other !== undefined)
+    refuse(`documents with ${other} of their own`, "documents read with the vocabulary of the model");
   const ids = dataset.ids ?? new Array<string>(features.rows).fill("");
   const unlabelled = dataset.unlabelled?.indexOf(1) ?? -1;
   if (unlabelled >= 0)
@@ -339,25 +337,17 @@ function arrivalsFor(model: ModelSchema, given: Dataset): Arrivals {
 
 /** The labels by the numbers of the model, new ones behind them; where only one side has names, numbers are names too. */
 function labelsAs(
-  { labels: known, labelNames: names, unseenLabels }: ModelSchema,
-  { labels, labelNames }: Dataset,
+  { labels: known, labelNames: names }: ModelSchema,
+  given: Dataset,
 ): Pick<Dataset, "labels" | "labelNames"> {
-  if (names === undefined && labelNames === undefined)
-    return { labels: { ...labels, labels: Math.max(known, labels.labels) } };
-  const index = new NameIndex(names ?? Array.from({ length: known }, (_, label) => String(label)));
-  const places: number[] = [];
-  // A vocabulary of labels by name comes with every reading: those that no document has are none to learn.
-  const used = new Set(labels.labelIndex);
-  const vocabulary = new Set(unseenLabels);
-  for (const label of labelNames
-    ? [...labelNames.keys()].filter((each) => used.has(each) || !vocabulary.has(labelNames[each]))
-    : used)
-    places[label] = index.findOrAdd(labelNames?.[label] ?? String(label));
-  const stayNumbers = names === undefined && index.size === known;
-  return {
-    labels: renumbered(labels, places, index.size),
-    labelNames: stayNumbers ? undefined : index.names,
-  };
+  if (names === undefined && given.labelNames === undefined)
+    return { labels: { ...given.labels, labels: Math.max(known, given.labels.labels) } };
+  const { labels, labelNames } = labelsByName(
+    given,
+    names ?? Array.from({ length: known }, (_, label) => String(label)),
+  );
+  const stayNumbers = names === undefined && labels.labels === known;
+  return { labels, labelNames: stayNumbers ? undefined : labelNames };
 }
 
 function renumbered({ rows, rowStart, labelIndex }: LabelSets, places: number[], labels: number): LabelSets {

@@ -27,27 +27,24 @@ export interface LabelErrorReport extends LabelError {
 
 /** Keeps the probabilities of the labels that are measured. */
 export class LabelErrorMeter {
-  readonly #labels: number;
-  readonly #counts: ArrayLike<number> | undefined;
   #measured: Int32Array | undefined;
   readonly #place: Int32Array; // of each label among the measured ones, -1 for none
   #columns: Float32Array[] = []; // [measured][rows]
   #positives: number[][] = []; // rows that have each measured label
-  readonly #most: number;
 
-  constructor(labels: number, trainingCounts?: ArrayLike<number>, most: number = MOST_KEPT) {
-    this.#labels = labels;
+  constructor(
+    private readonly labels: number,
+    private readonly counts?: ArrayLike<number>,
+    private readonly most: number = MOST_KEPT,
+  ) {
     this.#place = new Int32Array(labels).fill(-1);
-    this.#counts = trainingCounts;
-    this.#most = most;
   }
 
   #open(rows: number): Int32Array {
-    const labels = this.#labels;
-    const counts = this.#counts;
+    const { labels, counts } = this;
     const order = Int32Array.from({ length: labels }, (_, label) => label);
     if (counts) order.sort((a, b) => counts[b] - counts[a] || a - b);
-    const some = Math.min(labels, Math.max(1, Math.floor(this.#most / Math.max(1, rows))));
+    const some = Math.min(labels, Math.max(1, Math.floor(this.most / Math.max(1, rows))));
     const measured = Int32Array.from({ length: some }, (_, i) => order[Math.floor((i * labels) / some)]).sort();
     measured.forEach((label, i) => {
       this.#place[label] = i;
@@ -61,7 +58,7 @@ export class LabelErrorMeter {
   update(probabilities: ArrayLike<number>, truth: LabelSets, firstRow = 0): void {
     this.#measured ??= this.#open(truth.rows);
     const measured = this.#measured;
-    const [labels, length] = [this.#labels, probabilities.length];
+    const [labels, length] = [this.labels, probabilities.length];
     eachRow("probabilities", length, labels, truth, firstRow, (own, row) => {
       measured.forEach((label, i) => {
         this.#columns[i][firstRow + row] = probabilities[row * labels + label];
@@ -71,7 +68,7 @@ export class LabelErrorMeter {
   }
 
   report(): LabelErrorReport {
-    const { bands, bandOf } = bandsOf(this.#labels, this.#counts);
+    const { bands, bandOf } = bandsOf(this.labels, this.counts);
     const measured = Array.from(this.#measured ?? [], (label, i) => ({
       band: bandOf[label],
       error: errorOf(this.#columns[i], new Set(this.#positives[i])),
@@ -82,7 +79,7 @@ export class LabelErrorMeter {
     };
     const byFrequency = bands
       .map((each, i) => ({ ...each, ...mean(measured.filter(({ band }) => band === i)) }))
-      .filter(({ labels }) => labels > 0 && this.#counts !== undefined);
+      .filter(({ labels }) => labels > 0 && this.counts !== undefined);
     return { ...mean(measured), byFrequency };
   }
 }

@@ -70,20 +70,21 @@ export interface Step {
 
 /** Sums of the predictions in each bin. */
 class Bins {
-  readonly #binOf: (probability: number) => number;
   readonly #counts: Float64Array;
   readonly #sums: Float64Array; // their probabilities
   readonly #positives: Float64Array;
 
-  constructor(bins: number, binOf: (probability: number) => number) {
-    this.#binOf = binOf;
+  constructor(
+    bins: number,
+    private readonly binOf: (probability: number) => number,
+  ) {
     this.#counts = new Float64Array(bins);
     this.#sums = new Float64Array(bins);
     this.#positives = new Float64Array(bins);
   }
 
   add(probability: number, positive = false): void {
-    const bin = this.#binOf(probability);
+    const bin = this.binOf(probability);
     this.#counts[bin]++;
     this.#sums[bin] += probability;
     if (positive) this.#positives[bin]++;
@@ -91,7 +92,7 @@ class Bins {
 
   /** Makes a prediction that was added one that is true. */
   addPositive(probability: number): void {
-    this.#positives[this.#binOf(probability)]++;
+    this.#positives[this.binOf(probability)]++;
   }
 
   *steps(): Generator<Step> {
@@ -154,17 +155,14 @@ export class ReliabilityMeter {
   readonly #positives: number[] = [];
   #cells: Bins | undefined;
   readonly #bins = widthBins();
-  readonly #kept: number;
 
-  constructor(kept: number = KEPT) {
-    this.#kept = kept;
-  }
+  constructor(private readonly kept: number = KEPT) {}
 
   add(probability: number, positive: boolean): void {
     this.#bins.add(probability, positive);
     if (this.#cells) this.#cells.add(probability, positive);
     else (positive ? this.#positives : this.#negatives).push(probability);
-    if (this.#negatives.length + this.#positives.length > this.#kept) this.#pour();
+    if (this.#negatives.length + this.#positives.length > this.kept) this.#pour();
   }
 
   #pour(): void {

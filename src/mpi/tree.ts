@@ -8,13 +8,10 @@ export interface TreeNode<T> {
 }
 
 export class TreeSum<T> {
-  readonly #add: (left: T, right: T) => T;
   /** Nodes that could not be added up yet, from left to right. */
   readonly #open: TreeNode<T>[] = [];
 
-  constructor(add: (left: T, right: T) => T) {
-    this.#add = add;
-  }
+  constructor(private readonly add: (left: T, right: T) => T) {}
 
   /** Takes the next node: the one whose first term comes after the last term of the node before. */
   push(node: TreeNode<T>): void {
@@ -22,7 +19,7 @@ export class TreeSum<T> {
     for (let left = this.#open.at(-1); left !== undefined; left = this.#open.at(-1)) {
       if (index % 2 === 0 || left.level !== level || left.index !== index - 1) break;
       this.#open.pop();
-      value = this.#add(left.value, value);
+      value = this.add(left.value, value);
       level++;
       index = (index - 1) / 2;
     }
@@ -36,7 +33,7 @@ export class TreeSum<T> {
 
   /** The sum, once all terms are there: nodes without a right neighbour are added from the right. */
   total(): T | undefined {
-    return this.#open.map(({ value }) => value).reduceRight((right, left) => this.#add(left, right));
+    return this.#open.map(({ value }) => value).reduceRight((right, left) => this.add(left, right));
   }
 }
 

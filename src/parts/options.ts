@@ -62,17 +62,17 @@ export interface TrainOptions {
    * 6000 labels, else 1500.
    */
   gradientLabels?: "all" | number;
-  /** P, latent functions that the labels share. Default: a tenth of the labels, at least 100, at most 300. */
+  /** P, number of latent functions. Default: a tenth of the labels, at least 100, at most 300. */
   factors?: number;
   /** M, inducing points. Default: 200, with the mean inducing 500; never more than the points. */
   inducingPoints?: number;
   /** R, basis vectors. Default: 300, with the mean inducing 1000, never more than the points or the features. */
   rank?: number;
-  /** B, points of a step; never more than there are. Default: 500. */
+  /** B, minibatch size; never more than there are. Default: 500. */
   batch?: number;
   /** How often each point is seen. Default: as many as make 500 steps, at least 3. */
   epochs?: number;
-  /** Adam's step length at the start; it falls to zero along a cosine. Default: 0.03, with the mean inducing 0.02. */
+  /** Adam's initial learning rate; it falls to zero along a cosine. Default: 0.03, with the mean inducing 0.02. */
   learningRate?: number;
   /** Weight of the KL at the end: 1 is the paper's bound. Default: 1. */
   klWeight?: number;
@@ -131,13 +131,13 @@ export const trainOptions: OptionTable<TrainOptions, FullTrainOptions, DataSizes
   calibration: {
     kind: "switch",
     default: true,
-    meaning: "probabilities are calibrated on left-out or held-out rows",
+    meaning: "calibrate probabilities on left-out or held-out rows",
   },
   exclusive: {
     kind: "switch",
     default: false,
     refuse: (exclusive, { calibration }) => (exclusive && !calibration ? "no, since nothing is calibrated" : undefined),
-    meaning: "every row has exactly one label: probabilities of its labels sum to one",
+    meaning: "multi-class: every row has exactly one label, and its probabilities sum to one",
   },
   kernel: {
     kind: "choice",
@@ -158,35 +158,35 @@ export const trainOptions: OptionTable<TrainOptions, FullTrainOptions, DataSizes
       accepts: (value) => typeof value === "object" && value !== null && Object.values(value).every(isName),
     },
     default: "labels",
-    meaning: "names of labels, looked for in the texts",
+    meaning: "a label whose name stands in the text is likelier; its name is the label itself, or in FILE",
   },
   inducing: {
     kind: "choice",
     choices: inducingNames,
     default: "subspace",
-    meaning: "where the inducing inputs may lie",
+    meaning: "space of the inducing inputs",
   },
   fixedInducing: {
     kind: "switch",
     default: false,
-    meaning: "the inducing inputs stay where k-means put them",
+    meaning: "keep the inducing inputs where k-means put them",
   },
   fixedKernel: {
     kind: "switch",
     default: { words: "yes for the linear kernel, else no", of: ({ kernel }) => isLinear(kernel) },
-    meaning: "the kernel's hyper-parameters stay at their start",
+    meaning: "keep the kernel's hyper-parameters at their initial values",
   },
   basis: {
     kind: "choice",
     choices: ["svd", "kmeans"],
     default: "svd",
-    meaning: "what spans the subspace of the inducing inputs",
+    meaning: "basis of the subspace of the inducing inputs",
   },
   posterior: {
     kind: "choice",
     choices: posteriorNames,
     default: "shared",
-    meaning: "one covariance for all factors, or one for each",
+    meaning: "posterior covariance: one for all latent functions, or one each",
   },
   mean: {
     kind: "choice",
@@ -199,7 +199,7 @@ export const trainOptions: OptionTable<TrainOptions, FullTrainOptions, DataSizes
       mean === "features" && !isLinear(kernel)
         ? `inducing with the kernel ${kernel} (or the kernel linear)`
         : undefined,
-    meaning: "what the mean of the factors goes through",
+    meaning: "parametrisation of the mean of the latent functions",
   },
   negatives: {
     kind: "whole",
@@ -207,7 +207,7 @@ export const trainOptions: OptionTable<TrainOptions, FullTrainOptions, DataSizes
     from: 1,
     to: ({ labels }) => labels,
     default: "all",
-    meaning: "absent labels looked at for each point in a step",
+    meaning: "absent labels sampled per row in a step",
   },
   gradientLabels: {
     kind: "whole",
@@ -218,8 +218,7 @@ export const trainOptions: OptionTable<TrainOptions, FullTrainOptions, DataSizes
       of: ({ labels }) => (labels <= MOST_GRADIENT_LABELS ? "all" : MOST_GRADIENT_LABELS / 4),
     },
     settle: allOf,
-    meaning:
-      "labels whose share of the gradient is computed in a step: those of its points, and others drawn by their share",
+    meaning: "labels whose gradient is computed in a step: those of its rows, and others sampled by gradient magnitude",
   },
   factors: {
     kind: "whole",
@@ -229,7 +228,7 @@ export const trainOptions: OptionTable<TrainOptions, FullTrainOptions, DataSizes
       words: "a tenth of the labels, at least 100, at most 300",
       of: ({ labels }) => Math.min(300, Math.max(100, Math.round(labels / 10))),
     },
-    meaning: "latent functions that the labels share",
+    meaning: "number of latent functions",
   },
   inducingPoints: {
     kind: "whole",
@@ -260,7 +259,7 @@ export const trainOptions: OptionTable<TrainOptions, FullTrainOptions, DataSizes
     symbol: "B",
     default: 500,
     settle: (batch, { points }) => Math.min(batch, points),
-    meaning: "points of a step",
+    meaning: "minibatch size",
   },
   epochs: {
     kind: "number",
@@ -269,7 +268,7 @@ export const trainOptions: OptionTable<TrainOptions, FullTrainOptions, DataSizes
       words: "as many as make 500 steps, at least 3",
       of: ({ batch, points }) => Math.max(3, (DEFAULT_STEPS * batch) / points),
     },
-    meaning: "times each point is seen",
+    meaning: "passes over the data",
   },
   learningRate: {
     kind: "number",
@@ -278,13 +277,13 @@ export const trainOptions: OptionTable<TrainOptions, FullTrainOptions, DataSizes
       words: "0.03, with the mean inducing 0.02",
       of: ({ mean }) => (mean === "features" ? 0.03 : 0.02),
     },
-    meaning: "step length at the start",
+    meaning: "initial learning rate",
   },
   klWeight: {
     kind: "number",
     from: 0,
     default: 1,
-    meaning: "weight of the KL at the end; 1 is the paper's bound",
+    meaning: "final weight of the KL term; 1 is the paper's bound",
   },
   klWarmup: {
     kind: "number",
@@ -292,14 +291,14 @@ export const trainOptions: OptionTable<TrainOptions, FullTrainOptions, DataSizes
     to: 1,
     default: 0.6,
     flag: { value: "PART" },
-    meaning: "part of the steps over which that weight rises",
+    meaning: "part of the steps over which the KL weight rises",
   },
-  klStart: { kind: "number", from: 0, default: 0.02, meaning: "weight of the KL at the start" },
+  klStart: { kind: "number", from: 0, default: 0.02, meaning: "initial weight of the KL term" },
   idf: {
     kind: "words",
     words: { yes: true, no: false, auto: "auto" },
     default: "auto",
-    meaning: "words are weighted by inverse document frequency",
+    meaning: "weight words by inverse document frequency",
   },
   normalise: {
     kind: "switch",
@@ -307,7 +306,7 @@ export const trainOptions: OptionTable<TrainOptions, FullTrainOptions, DataSizes
       words: "yes for sparse features; no for dense ones, or what is better with gpr and sgpr",
       of: ({ dense = false }) => !dense,
     },
-    meaning: "rows are scaled to unit length",
+    meaning: "scale rows to unit length",
   },
   minSigma: {
     kind: "number",
@@ -315,7 +314,7 @@ export const trainOptions: OptionTable<TrainOptions, FullTrainOptions, DataSizes
     // A sigma begins at 1.
     to: 0.5,
     default: 1e-6,
-    meaning: "least value of every sigma",
+    meaning: "lower bound of every sigma",
   },
   quadrature: {
     kind: "whole",
@@ -323,7 +322,7 @@ export const trainOptions: OptionTable<TrainOptions, FullTrainOptions, DataSizes
     from: 1,
     to: 256,
     default: "closed",
-    meaning: "how expectations are computed: in closed form, or with so many Gauss-Hermite nodes",
+    meaning: "expectations in closed form, or number of Gauss-Hermite nodes",
   },
   precision: {
     kind: "choice",

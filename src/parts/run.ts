@@ -117,33 +117,33 @@ export const runOptions: OptionTable<Settings, Required<Settings>, Required<Sett
       accepts: (value) => typeof value === "object" && value !== null && "queue" in value,
     },
     default: "wasm",
-    meaning: "what computes; auto is a hardware GPU where there is one",
+    meaning: "compute device; auto takes a hardware GPU if there is one",
   },
   threads: {
     kind: "whole",
     word: "auto",
     from: 1,
     default: "auto",
-    meaning: "threads; auto is one for each core",
+    meaning: "number of threads; auto: one per core",
   },
   relaxed: {
     kind: "switch",
     default: false,
-    meaning: "fused multiply-add where there is one: faster, but bytes may differ between CPUs",
+    meaning: "relaxed SIMD (fused multiply-add): faster, but results may differ between CPUs",
   },
   memoryBudget: {
     kind: "number",
     from: 0,
     default: { words: "1 GiB", of: () => 1024 * MEGABYTE },
     flag: { value: "MB", unit: MEGABYTE },
-    meaning: "memory for keeping the projections of all points",
+    meaning: "memory for the projections of all rows",
   },
   checkpointSeconds: {
     kind: "number",
     from: 0,
     default: 30,
     flag: { value: "SECONDS" },
-    meaning: "time between two checkpoints; more where one takes more than a twentieth of it",
+    meaning: "time between two checkpoints; longer where writing one takes more than 5 % of it",
   },
 };
 

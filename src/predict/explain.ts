@@ -13,7 +13,6 @@ import type { Model } from "../model/model.ts";
 import { familyOf } from "../parts/index.ts";
 import type { ModelSchema, Shares } from "../parts/part.ts";
 import type { Predictor } from "../parts/predictor.ts";
-import type { ModelRows } from "./input.ts";
 
 /** A full model, or what else has its names: scores of that are computed again without the word. */
 export type Explained = Pick<Partial<Model>, "parts"> & {
@@ -24,16 +23,17 @@ export type Explained = Pick<Partial<Model>, "parts"> & {
 export async function explainRows(
   predictor: Predictor,
   model: Explained,
-  { features, written }: Pick<ModelRows, "features" | "written">,
+  features: SparseRows,
   rows: readonly (readonly (Prediction & { id: number })[])[],
   count: number,
 ): Promise<void> {
+  const vectoriser = model.schema.vectoriser && TfidfVectoriser.fromJSON(model.schema.vectoriser);
   for (const [row, labels] of rows.entries()) {
     const { labels: known } = predictor.schema;
     const ids = labels.map(({ id }) => id).filter((id) => id < known);
-    const words = written?.(row);
-    const reasons = await explainRow(predictor, model, features, row, words?.keys(), ids, count);
     const text = features.texts?.[row];
+    const words = text ? vectoriser?.written(text) : undefined;
+    const reasons = await explainRow(predictor, model, features, row, words?.keys(), ids, count);
     for (const label of labels) {
       const own = reasons[ids.indexOf(label.id)]?.map((each) => ({
         ...each,

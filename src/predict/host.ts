@@ -1,6 +1,7 @@
 // A model on a device, brought to another one when that is lost: its numbers are all in plain arrays.
 
 import { type DeviceChoice, type OpenDevice, openDevice, replaceDevice } from "../backend/devices.ts";
+import { ArgumentError } from "../base/errors.ts";
 import { type Core, type CoreOptions, createCore, type Precision } from "../core/core.ts";
 import type { Model } from "../model/model.ts";
 import type { Predictor } from "../parts/predictor.ts";
@@ -30,8 +31,6 @@ export class ModelHost {
   #last: Promise<unknown> = Promise.resolve();
   #losses = 0;
   #disposed = false;
-  /** A core of its own. */
-  #own: Core | undefined;
 
   private constructor(core: Core, model: Model, choice: DeviceChoice, device: OpenDevice) {
     this.model = model;
@@ -42,20 +41,14 @@ export class ModelHost {
   }
 
   /** On a core of its own. */
-  static async start(model: Model, { device, ...options }: LoadOptions = {}): Promise<ModelHost> {
+  static async start(model: Model, { device = "wasm", ...options }: LoadOptions = {}): Promise<ModelHost> {
     const core = await createCore(options);
     try {
-      const host = await ModelHost.open(core, model, device);
-      host.#own = core;
-      return host;
+      return new ModelHost(core, model, device, await openDevice(core, device, precisionOf(model)));
     } catch (error) {
       core.dispose();
       throw error;
     }
-  }
-
-  static async open(core: Core, model: Model, choice: DeviceChoice = "wasm"): Promise<ModelHost> {
-    return new ModelHost(core, model, choice, await openDevice(core, choice, precisionOf(model)));
   }
 
   /** The device and, where there was a choice, why. */
@@ -65,6 +58,7 @@ export class ModelHost {
 
   /** Does some work with the predictor, after the work before it; from its start on another device if the first is lost. */
   use<T>(work: (predictor: Predictor) => Promise<T>): Promise<T> {
+    if (this.#disposed) throw new ArgumentError("model", "it was disposed of; load it again");
     // A predictor has the tensors of one batch: works that took turns at their awaits would read each other's.
     const result = this.#last.then(() => this.#do(work));
     this.#last = result.catch(() => {});
@@ -94,12 +88,12 @@ export class ModelHost {
     this.#place = { device, predictor: openPredictor(this.#core, device.backend, this.model) };
   }
 
-  /** Frees the model's tensors and, unless they were given, the device and the core. */
+  /** Frees the model's tensors, the device and the core. */
   dispose(): void {
     if (this.#disposed) return;
     this.#disposed = true;
     this.#place.predictor.free();
     this.#place.device.dispose();
-    this.#own?.dispose();
+    this.#core.dispose();
   }
 }

@@ -16,8 +16,6 @@ export interface ModelRows {
   features: SparseRows;
   /** Part of the words or features of each row that the model has. */
   known: ArrayLike<number>;
-  /** The words of a row as written, by their stems, where somebody kept them. */
-  written?: ((row: number) => ReadonlyMap<string, string> | undefined) | undefined;
 }
 
 const isRows = (value: unknown): value is SparseRows => isObject(value) && "rowStart" in value;
@@ -37,7 +35,7 @@ export function modelRows(
   if (isDataset(input)) {
     const { features } = mapColumns(input, ids);
     const known = input.coverage ?? shares(input.features, features);
-    return { features, known, written: (row) => input.written?.[row] };
+    return { features, known };
   }
   if (isRows(input)) {
     const features = ids ? mapFeatures(input, ids) : input;
@@ -67,11 +65,9 @@ export function modelRows(
     builder.endRow();
     return coverage;
   });
-  const written = (row: number): ReadonlyMap<string, string> | undefined =>
-    texts[row] === undefined ? undefined : vectoriser?.written(texts[row]);
   const features = builder.build(vectoriser?.columns ?? schema.features);
   const all = texts.length > 0 ? { ...features, texts: list.map((_, row) => texts[row] ?? "") } : features;
-  return { features: all, known, written };
+  return { features: all, known };
 }
 
 /** The columns of a model by their names, where they have any. */

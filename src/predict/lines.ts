@@ -116,12 +116,9 @@ export async function answersOf(
   model: Explained,
   { explain, ...choice }: AnswerOptions,
 ): Promise<Answer[]> {
-  const { features, ids, lines, kept, coverage: known, skipped, written } = batch;
+  const { features, ids, lines, kept, coverage: known, skipped } = batch;
   const rows = await host.use((predictor) => predictRows(predictor, features, choice));
-  if (explain !== undefined)
-    await host.use((predictor) =>
-      explainRows(predictor, model, { features, written: (row) => written?.[row] }, rows, explain),
-    );
+  if (explain !== undefined) await host.use((predictor) => explainRows(predictor, model, features, rows, explain));
   const answers: Answer[] = [];
   const left = [...skipped];
   for (let i = 0; i <= rows.length; i++) {

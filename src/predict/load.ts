@@ -93,13 +93,13 @@ export async function loadModel(source: ModelFile, options: LoadOptions = {}): P
     const explain = wordsToExplain(asked);
     const { topK, sd, allow, deny, unseen } = options;
     const threshold = chosenThreshold(options, model.thresholds);
-    const { features, known, written } = modelRows(input, model.schema, vectoriser);
+    const { features, known } = modelRows(input, model.schema, vectoriser);
     const allowed = allowedLabels(labelsOf(model.schema), { allow, deny });
     const rows = await own.host.use((predictor) =>
       predictRows(predictor, features, { topK, threshold, allowed, unseen }, sd),
     );
     if (explain !== undefined)
-      await own.host.use((predictor) => explainRows(predictor, model, { features, written }, rows, explain));
+      await own.host.use((predictor) => explainRows(predictor, model, features, rows, explain));
     const answers = rows.map((labels, row) => {
       const { expected, unseen: others } = labels;
       return withAbout(labels, known[row], { ...expected, ...(others && { unseen: others }) });

@@ -44,7 +44,8 @@ export function numberedFor({ labelNames, unseenLabels = [] }: Reading, data: Da
   return startsWith(data.labelNames, all) ? data : labelsByName(data, all);
 }
 
-function differing(data: Dataset, { vectoriser, featureNames }: Reading): string | undefined {
+/** What data have that is not as the model has it; undefined where they can be used. */
+export function differing(data: Dataset, { vectoriser, featureNames }: Reading): string | undefined {
   if (data.vectoriser && !same(data.vectoriser.terms, vectoriser?.terms)) return "a vocabulary";
   return data.featureNames && !same(data.featureNames, featureNames) ? "features" : undefined;
 }

@@ -4,8 +4,8 @@ import { type Dataset, labelledPart, mapColumns } from "../data/dataset.ts";
 import type { ModelSchema } from "../parts/part.ts";
 import { csvCell, rounded } from "../predict/lines.ts";
 import type { Suspect } from "../train/audit.ts";
-import { strongestWords } from "./collect.ts";
-import { breakable, type Html, html, paragraph, section, shorten, table, tight, whole } from "./html.ts";
+import { textOf } from "./collect.ts";
+import { breakable, type Html, html, paragraph, table, tight, whole } from "./html.ts";
 import { percent } from "./numbers.ts";
 import { documentOf } from "./page.ts";
 
@@ -27,8 +27,7 @@ export function auditHtml(title: string, suspects: readonly Suspect[], schema: M
   const side = ({ row, id, line, labels }: Side, label: string): Html => {
     const all = labels.map((each) => (each === label ? html`<strong>${breakable(each)}</strong>` : breakable(each)));
     const between = all.flatMap((each, i) => (i > 0 ? [", ", each] : [each]));
-    const text = shorten(strongestWords(schema, data, row), 200);
-    return html`${id ?? `line ${line ?? row + 1}`}<small>${text}</small>${between}`;
+    return html`${id ?? `line ${line ?? row + 1}`}<small>${textOf(schema, data, row)}</small>${between}`;
   };
   const missing = suspects.filter(({ given }) => !given).length;
   const rows = suspects.map((suspect) => {
@@ -44,11 +43,8 @@ export function auditHtml(title: string, suspects: readonly Suspect[], schema: M
   const heads = ["Label", "Probability", "Chance of a mistake", "Row", "Near-duplicate that disagrees"];
   return documentOf(
     `${title}: audit`,
-    section(
-      "audit",
-      `Labels of ${title} that may be mistakes`,
-      paragraph`${whole(suspects.length - missing)} given labels that may be wrong and ${whole(missing)} absent ones that may be missing, worst first. The probability is that of a model that has not seen the row. The chance of a mistake assumes that one label in fifty is one. Look at the row before you change a label: the model may be wrong too.`,
-      table("suspects", "Worst first", heads, rows, (column) => column === 1 || column === 2),
-    ),
+    html`<h1>Labels of ${title} that may be mistakes</h1>
+${paragraph`${whole(suspects.length - missing)} given labels that may be wrong and ${whole(missing)} absent ones that may be missing, worst first. The probability is that of a model that has not seen the row. The chance of a mistake assumes that one label in fifty is one. Look at the row before you change a label: the model may be wrong too.`}
+${table("suspects", "Worst first", heads, rows, (column) => column === 1 || column === 2)}`,
   );
 }

@@ -2,7 +2,6 @@
 
 import { rowsWithLabels, selectFeatures } from "../base/sparse.ts";
 import { isMarked } from "../base/text.ts";
-import { topLabels } from "../base/top.ts";
 import { type Dataset, mapColumns } from "../data/dataset.ts";
 import { transformedRows } from "../data/transform.ts";
 import { type Evaluation, everyFigure, type FullEvaluation, isFull } from "../metrics/evaluation.ts";
@@ -11,8 +10,10 @@ import type { ModelSchema } from "../parts/part.ts";
 import type { Predictor } from "../parts/predictor.ts";
 import type { TrainingSummary } from "../parts/run.ts";
 import { evaluatePredictor } from "../predict/evaluate.ts";
+import { predictRows } from "../predict/load.ts";
 import { evidenceOf } from "./figures.ts";
 import type { TrainingHistory } from "./history.ts";
+import { shorten } from "./html.ts";
 
 export interface ReportInput {
   /** The data of the training, or the model that was measured, as a person calls it. */
@@ -62,6 +63,8 @@ export interface ReportSource extends Pick<ReportInput, "title" | "bytes" | "run
 const SAMPLES = 8;
 const SAMPLE_LABELS = 5;
 const SAMPLE_WORDS = 12;
+/** Characters of a text that are shown. */
+const MOST_TEXT = 200;
 
 export async function collectReport(source: ReportSource): Promise<ReportInput> {
   const { model, measure, onProgress, ...about } = source;
@@ -87,31 +90,25 @@ async function samplesOf(model: Model, { predictor, data }: Measure): Promise<Sa
   const labelled = rowsWithLabels(data.labels);
   const count = Math.min(SAMPLES, labelled.length);
   const rows = Array.from({ length: count }, (_, i) => labelled[Math.floor(((i + 0.5) * labelled.length) / count)]);
-  const { labels: k } = model.schema;
-  const depth = Math.min(SAMPLE_LABELS, k);
-  const samples: Sample[] = [];
-  for await (const { firstRow, rows: scored, probability = [] } of predictor.score(
-    selectFeatures(data.features, rows),
-    { probability: true },
-  )) {
-    const ranked = topLabels(probability, scored, k, depth);
-    for (let i = 0; i < scored; i++) {
-      const row = rows[firstRow + i];
-      const truth = [...data.labels.labelIndex.subarray(data.labels.rowStart[row], data.labels.rowStart[row + 1])];
-      const predicted = Array.from(ranked.subarray(i * depth, (i + 1) * depth), (label) => ({
-        label,
-        probability: probability[i * k + label],
-        right: truth.includes(label),
-      }));
-      const missed = truth.filter((label) => !predicted.some((each) => each.label === label));
-      samples.push({ title: `Row ${row + 1}`, text: strongestWords(model.schema, data, row), predicted, missed });
-    }
-  }
-  return samples;
+  const { rowStart, labelIndex } = data.labels;
+  const chosen = await predictRows(predictor, selectFeatures(data.features, rows), { topK: SAMPLE_LABELS }, false);
+  return chosen.map((labels, i) => {
+    const row = rows[i];
+    const truth = [...labelIndex.subarray(rowStart[row], rowStart[row + 1])];
+    const predicted = labels.map(({ id: label, probability }) => ({
+      label,
+      probability,
+      right: truth.includes(label),
+    }));
+    const missed = truth.filter((label) => !predicted.some((each) => each.label === label));
+    return { title: `Row ${row + 1}`, text: textOf(model.schema, data, row), predicted, missed };
+  });
 }
 
-/** Stands for a text that was not kept: the words that weigh most in it, or how many features there are. */
-export function strongestWords(schema: ModelSchema, data: Dataset, row: number): string {
+/** A row's text; where it was not kept the words that weigh most in it, or how many features there are. */
+export function textOf(schema: ModelSchema, data: Dataset, row: number): string {
+  const text = data.features.texts?.[row];
+  if (text) return shorten(text, MOST_TEXT);
   const names = schema.vectoriser?.terms ?? schema.featureNames;
   const { columnIndex, values } = transformedRows(data.features, schema.transform, row, 1);
   if (names === undefined) return `${columnIndex.length} features, without names`;

@@ -30,7 +30,7 @@ export function rankingTable({ metrics, points }: RankingReport): FigureTable {
   return {
     id: "ranking",
     caption: `rankings of the ${grouped(points)} rows with labels, in percent`,
-    head: ["", ...DEPTHS.map((k) => `@${k}`)],
+    head: ["metric", ...DEPTHS.map((k) => `@${k}`)],
     rows: measured.map(([name]) => [name, ...DEPTHS.map((k) => metrics[`${name}@${k}`].toFixed(2))]),
     meanings: measured.map(([, meaning]) => meaning),
   };
@@ -53,7 +53,7 @@ export function keptTable(kept: DecisionReport): FigureTable {
   return {
     id: "kept",
     caption: `keeping ${keptName(kept)} (${kept.labelsPerPoint.toFixed(2)} a row), in percent`,
-    head: ["", "precision", "recall", "F1"],
+    head: ["average", "precision", "recall", "F1"],
     rows: means.map(([name, { precision, recall, f1 }]) => [
       name,
       ...[precision, recall, f1].map((part) => inPercent(part)),
@@ -83,7 +83,7 @@ export function calibrationTable(calibration: CalibrationReport): FigureTable {
   return {
     id: "calibration",
     caption: "ECE, its over- and underconfident parts, and ACE in percentage points",
-    head: ["", "number", "confidence", "accuracy", "ECE", "over", "under", "ACE"],
+    head: ["predictions", "number", "confidence", "accuracy", "ECE", "over", "under", "ACE"],
     rows: calibrationKinds.map(([kind, name]) => [name, ...reliabilityCells(calibration[kind])]),
   };
 }
@@ -149,7 +149,7 @@ export function guaranteeTable(kept: readonly KeptGuarantee[]): FigureTable {
   return {
     id: "guarantees",
     caption: `guarantees: recall on average, precision with confidence ${CONFIDENCE}; in percent`,
-    head: ["promised", "", "observed", "threshold", "labels a row"],
+    head: ["promise", "target", "observed", "threshold", "labels a row"],
     rows: shown.map(({ promise, target, observed, threshold, labelsPerPoint }) => [
       promise,
       inPercent(target, 0),

@@ -2,53 +2,37 @@
 
 import type { TrainProgress } from "../parts/progress.ts";
 
-export interface TrainingHistory {
-  steps: readonly Record<"step" | "bound" | "dataTerm" | "divergence", number>[];
-  validations: readonly { step: number; metrics: Readonly<Record<string, number>> }[];
-  seconds: number;
-  /** At the last step, where the training had steps. */
-  pointsPerSecond?: number;
-}
-
-export interface HistoryRecorder {
-  record(progress: TrainProgress): void;
-  readonly notes: readonly string[];
-  history(): TrainingHistory;
-}
+type Step = Readonly<Record<"step" | "bound" | "dataTerm" | "divergence", number>>;
 
 const MOST_STEPS = 400;
 
-/** `seconds` is a clock that starts with the training. */
-export function recordHistory(seconds: () => number, most: number = MOST_STEPS): HistoryRecorder {
-  const notes: string[] = [];
-  const validations: TrainingHistory["validations"][number][] = [];
-  let steps: TrainingHistory["steps"][number][] = [];
-  let last: TrainingHistory["steps"][number] | undefined;
-  let every = 1;
-  let seen = 0;
-  let pointsPerSecond: number | undefined;
-  return {
-    notes,
-    record(progress) {
-      if (progress.stage === "note") notes.push(progress.text);
-      if (progress.stage !== "training") return;
-      const { step, bound, dataTerm, divergence, validation } = progress;
-      pointsPerSecond = progress.pointsPerSecond;
-      last = { step, bound, dataTerm, divergence };
-      if (seen++ % every === 0) steps.push(last);
-      if (steps.length > most) {
-        steps = steps.filter((_, i) => i % 2 === 0);
-        every *= 2;
-      }
-      // The figures of one validation come with every event until the next.
-      if (validation && JSON.stringify(validation) !== JSON.stringify(validations.at(-1)?.metrics))
-        validations.push({ step, metrics: validation });
-    },
-    history: () => ({
-      steps: last === undefined || steps.at(-1) === last ? steps : [...steps, last],
-      validations,
-      seconds: seconds(),
-      pointsPerSecond,
-    }),
-  };
+export class TrainingHistory {
+  readonly notes: string[] = [];
+  readonly validations: { step: number; metrics: Readonly<Record<string, number>> }[] = [];
+  /** At the last step, where the training had steps. */
+  pointsPerSecond: number | undefined;
+  #steps: Step[] = [];
+  #last: Step | undefined;
+  #every = 1;
+  #seen = 0;
+
+  get steps(): readonly Step[] {
+    return this.#last === undefined || this.#steps.at(-1) === this.#last ? this.#steps : [...this.#steps, this.#last];
+  }
+
+  record(progress: TrainProgress): void {
+    if (progress.stage === "note") this.notes.push(progress.text);
+    if (progress.stage !== "training") return;
+    const { step, bound, dataTerm, divergence, validation } = progress;
+    this.pointsPerSecond = progress.pointsPerSecond;
+    this.#last = { step, bound, dataTerm, divergence };
+    if (this.#seen++ % this.#every === 0) this.#steps.push(this.#last);
+    if (this.#steps.length > MOST_STEPS) {
+      this.#steps = this.#steps.filter((_, i) => i % 2 === 0);
+      this.#every *= 2;
+    }
+    // The figures of one validation come with every event until the next.
+    if (validation && JSON.stringify(validation) !== JSON.stringify(this.validations.at(-1)?.metrics))
+      this.validations.push({ step, metrics: validation });
+  }
 }

@@ -5,11 +5,7 @@ import { clean } from "../base/errors.ts";
 import { grouped } from "./numbers.ts";
 
 export class Html {
-  readonly text: string;
-
-  constructor(text: string) {
-    this.text = text;
-  }
+  constructor(readonly text: string) {}
 }
 
 export type HtmlPart = string | number | Html | undefined | readonly HtmlPart[];

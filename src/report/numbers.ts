@@ -1,14 +1,8 @@
 // Numbers as people read them, and the round numbers on an axis. No locale and no logarithm: the same text everywhere.
 
-/** 1234567 -> "1,234,567" */
-export function grouped(value: number): string {
-  const [whole, rest] = String(value).split(".") as [string, string?];
-  const spaced = whole.replace(/\B(?=(\d{3})+$)/g, ",");
-  return rest === undefined ? spaced : `${spaced}.${rest}`;
-}
+import { counted, grouped } from "../base/numbers.ts";
 
-/** "1 label", "2,000 labels" */
-export const counted = (count: number, what: string): string => `${grouped(count)} ${what}${count === 1 ? "" : "s"}`;
+export { counted, grouped };
 
 /** The sizes of a data set. */
 export const sizesLine = (rows: number, features: number, labels: number): string =>

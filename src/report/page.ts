@@ -92,7 +92,7 @@ const HOW_TO_MEASURE = html`<p class="note" id="unmeasured">How good the model i
 `;
 
 function verdict({ expectation: { points, confidence, accuracy }, file }: Measured): string {
-  return `On ${file} (${whole(points)} rows) its top label was right ${percent(accuracy)} of the time; it had predicted ${percent(confidence)}.`;
+  return `On ${file} (${whole(points)} rows) its top label was right ${tight(percent(accuracy))} of the time; it had predicted ${tight(percent(confidence))}.`;
 }
 
 /** Said where what was observed is not what the model predicted. */
@@ -215,7 +215,7 @@ function setup(input: ReportInput): Html {
   });
   return section(
     "setup",
-    "What was trained, and how",
+    "Data, options and machine",
     table("size", "Data, size and speed", ["What", "Value"], known, textAlone),
     paragraph`With the same data, options and seed, training on WASM (without relaxed SIMD) gives the same model, byte for byte, on every machine.`,
     table("options", "Every option that was in force", ["Option", "Meaning", "Value"], options, textAlone),
@@ -224,8 +224,8 @@ function setup(input: ReportInput): Html {
 
 const LABEL_LETTERS = 90;
 
-function labelName({ labelNames, labels }: ModelSchema, label: number): string {
-  const name = labelNames?.[label];
+function labelName({ labelNames, labels, unseenLabels }: ModelSchema, label: number): string {
+  const name = labelNames?.[label] ?? unseenLabels?.[label - labels];
   if (name !== undefined && name !== "") return shorten(name, LABEL_LETTERS);
   return label < labels ? `label ${label}` : `label ${label}, unknown to the model`;
 }
@@ -248,11 +248,11 @@ function rankings(measured: Measured): Html {
   const single = singleLabel && paragraph`Every row has exactly one label. Accuracy: ${percent(singleLabel.accuracy)}.`;
   return section(
     "rankings",
-    "How good the rankings are",
-    paragraph`For each row the model puts all labels in order, the most probable first. The table says how right the first one, three and five are. 100 is not always possible: a row with two labels has a P@5 of at most 40. Measured on ${measured.file}: ${figures.rowsLines(measured).join(" ")}`,
+    "Ranking quality",
+    paragraph`For each row the model puts all labels in order, the most probable first. The table measures the first one, three and five. 100 is not always possible: a row with two labels has a P@5 of at most 40. Measured on ${measured.file}: ${figures.rowsLines(measured).join(" ")}`,
     single,
     figureTable(figures.rankingTable(ranking)),
-    paragraph`Coverage error ${coverage.error.toFixed(2)}: so many labels have to be looked at until all true ones are seen; ${coverage.best.toFixed(2)} would be perfect.`,
+    paragraph`Coverage error ${coverage.error.toFixed(2)}: labels down the ranking until all true ones are found, on average; ${coverage.best.toFixed(2)} would be perfect.`,
   );
 }
 
@@ -270,7 +270,7 @@ function calibration(measured: Measured): Html {
   );
   return section(
     "probabilities",
-    "How well calibrated the probabilities are",
+    "Calibration",
     html`<p>Of all labels that were predicted with a probability of 70 %, about 70 % should be true. The plots sort predictions by their probability and cut them into bins of equal count. A dot on the dashed line is calibrated; above it the model was underconfident, below it overconfident. The bar through a dot is its 95 % interval (Wilson): a bar that meets the line may be off by chance alone.</p>
 <div class="pair">${plots}</div>
 `,
@@ -279,7 +279,7 @@ function calibration(measured: Measured): Html {
     table(
       "proper",
       "Proper scores, a row; less is better",
-      ["Figure", "Value"],
+      ["Metric", "Value"],
       [
         [
           html`Log loss<small>−ln of the probability given to what happened, summed over the labels of a row</small>`,
@@ -346,7 +346,7 @@ function promised({ guarantees = [] }: Measured, evidence: string): Html | undef
     ],
     dots: true,
   };
-  return html`<h3>Promised against kept</h3>
+  return html`<h3>Promised and observed</h3>
 ${paragraph`The model promises a recall on average over rows, and a precision that holds in ${percent(CONFIDENCE)} of trainings (<code>--recall</code>, <code>--precision</code>). These promises were ${evidence}.`}${linesFigure(plot)}
 <details><summary>The plot as a table</summary>
 ${figureTable(figures.guaranteeTable(shown))}</details>
@@ -357,7 +357,7 @@ function cut(measured: Measured, evidence: string): Html {
   const { overall, byLabel, byDocument } = measured.thresholds.best;
   return section(
     "cut",
-    "Where to cut",
+    "Choosing a threshold",
     paragraph`To tag texts, keep every label at least as probable as some threshold. A higher one keeps fewer labels, and more of them are right (precision); a lower one misses fewer true labels (recall). F1 weighs both. The best thresholds here are ${overall} for micro F1 (all predictions together), ${byLabel} for macro F1 (the mean over labels) and ${byDocument} for the mean over rows. They were found on the data they are measured on, so what they promise is a little too good.`,
     linesFigure(thresholdPlot(measured)),
     figureTable(figures.keptTable(measured.kept)),
@@ -389,7 +389,7 @@ function frequencies({ schema }: ReportInput, measured: Measured): Html | undefi
   return section(
     "frequency",
     "Rare and frequent labels",
-    paragraph`A label that training saw often is easier to learn. Found: how many of its true occurrences are among the top five labels of their row. Average precision: how cleanly the label's own rows stand above all others when rows are ordered for that label; 100 % is perfect.`,
+    paragraph`A label that training saw often is easier to learn. Found: how many of its true occurrences are among the top five labels of their row. Average precision: how far the label's own rows stand above all others when rows are ranked for that label; 100 % is perfect.`,
     table(
       "byFrequency",
       "Labels by how many training rows have them",
@@ -432,7 +432,7 @@ function bestAndWorst(schema: ModelSchema, { perLabel: all, file }: Measured): H
   return section(
     "labels",
     title,
-    paragraph`By average precision on ${file}, among the ${whole(order.length)} labels that occur there ${least === 1 ? "at all" : `${least} times or more`}. ${unseen > 0 ? `${whole(unseen)} of the ${whole(schema.labels)} labels do not occur there at all. ` : ""}A poor label often has few training rows, or a meaning that the words of a row do not show. Expected there: how many rows the model thought would have it, the sum of its probabilities.`,
+    paragraph`By average precision on ${file}, among the ${whole(order.length)} labels that occur there ${least === 1 ? "at all" : `${least} times or more`}. ${unseen > 0 ? `${whole(unseen)} of the ${whole(schema.labels)} labels do not occur there at all. ` : ""}A poor label often has few training rows, or a meaning that words do not show. Expected there: how many rows the model expected to have it, the sum of its probabilities.`,
     labelTable("best", "Best", order.slice(0, shown)),
     labelTable("worst", "Worst", order.slice(-shown).reverse()),
   );

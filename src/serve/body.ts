@@ -2,7 +2,7 @@
 
 import { describe } from "../base/check.ts";
 import { excerpt } from "../base/errors.ts";
-import { joined } from "../base/safetensors.ts";
+import { readAll } from "../base/safetensors.ts";
 import { pulled } from "../data/bytes.ts";
 import { busy, HttpError, type HttpRequest, refuse, tooLong } from "./http.ts";
 import { type Limits, SMALL } from "./limits.ts";
@@ -113,19 +113,6 @@ async function unpacked(packed: Uint8Array, take: (bytes: number) => void): Prom
     if (error instanceof HttpError) throw error;
     return refuse("the body", "gzip data that is damaged or cut short", "a whole gzip file");
   }
-}
-
-/** All bytes of a stream; `take` is told of each piece. */
-export async function readAll(
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-  take: (bytes: number) => void,
-): Promise<Uint8Array> {
-  const pieces: Uint8Array[] = [];
-  for (let next = await reader.read(); !next.done; next = await reader.read()) {
-    take(next.value.length);
-    pieces.push(next.value);
-  }
-  return pieces.length === 1 ? pieces[0] : joined(pieces);
 }
 
 export function decode(bytes: Uint8Array): string {

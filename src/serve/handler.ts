@@ -1,7 +1,7 @@
 // The server as a function from Request to Response: for Deno.serve, Bun.serve and workers.
 
 import type { LabelLists } from "../base/prediction.ts";
-import { readAll } from "./body.ts";
+import { readAll } from "../base/safetensors.ts";
 import type { HostOptions } from "./hosts.ts";
 import { brokenOff, HttpError, type OpenReply, tooSlow } from "./http.ts";
 import type { Limits } from "./limits.ts";

@@ -14,11 +14,8 @@ import { Embedding } from "./embedding.ts";
 import type { Project, ServedModel } from "./project.ts";
 import type { Subjects } from "./subjects.ts";
 
-let compiled: Promise<WebAssembly.Module> | undefined;
-
 export async function loadCompact(bytes: Uint8Array, name = "the model"): Promise<ServedModel> {
-  compiled ??= edgeModule();
-  const tagger = await load(bytes, { stem: loadStemmer, wasm: await compiled, name });
+  const tagger = await load(bytes, { stem: loadStemmer, wasm: await edgeModule(), name });
   return { tagger, labels: tagger.info.labels, bytes };
 }
 

@@ -171,8 +171,13 @@ export async function audit(model: Model, input: DatasetInput, options: AuditOpt
     if (leftOut.complete) return leftOut.suspects(top);
   }
   const places = readAlready({ ...data, ids: all.map(String) });
-  for await (const { kept: fitted, held } of folds(places, FOLDS, 0))
-    await predicted(auditor, await train(fitted, again), data, (held.ids as readonly string[]).map(Number), run);
+  let fold = 0;
+  const onProgress: typeof run.onProgress = (progress) => progress.stage !== "note" && run.onProgress?.(progress);
+  for await (const { kept: fitted, held } of folds(places, FOLDS, 0)) {
+    run.onProgress?.({ stage: "note", text: `Training without a part of the rows: ${++fold} of ${FOLDS}` });
+    const model = await train(fitted, { ...again, onProgress });
+    await predicted(auditor, model, data, (held.ids as readonly string[]).map(Number), run);
+  }
   return auditor.suspects(top);
 }
 

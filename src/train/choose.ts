@@ -2,6 +2,7 @@
 // the data allow (bench/DEFAULTS.md has the measurements behind the rule).
 
 import { ArgumentError } from "../base/errors.ts";
+import { counted } from "../base/numbers.ts";
 import type { Dataset } from "../data/dataset.ts";
 import { type FamilyName, families, familyNames } from "../parts/index.ts";
 import { type TrainOptions, trainOptions } from "../parts/options.ts";
@@ -36,7 +37,7 @@ export function chosenParts(
     else {
       const own = Object.entries(options).find(([name, value]) => isOfSteps(name) && value !== undefined);
       if (own && !names.includes(LAST[0])) return last(`${own[0]} is about minibatches`);
-      const rows = `${data.features.rows.toLocaleString("en")} rows`;
+      const rows = counted(data.features.rows, "row");
       return { names, reason: inWords(names, against[0] ?? `${rows} are few enough`) };
     }
   }

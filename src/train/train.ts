@@ -4,6 +4,7 @@
 import { wasmBackend } from "../backend/wasm.ts";
 import { ArgumentError, NotFiniteError } from "../base/errors.ts";
 import { termsOf } from "../base/kernels.ts";
+import { counted, grouped } from "../base/numbers.ts";
 import { Turns, type WorkOptions } from "../base/progress.ts";
 import { checkSingle, firstEqualRows, labelFrequencies, rowsWithLabels, type SparseRows } from "../base/sparse.ts";
 import type { CalibratedFit } from "../calibrate/calibrate.ts";
@@ -11,7 +12,7 @@ import { type Core, createCore } from "../core/core.ts";
 import { NotPositiveError } from "../core/inverse.ts";
 import { checkDataset, compactColumns, type Dataset, isScattered, labelledPart, mapColumns } from "../data/dataset.ts";
 import type { ReadOptions } from "../data/options.ts";
-import { comparedFrom, denseNote, type FeatureTransform, isDense } from "../data/transform.ts";
+import { comparedFrom, denseNote, type FeatureTransform, isDense, refuseLongRows } from "../data/transform.ts";
 import { type DatasetInput, datasetFrom } from "../io/dataset.ts";
 import { summaryFigures } from "../metrics/evaluation.ts";
 import { type Model, withUnseen } from "../model/model.ts";
@@ -63,12 +64,16 @@ export async function train(input: DatasetInput, options: TrainOptions & RunOpti
   const halves =
     part === undefined ? undefined : await holdOut(readerOf(input, keys), Number(part) / 100, options.seed ?? 0);
   const dataset = halves?.kept ?? (await datasetFrom(input, keys));
+  const turns = new Turns(options);
+  await turns.take();
   checkDataset(dataset);
-  await new Turns(options).take();
+  if (turns.due) await turns.take();
   const data = dataToLearn(dataset);
   const dense = data.vectoriser === undefined && isDense(data.features);
   const chosen = chosenParts(options, data, dense);
+  if (turns.due) await turns.take();
   const firstEqual = firstEqualRows(data.features, comparedFrom(data));
+  if (turns.due) await turns.take();
   const split = (options.calibration ?? true) && !byLoo(chosen) ? splitData(data, firstEqual) : undefined;
   const fitted = split?.fitted ?? data;
   const full = optionsFor(options, chosen, fitted, dense);
@@ -78,7 +83,9 @@ export async function train(input: DatasetInput, options: TrainOptions & RunOpti
   const run: FullRunOptions = { ...settings, ...(validation && { validation }) };
   if (run.onState) checkLearning(chosen, data);
   if (run.mpi) checkRanks(chosen, full, run);
+  if (turns.due) await turns.take();
   const schema = schemaFor(fitted, full);
+  if (turns.due) await turns.take();
   checkLengths(data.features, schema.transform);
   const core = await createCore({ threads: run.threads, relaxed: run.relaxed, wide: run.wide });
   try {
@@ -86,8 +93,10 @@ export async function train(input: DatasetInput, options: TrainOptions & RunOpti
     note([core.threadsReason, core.relaxed ? "relaxed SIMD" : core.wideReason].filter(Boolean).join(", "));
     if (chosen.reason) note(chosen.reason);
     const dropped = dataset.features.rows - data.features.rows;
-    if (dropped > 0) note(`${dropped} of ${dataset.features.rows} rows are unlabelled and left out`);
+    if (dropped > 0)
+      note(`${grouped(dropped)} of ${counted(dataset.features.rows, "row")} are unlabelled and left out`);
     sayData(data, firstEqual, full.exclusive, note);
+    if (turns.due) await turns.take();
     const work: WorkOptions = {
       ...(run.signal && { signal: run.signal }),
       onProgress: (progress) => run.onProgress?.(progress as TrainProgress),
@@ -176,8 +185,8 @@ async function trainParts(
   if (split) note(`${split.heldOut.features.rows} rows are held out for calibration`);
   const costs = names.flatMap((name) => families[name].cost?.(data, context.dense !== undefined, options) ?? []);
   const onDevice = names.some((name) => families[name].onDevice);
-  for (const name of run.device === "wasm" ? [] : names)
-    if (!families[name].onDevice) note(`${families[name].title} is computed on WASM, whatever the device`);
+  for (const name of ["wasm", "auto"].includes(run.device as string) ? [] : names)
+    if (!families[name].onDevice) note(`The GPU is not used: ${families[name].title} is computed on WASM`);
   note(estimate(core, costs, split?.heldOut.features.rows, onDevice && run.device === "webgpu"));
   const fits: Fit<Part>[] = [];
   try {
@@ -258,13 +267,14 @@ function sayData(
   note: (text: string) => void,
 ): void {
   const none = labels.rows - rowsWithLabels(labels).length;
-  if (none > 0) note(`${none} of ${labels.rows} rows have an empty set of labels and are learned as such`);
+  if (none > 0)
+    note(`${grouped(none)} of ${counted(labels.rows, "row")} have an empty set of labels and are learned as such`);
   else if (!exclusive && labels.labels > 1 && labels.labelIndex.length === labels.rows)
     note("Every row has exactly one label; --exclusive (`exclusive: true`) makes its probabilities sum to one");
   const copies = firstEqual?.reduce((sum, first, row) => sum + (first === row ? 0 : 1), 0) ?? 0;
   if (copies > 0)
     note(
-      `${copies} of ${labels.rows} rows have the same words as an earlier one; copies are left out and held out together`,
+      `${grouped(copies)} of ${counted(labels.rows, "row")} have the same words as an earlier one; copies are left out and held out together`,
     );
   const counts = labelFrequencies(labels);
   const every = [...counts.keys()].filter((label) => labels.rows > 1 && counts[label] === labels.rows);
@@ -299,24 +309,14 @@ function faultOf(error: unknown): string | undefined {
 const LONGEST_ROW = 1e9;
 
 /** Refuses rows that are too long once they are weighted; ones that are scaled to unit length need only be finite. */
-export function checkLengths(
-  { rows, rowStart, columnIndex, values }: SparseRows,
-  { columnWeights, normalise }: FeatureTransform,
-): void {
+function checkLengths({ rows, rowStart, columnIndex, values }: SparseRows, transform: FeatureTransform): void {
+  const faultIn = refuseLongRows(LONGEST_ROW, transform);
   for (let i = 0; i < rows; i++) {
-    let squares = 0;
-    for (let e = rowStart[i]; e < rowStart[i + 1]; e++) {
-      const value = Math.fround(values[e] * (columnWeights?.[columnIndex[e]] ?? 1));
-      squares += value * value;
-    }
-    const length = Math.sqrt(squares);
-    if (normalise ? Number.isFinite(length) : length <= LONGEST_ROW) continue;
-    const remedy = normalise ? "smaller values" : "`normalise` the rows, or scale the features";
-    const limit = normalise ? "one that is finite" : `at most ${LONGEST_ROW}`;
-    throw new ArgumentError(
-      "features",
-      `found row ${i} of length ${length.toPrecision(3)}, expected ${limit}: ${remedy}`,
-    );
+    const [from, to] = [rowStart[i], rowStart[i + 1]];
+    const fault = faultIn({ columnIndex: columnIndex.subarray(from, to), values: values.subarray(from, to) });
+    if (fault === undefined) continue;
+    const remedy = transform.normalise ? "" : ": `normalise` the rows, or scale the features";
+    throw new ArgumentError("features", `found row ${i} of ${fault.found}, expected ${fault.expected}${remedy}`);
   }
 }
 

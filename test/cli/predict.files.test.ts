@@ -34,7 +34,9 @@ async function tagger(path: (name: string) => string): Promise<void> {
 
 /** The rows of a CSV file. */
 function csvRows(file: string, delimiter: string): string[][] {
-  const records = new CsvRecords(delimiter);
+  const records = new CsvRecords(delimiter, (found) => {
+    throw new Error(found);
+  });
   return readFileSync(file, "utf8")
     .trimEnd()
     .split("\n")
@@ -107,7 +109,7 @@ describe("predict", () => {
       }
       expect((await mlgpf(["predict", path("tagger")], text)).out).toBe(wanted);
       expect((await mlgpf(["predict", path("tagger"), "-"], text)).out).toBe(wanted);
-      // What has a format of its own is read in it, and a name that is no file is no text.
+      // What has a format of its own is read in it, and the name of a file that is not there is no text.
       const two = '{"text": "fins"}\n{"text": "a tail"}\n';
       expect((await mlgpf(["predict", path("tagger")], two)).out.trimEnd().split("\n").length).toBe(2);
       const csv = "text;key\nfins;1\na tail;2\n";
@@ -115,6 +117,13 @@ describe("predict", () => {
       writeFileSync(path("bomb.txt.gz"), gzipSync("fins ".repeat(2 ** 22)));
       const bomb = await mlgpf(["predict", path("tagger"), path("bomb.txt.gz")]);
       expect(bomb.err).toContain("bomb.txt.gz: found more than 16777216 bytes, expected a shorter text");
+      // One word, or a sentence of a language without blanks, is a text; a note in Markdown is read as in a folder.
+      const fins = (await mlgpf(["predict", path("tagger")], "fins")).out;
+      expect((await mlgpf(["predict", path("tagger"), "fins"])).out).toBe(fins);
+      expect((await mlgpf(["predict", path("tagger"), "大船。"])).code).toBe(0);
+      writeFileSync(path("fins.md"), "---\ntags: [dog]\n---\n[and] gills\n");
+      const note = await mlgpf(["predict", path("tagger"), path("fins.md")]);
+      expect(note.out).toBe((await mlgpf(["predict", path("tagger")], "fins and gills")).out);
       const missing = await mlgpf(["predict", path("tagger"), path("none.txt")]);
       expect(missing.err).toContain("none.txt: there is no such file");
       expect(missing.code).toBe(1);
@@ -261,6 +270,9 @@ describe("predict", () => {
       expect(new Set((await labels("--threshold", "0", "--deny", path("some.txt"))).flat())).toEqual(
         new Set(["fish", "animal", "alive"]),
       );
+      writeFileSync(path("typed.txt"), "cat\nfihs\n");
+      const typed = await mlgpf(["predict", path("tagger"), path("docs.jsonl"), "--allow", path("typed.txt")]);
+      expect(typed.err).toBe('--allow: no model has the label "fihs", did you mean fish?\n');
       writeFileSync(path("none.txt"), "unheard of\n");
       writeFileSync(path("spaced.txt"), "\ncat \r\n");
       const none = await mlgpf(["predict", path("tagger"), path("docs.jsonl"), "--allow", path("none.txt")]);

@@ -1,8 +1,9 @@
 // Long work as one line: reading with the time left, closed forms as steps in plain words with one bar that never goes back.
 
 import { expect, test } from "vitest";
-import { ClosedProgress, readingParts, showProgress } from "../../src/cli/progress.ts";
+import { readingParts, showProgress } from "../../src/cli/progress.ts";
 import { workStages } from "../../src/parts/progress.ts";
+import { ClosedProgress } from "../../src/report/progress.ts";
 
 test("reading is said in rows, bytes and the time left", () => {
   const parts = readingParts("a.txt", { bytes: 25e6, total: 100e6, rows: 1000 }, 5);
@@ -42,7 +43,7 @@ test("a closed form has one bar that never goes back, and steps in plain words",
         expect(progress.fraction).toBeGreaterThanOrEqual(before);
         expect(progress.fraction).toBeLessThanOrEqual(1);
         before = progress.fraction;
-        if (words.at(-1) !== progress.words) words.push(progress.words);
+        if (words.at(-1) !== progress.words(0)) words.push(progress.words(0));
       }
   }
   expect(words).toEqual([
@@ -53,6 +54,10 @@ test("a closed form has one bar that never goes back, and steps in plain words",
     "step 6 of 6 (calibrating)",
   ]);
   expect(before).toBeGreaterThan(0.8);
+  const halfway = new ClosedProgress();
+  halfway.at("scores", 0.5);
+  const left = (8 * (1 - halfway.fraction)) / halfway.fraction;
+  expect(halfway.words(8)).toBe(`step 5 of 6 (scoring), about ${Math.ceil(left)} s left`);
 });
 
 test("no stage of the work is said by its own name", () => {

@@ -59,7 +59,7 @@ describe("what cannot matter is left out", () => {
     }
   });
 
-  test("but not those of a Gaussian posterior, which have honest probabilities too", async () => {
+  test("but not those of a Gaussian posterior, which have calibrated probabilities too", async () => {
     const whole = closedModel({ ...sizes, form: "gpr" });
     const labelCounts = whole.schema.labelCounts.map((count, label) => (label % 5 === 2 ? 0 : count));
     const some = withSchema(whole, { labelCounts });

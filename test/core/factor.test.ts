@@ -13,6 +13,7 @@ import {
   NotFiniteError,
   type Precision,
   scoped,
+  solveInTurns,
   solveTriangular,
 } from "../../src/core/index.ts";
 import { coreKinds, epsilon, precisions, withCore } from "../support/cores.ts";
@@ -209,3 +210,21 @@ function checkSolve(
   const scale = oneNorm(n, n, m) * oneNorm(rows, columns, x) * epsilon[precision];
   expect(residual / scale, `${side} ${triangle} ${transpose} n = ${n}`).toBeLessThan(THRESHOLD);
 }
+
+describe.each(coreKinds)("$name", (kind) => {
+  test.each(["lower", "upper"] as const)("a solve in turns gives the same bits, %s", async (triangle) => {
+    const n = 700; // two whole blocks of the kernel and a part
+    await withCore(kind, async (core) => {
+      for (const transpose of [false, true])
+        await scoped(async (scope) => {
+          const numbers = randomNumbers(n * 5, 2);
+          const t = scope.keep(matrixFrom(core, n, n, randomNumbers(n * n, 1)));
+          for (let i = 0; i < n; i++) t.view()[i * (n + 1)] = n;
+          const [atOnce, turns] = [0, 1].map(() => scope.keep(matrixFrom(core, n, 5, numbers)));
+          solveTriangular(t, atOnce, { triangle, transpose });
+          await solveInTurns(t, turns, { triangle, transpose });
+          expect(turns.toArray()).toEqual(atOnce.toArray());
+        });
+    });
+  });
+});

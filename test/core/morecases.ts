@@ -30,6 +30,10 @@ export const moreCases: Record<string, Case> = {
     }),
     ({ t, b, ...options }) => api.solveTriangular(t, b, options),
   ),
+  solveInTurns: that(
+    ({ positive, matrix }) => ({ t: positive(3), b: matrix(3, 2), triangle: "lower" as const }),
+    ({ t, b, ...options }) => api.solveInTurns(t, b, options),
+  ),
   inverseFromFactor: that(
     ({ positive, matrix }) => ({ factor: positive(3), out: matrix(3, 3), count: 1 }),
     ({ factor, out, count }) => api.inverseFromFactor(factor, out, count),
@@ -119,19 +123,6 @@ export const moreCases: Record<string, Case> = {
     }),
     ({ rowStart, labelIndex, rowValue, dMean, dVariance, ...rest }) =>
       api.expectedLogLikelihood({ ...rest, positives: { rowStart, labelIndex } }, { rowValue, dMean, dVariance }),
-  ),
-  listedLogLikelihood: that(
-    (m) => ({
-      mean: m.matrix(1, 4),
-      variance: m.matrix(1, 4),
-      signedWeight: m.matrix(1, 4),
-      scale: 1,
-      quadrature: 4,
-      value: m.matrix(1, 4),
-      dMean: m.matrix(1, 4),
-      dVariance: m.matrix(1, 4),
-    }),
-    ({ value, dMean, dVariance, ...given }) => api.listedLogLikelihood(given, { value, dMean, dVariance }),
   ),
   predictiveProbability: that(
     (m) => ({

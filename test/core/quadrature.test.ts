@@ -5,7 +5,6 @@ import { describe, expect, test } from "vitest";
 import {
   type Core,
   expectedLogLikelihood,
-  listedLogLikelihood,
   matrix,
   matrixFrom,
   type Precision,
@@ -13,7 +12,6 @@ import {
   type Quadrature,
   scoped,
 } from "../../src/core/index.ts";
-import { sumOf } from "../../src/core/matrix.ts";
 import { coreKinds, precisions, withCore } from "../support/cores.ts";
 import { type Expected, expectation } from "../support/expectation.ts";
 import { randomNumbers } from "../support/numbers.ts";
@@ -176,27 +174,6 @@ for (const each of coreKinds) {
                 expect(worst(inPlace.mean.toArray(), outer.dMean.toArray())).toBeLessThan(1e-12);
                 expect(worst(inPlace.variance.toArray(), outer.dVariance.toArray())).toBeLessThan(1e-12);
                 expect(worst(rowValue.toArray(), outer.rowValue.toArray())).toBeLessThan(1e-10);
-                const n = rows * labels;
-                const listed = { value: make(1, n), dMean: make(1, n), dVariance: make(1, n) };
-                const signedWeight = make(
-                  1,
-                  n,
-                  chosen.map((x) => (x ? 1.5 : -1.5)),
-                );
-                const flat = { mean: make(1, n, mean), variance: make(1, n, variance), signedWeight };
-                listedLogLikelihood({ ...flat, scale: 2, quadrature }, listed);
-                expect(
-                  worst(
-                    listed.dMean.toArray(),
-                    outer.dMean.toArray().map((x) => 1.5 * x),
-                  ),
-                ).toBeLessThan(1e-12);
-                const values = listed.value.toArray();
-                const sums = Float64Array.from(
-                  { length: rows },
-                  (_, i) => sumOf(values.slice(i * labels, (i + 1) * labels)) / 1.5,
-                );
-                expect(worst(sums, outer.rowValue.toArray())).toBeLessThan(1e-10);
               });
             },
           ),

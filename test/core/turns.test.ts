@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { WorkOptions } from "../../src/base/progress.ts";
 import { type Core, createCore } from "../../src/core/core.ts";
 import { type Csr, csr } from "../../src/core/csr.ts";
+import { solveInTurns } from "../../src/core/factor.ts";
 import { factorInPlace, inverseInPlace } from "../../src/core/inverse.ts";
 import { kmeans } from "../../src/core/kmeans.ts";
 import { type Matrix, matrixFrom } from "../../src/core/matrix.ts";
@@ -20,7 +21,7 @@ const PRODUCTS: Readonly<Record<string, Products>> = {
   gemm: (m, n, k) => m * n * k,
   cholesky: (count, n) => (count * n ** 3) / 3,
   inverseFromFactor: (count, n) => count * n ** 3,
-  solveLower: (n, m) => (n * n * m) / 2,
+  solveLower: (n, m, ...[, , , , , , from, to]) => ((to - from) * (2 * n - from - to) * m) / 2,
   eigenSymmetric: (n) => 4 * n ** 3,
 };
 
@@ -135,6 +136,16 @@ describe("a cancellation is heard", () => {
   test(
     "while a matrix is factorised",
     () => check((core, options) => factorInPlace(positive(core, 1536), options)),
+    60_000,
+  );
+
+  test(
+    "while a triangle is solved for many columns",
+    () =>
+      check((core, options) => {
+        const l = positive(core, 3000);
+        return solveInTurns(l, matrixFrom(core, 3000, 256, randomNumbers(3000 * 256, 4)), options);
+      }),
     60_000,
   );
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { IdIndex, mapFeatures, type SparseRows, usedColumns } from "../../src/base/sparse.ts";
+import { mapFeatures, type SparseRows, usedColumns } from "../../src/base/sparse.ts";
 import { checkDataset, compactColumns, type Dataset, mapColumns } from "../../src/data/dataset.ts";
 import { readDataset } from "../../src/data/reader.ts";
 import { TfidfVectoriser } from "../../src/data/tfidf.ts";
@@ -33,24 +33,6 @@ function entries(features: SparseRows, ids?: Int32Array): [number, number][][] {
     return own;
   });
 }
-
-describe("numbers for ids", () => {
-  test("as a map has them, through every growth", () => {
-    fc.assert(
-      fc.property(fc.array(fc.nat(MOST), { maxLength: 5000 }), fc.nat(MOST), (ids, other) => {
-        const index = new IdIndex();
-        const map = new Map<number, number>();
-        for (const each of ids) {
-          index.add(each);
-          if (!map.has(each)) map.set(each, map.size);
-        }
-        for (const each of [...ids, other]) expect(index.find(each)).toBe(map.get(each) ?? -1);
-        expect(Array.from(index.ids())).toEqual([...map.keys()]);
-      }),
-      { numRuns: 30 },
-    );
-  });
-});
 
 describe("columns that occur", () => {
   test("keep rows as they were, under new numbers", async () => {

@@ -28,10 +28,11 @@ describe("rows without labels", () => {
     const { notes } = await readDataset(LINES, { file });
     expect(notes).toEqual(["f.jsonl: 2 rows without labels were left out (the first in line 3)"]);
   });
-  test("are points without labels where that is asked for, and marked", async () => {
-    const all = [[[0], [], [], [], []], 0, [0, 0, 1, 1, 0]];
-    expect(await labelsOf(LINES, { unlabelled: "empty" })).toEqual(all);
-    expect(await labelsOf(LINES, { requireLabels: false })).toEqual(all);
+  test("are points without labels where that is asked for, and marked where nothing is said", async () => {
+    const all = [[0], [], [], [], []];
+    expect(await labelsOf(LINES, { unlabelled: "empty" })).toEqual([all, 0, []]);
+    expect(await labelsOf(LINES, { requireLabels: false, unlabelled: "empty" })).toEqual([all, 0, []]);
+    expect(await labelsOf(LINES, { requireLabels: false })).toEqual([all, 0, [0, 0, 1, 1, 0]]);
     expect(await labelsOf(LINES, { requireLabels: false, unlabelled: "skip" })).toEqual([[[0], [], []], 2, []]);
     const { dataset } = await readDataset(LINES, { file, requireLabels: false });
     expect(selectRows(dataset, [3, 0]).unlabelled).toEqual(Uint8Array.of(1, 0));

@@ -1,4 +1,4 @@
-// What a bundle with mlgpf/edge weighs, and what is in it.
+// The size and the contents of a bundle with mlgpf/edge.
 
 import { readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
@@ -8,7 +8,7 @@ import { describe, expect, test } from "vitest";
 /** Bytes of gzip that come with the import, and with every chunk that some models need. */
 const [AT_START, IN_ALL] = [17_500, 31_700];
 
-/** What an import of `load` brings at the start, and the chunks that load() asks for, each file by itself. */
+/** The bytes that an import of `load` brings at the start, and the chunks that load() asks for, each file by itself. */
 async function bundled(from: string): Promise<{ text: string; files: string[]; start: number; all: number }> {
   const { outputFiles, metafile } = await build({
     stdin: { contents: `export { load } from "${from}";`, resolveDir: ".", loader: "ts" },

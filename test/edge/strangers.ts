@@ -106,7 +106,7 @@ export async function fullSubject(): Promise<Subject> {
         return found;
       } finally {
         predictor.free();
-        // What a failed opening left behind is not this test's subject.
+        // Remains of a failed opening are not this test's subject.
         if (core.arena.used > 2 ** 24) {
           core.dispose();
           core = await createCore({ threads: 1 });

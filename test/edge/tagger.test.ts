@@ -170,8 +170,8 @@ describe("predict", () => {
       using scoped = tagger;
       expect(scoped.predict(text)).toHaveLength(5);
     }
-    expect(() => tagger.predict(text)).toThrow("found one that was disposed of");
-    expect(() => tagger.labels).toThrow("found one that was disposed of");
+    expect(() => tagger.predict(text)).toThrow("it was disposed of; load the model again");
+    expect(() => tagger.labels).toThrow("it was disposed of; load the model again");
     tagger.dispose();
   });
 });

@@ -6,7 +6,7 @@ import { vocabularyBytes } from "../../src/compact/names.ts";
 import { Vocabulary } from "../../src/edge/vocabulary.ts";
 import { words } from "./support.ts";
 
-/** What `find` says, as a feature number. */
+/** The answer of `find` as a feature number. */
 function finder(names: readonly string[]): (name: string) => number {
   const { bytes, order } = vocabularyBytes(names);
   const vocabulary = new Vocabulary(bytes, names.length, "the test");

@@ -47,6 +47,13 @@ test("query gives the ids of rows that have some", async () => {
   for (const each of await query(model, [{ text: "a cat" }], { threads: 1 })) expect("id" in each).toBe(false);
 });
 
+test("a model that was disposed of says so, and what holds a text under another key is told the right one", async () => {
+  const loaded = await loadModel(await train(rows, { threads: 1 }), { threads: 1 });
+  await expect(loaded.predict({ body: "a cat" } as never)).rejects.toThrow('or a text under the key "text"');
+  loaded.dispose();
+  await expect(loaded.predict("a cat")).rejects.toThrow("model: it was disposed of; load it again");
+});
+
 test("a model that nobody disposed of is freed when nothing of it is used any more", async () => {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;

@@ -8,7 +8,7 @@ import type { Model } from "../../src/model/model.ts";
 import type { SvgpPart } from "../../src/parts/svgp/shape.ts";
 import { openPredictor } from "../../src/predict/open.ts";
 import { collectReport, type ReportInput } from "../../src/report/collect.ts";
-import { type HistoryRecorder, recordHistory } from "../../src/report/history.ts";
+import { TrainingHistory } from "../../src/report/history.ts";
 import { randomNumbers } from "../support/numbers.ts";
 import { topicData } from "../support/problems.ts";
 
@@ -64,12 +64,10 @@ export function madeUpModel(data: Dataset, names?: readonly string[]): Model & {
 }
 
 /** The progress of a training that learns, as a report sees it. */
-export function madeUpHistory(steps = 40): HistoryRecorder {
-  let clock = 0;
-  const watched = recordHistory(() => clock);
+export function madeUpHistory(steps = 40): TrainingHistory {
+  const watched = new TrainingHistory();
   watched.record({ stage: "note", text: "2 threads" });
   for (let step = 1; step <= steps; step++) {
-    clock = step / 4;
     const round = Math.ceil((10 * step) / steps);
     watched.record({
       stage: "training",
@@ -106,7 +104,7 @@ export async function example(
     bytes: 4_560_000,
     title: "made-up topics",
     run: { seconds: 75, machine: "Node 20 on linux", notes: watched.notes },
-    history: watched.history(),
+    history: watched,
     ...(measured ? { measure: { predictor, data, file: "held-out topics" } } : {}),
   });
   backend.dispose();

@@ -237,10 +237,10 @@ describe("a training that is stopped", () => {
     expect(model.schema.points).toBe(20);
     expect(notes(progress)).toContain("4 of 20 rows have an empty set of labels and are learned as such");
     expect(notes(progress)).toMatch(/^This will take a few seconds and \d+ MB$/m);
-    expect(notes(progress)).not.toContain("whatever the device");
+    expect(notes(progress)).not.toContain("The GPU is not used");
     const same = await train(rows, { threads: 1, device: "webgpu", onProgress: (each) => progress.push(each) });
     expect(same.summary.device).toBe(undefined);
-    expect(notes(progress)).toContain("exact GP regression is computed on WASM, whatever the device");
+    expect(notes(progress)).toContain("The GPU is not used: exact GP regression is computed on WASM");
   });
 
   test("ends where it is when asked to, with the model of that step", async () => {
@@ -389,13 +389,13 @@ describe("rows of any length", () => {
         const model = await train(data, { ...few, model: family, normalise: true });
         expect(model.schema.labels).toBe(tinyData.labels.labels);
         await expect(train(data, { ...few, model: family, normalise: false })).rejects.toThrow(
-          /^features: found row 0 of length .*, expected at most 1000000000: `normalise` the rows, or scale /,
+          /^features: found row 0 of values too large .*, expected a row of length 1000000000 at most: `normalise` the rows, or scale /,
         );
       }
     const largest = scaled(1);
     largest.features.values.fill(3e38);
     await expect(train(largest, { ...few, normalise: true, idf: true })).rejects.toThrow(
-      "features: found row 0 of length Infinity, expected one that is finite: smaller values",
+      "features: found row 0 of values too large for the model to compute with, expected smaller values",
     );
   });
 });

@@ -1,9 +1,8 @@
-// Covariances, expected log-likelihoods, probabilities and rankings on the GPU.
+// Covariances, expected log-likelihoods and probabilities on the GPU.
 
-import { wholeNumber } from "../../base/check.ts";
 import { covarianceSizes } from "../../core/covariance.ts";
 import { checkLikelihood, hermiteRule, type Quadrature } from "../../core/quadrature.ts";
-import { hasShape, isVector } from "../../core/shapes.ts";
+import { hasShape } from "../../core/shapes.ts";
 import type { Operation, Recorder } from "./recorder.ts";
 import { GpuTensor, type Operand } from "./tensors.ts";
 
@@ -59,40 +58,7 @@ export const expectedLogLikelihood: Operation<"expectedLogLikelihood"> = (gpu, i
   gpu.release(lists.block);
 };
 
-export const listedLogLikelihood: Operation<"listedLogLikelihood"> = (
-  gpu,
-  { mean, variance, signedWeight, scale = 1, quadrature },
-  { value, dMean, dVariance },
-) => {
-  const tensors = { mean, variance, signedWeight, value, dMean, dVariance };
-  const count = mean.length;
-  for (const [name, tensor] of Object.entries(tensors)) isVector(name, tensor, count);
-  const { nodes, rule } = placeRule(gpu, quadrature);
-  gpu.each("listedLikelihood", count, { ...tensors, rule }, { count, nodes, scale });
-};
-
 export const probability: Operation<"probability"> = (gpu, mean, variance, out) => {
   hasShape({ variance, out }, mean.rows, mean.columns);
   gpu.each("probability", out.length, { mean, variance, out }, { count: out.length });
-};
-
-/** The shader's NaN: the least number there is. */
-const LEAST = -3.4028234663852886e38;
-
-export const topScores: Operation<"topScores"> = async (gpu, scores, k) => {
-  const { rows, columns } = scores;
-  wholeNumber("k", k, 0, columns);
-  const length = rows * k;
-  if (length === 0) return { indices: new Int32Array(0), values: new Float32Array(0) };
-  const blocks = [0, 1].map(() => gpu.allocate(length, `the ${k} greatest of ${rows} rows`));
-  const [places, values] = blocks.map((block) => ({ block, offset: 0, length })) as [Operand, Operand];
-  gpu.run("topScores", gpu.grid(rows), { scores, columns: places, values }, { rows, columns, k });
-  // Waited for together: when a device is lost, neither failure is left to nobody.
-  const reading = Promise.all([gpu.read(places), gpu.read(values)]);
-  for (const block of blocks) gpu.release(block);
-  const [foundPlaces, foundValues] = await reading;
-  return {
-    indices: new Int32Array(foundPlaces),
-    values: new Float32Array(foundValues).map((value) => (value === LEAST ? Number.NEGATIVE_INFINITY : value)),
-  };
 };

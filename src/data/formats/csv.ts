@@ -4,7 +4,7 @@
 
 import { excerpt } from "../../base/errors.ts";
 import type { DatasetBuilder } from "../builder.ts";
-import { CsvError, CsvRecords } from "../csvrecord.ts";
+import { CsvRecords } from "../csvrecord.ts";
 import { type BlankLine, DELIMITER_LINE, type RowParser } from "./detect.ts";
 import { alternatives, ID_KEYS, LABEL_KEYS, LabelCells, OneHot, URI_KEY } from "./labels.ts";
 
@@ -53,18 +53,13 @@ export class CsvParser implements RowParser {
   line(bytes: Uint8Array, start: number, end: number): void {
     const builder: DatasetBuilder = this.builder;
     if (!this.midRecord) this.#recordLine = builder.line;
-    let fields: string[] | undefined;
-    try {
-      const text = builder.decode(bytes, start, end);
-      builder.line = this.#recordLine;
-      if (this.#records === undefined && this.#isDelimiterLine(text)) return;
-      this.#records ??= new CsvRecords(this.#delimiter ?? guessDelimiter(text));
-      fields = this.#records.push(text);
-    } catch (error) {
-      this.#records?.reset();
-      if (!(error instanceof CsvError)) throw error;
-      builder.fail("broken quotes", error.message, QUOTED);
-    }
+    const text = builder.decode(bytes, start, end);
+    builder.line = this.#recordLine;
+    if (this.#records === undefined && this.#isDelimiterLine(text)) return;
+    this.#records ??= new CsvRecords(this.#delimiter ?? guessDelimiter(text), (found) =>
+      builder.fail("broken quotes", found, QUOTED),
+    );
+    const fields = this.#records.push(text);
     if (fields === undefined) return;
     if (this.#columns) this.#row(fields, this.#columns);
     else this.#columns = this.#header(fields);
@@ -75,11 +70,8 @@ export class CsvParser implements RowParser {
   }
 
   finish(): void {
-    if (this.midRecord) {
-      this.#records?.reset();
-      this.builder.line = this.#recordLine;
-      this.builder.fail("broken quotes", "a quoted field that does not end", QUOTED);
-    }
+    if (this.midRecord) this.builder.line = this.#recordLine;
+    this.#records?.finish();
     if (!this.#columns) this.builder.refuse("an empty file", "a first line with the names of the columns");
   }
 
@@ -129,7 +121,7 @@ export class CsvParser implements RowParser {
     const oneHot = free.filter((i) => this.#oneHot.has(names[i]));
     if (options.oneHot && oneHot.length === 0) missing(options.oneHot, "oneHot");
     if (oneHot.length > 0) builder.declareLabels(oneHot.map((i) => names[i]));
-    if (labels.length + oneHot.length === 0 && builder.requireLabels) missing(["labels"], "labels");
+    if (labels.length + oneHot.length === 0 && options.requireLabels) missing(["labels"], "labels");
     const useText = texts.length > 0 && builder.kind() !== "features";
     const others = free.filter((i) => !oneHot.includes(i));
     const features = useText ? [] : others;

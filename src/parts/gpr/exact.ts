@@ -27,7 +27,7 @@ import {
   scale,
   transpose,
 } from "../../core/dense.ts";
-import { solveTriangular } from "../../core/factor.ts";
+import { solveInTurns } from "../../core/factor.ts";
 import { factorInPlace, inverseInPlace, lowerInverseColumns } from "../../core/inverse.ts";
 import { keeping, type Matrix, matrix, scoped } from "../../core/matrix.ts";
 import type { Pattern } from "../../core/pattern.ts";
@@ -35,7 +35,7 @@ import { addTransposeTimes } from "../../core/sums.ts";
 import { DUAL_LABELS, type ExactWay, exactWay, LEFT_OUT } from "../regression/cost.ts";
 import { Kernel, type KernelChoice, kernelMatrix } from "../regression/kernel.ts";
 import { addLabels, allPoints, blocksOf, type LeaveOneOut } from "../regression/leaveoneout.ts";
-import { BLOCK_ROWS, type InnerProducts, type Points } from "../regression/points.ts";
+import type { InnerProducts, Points } from "../regression/points.ts";
 import { DuplicateGroups } from "./groups.ts";
 
 /** Noise and covariance, and the way. */
@@ -98,7 +98,9 @@ export async function fitExact(training: Points, labels: Pattern, options: Exact
     if (weights) ridge.set(Float64Array.from(weights, (weight) => noise / weight));
     const count = by === "inverse" ? rows : Math.min(rows, leftOut);
     const groups = firstEqual && new DuplicateGroups(firstEqual, count);
+    await yieldToHost(options, "kernel", 0);
     const square = make(rows, rows);
+    await yieldToHost(options, "kernel", 0);
     await kernelMatrix(training, kernel, square, options);
     addDiagonal(square, ridge);
     await (by === "inverse" ? inverseInPlace : factorInPlace)(square, options);
@@ -174,6 +176,9 @@ async function trailingPivots(
 /** out = a, from C or from L. */
 type Dual = (square: Matrix, labels: Pattern, mean: Matrix, out: Matrix, options: WorkOptions) => Promise<void>;
 
+/** Points whose left-out scores are made together. */
+const BLOCK_ROWS = 256;
+
 /** Points whose dual weights are made together from C. */
 const POINTS_AT_ONCE = 256;
 
@@ -210,8 +215,8 @@ const dualFromFactor: Dual = async (l, labels, mean, out, options) => {
       const right = room.block(0, 0, rows, to - from);
       for (let k = from; k < to; k++) fill(right.block(0, k - from, rows, 1), -mean.view()[k]);
       addOnes(room, labels, from, to);
-      solveTriangular(l, right);
-      solveTriangular(l, right, { transpose: true });
+      await solveInTurns(l, right, options);
+      await solveInTurns(l, right, { ...options, transpose: true });
       scale(1, right, out.block(0, from, rows, to - from));
     }
   });

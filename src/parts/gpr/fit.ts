@@ -2,7 +2,7 @@
 // leave-one-out.
 
 import type { KernelName } from "../../base/kernels.ts";
-import type { WorkOptions } from "../../base/progress.ts";
+import { Turns, type WorkOptions } from "../../base/progress.ts";
 import { equalGroups, firstEqualRows, type SparseRows, selectFeatures, selectLabels } from "../../base/sparse.ts";
 import { STREAMS } from "../../base/streams.ts";
 import type { Core } from "../../core/core.ts";
@@ -10,21 +10,14 @@ import { keeping, scoped } from "../../core/matrix.ts";
 import type { Pattern } from "../../core/pattern.ts";
 import { permutation } from "../../core/random.ts";
 import { type Dataset, selectRows } from "../../data/dataset.ts";
-import {
-  type FeatureTransform,
-  isDense,
-  transformedRows,
-  transformInPlace,
-  unitSquares,
-} from "../../data/transform.ts";
+import { type FeatureTransform, isDense, transformedRows, transformInPlace } from "../../data/transform.ts";
 import type { Cost, Fit, FitContext, ModelSchema, PartLearner } from "../part.ts";
 import { exactCost, LEFT_OUT } from "../regression/cost.ts";
 import { documentsOf, type LabelledRows, LearningError, selectLabelled } from "../regression/documents.ts";
 import { choiceOf, type KernelNoise, type KernelPart } from "../regression/kernel.ts";
 import { kernelPart } from "../regression/kernelpart.ts";
-import { placeDocuments } from "../regression/learn.ts";
 import { precisionOf, someOf, squaredErrorOf } from "../regression/leaveoneout.ts";
-import { type InnerProducts, keptProducts, type Subset, spreadOver } from "../regression/points.ts";
+import { type InnerProducts, keptProducts, placeDocuments, type Subset, spreadOver } from "../regression/points.ts";
 import { chooseDense } from "./dense.ts";
 import { type ExactForm, fitExact } from "./exact.ts";
 import { chooseViews, type ErrorsOf } from "./views.ts";
@@ -80,12 +73,15 @@ export interface KernelProblem {
 export async function kernelProblem(context: FitContext): Promise<KernelProblem> {
   const { core, data, work, note } = context;
   const { rows: points } = data.features;
+  const turns = new Turns(work);
+  await turns.take();
   const found = context.dense && (await chooseDense(context, exactLoss(context)));
   const options = found ? { ...context.options, ...found.options } : context.options;
   const schema = found?.schema ?? context.schema;
-  const { order, documents } = documentsInOrder(core, data, schema, options.seed);
+  const { order, documents } = await documentsInOrder(core, data, schema, options.seed, turns);
   return await keeping(async (scope) => {
-    const placed = scope.keep(placeDocuments(core, documents, schema.labels, "f32", schema.transform));
+    const placed = scope.keep(placeDocuments(core, documents, schema.labels, schema));
+    if (turns.due) await turns.take();
     const problem = { documents, order, schema, options, placed };
     if (found) return { ...problem, choice: found.choice };
     const {
@@ -117,11 +113,11 @@ const exactLoss =
 
 /** Mean squared error of some documents when each is left out, by choice; `room` frees them. */
 const looErrors =
-  ({ core, work, schema: { labels: count, transform } }: FitContext): ErrorsOf =>
+  ({ core, work, schema }: FitContext): ErrorsOf =>
   async (some, room) => {
-    const { points, labels } = room.keep(placeDocuments(core, some, count, "f32", transform));
+    const { points, labels } = room.keep(placeDocuments(core, some, schema.labels, schema));
     const products = room.keep(await keptProducts(points, work));
-    const firstEqual = equalRows(some.features, transform);
+    const firstEqual = equalRows(some.features, schema.transform);
     return (choice) =>
       scoped(async (scope) => {
         const of = { ...work, ...choice, products, firstEqual, leftOut: points.rows };
@@ -130,19 +126,23 @@ const looErrors =
   };
 
 /** All points as the kernel sees them, in a random order. */
-function documentsInOrder(
+async function documentsInOrder(
   core: Core,
   given: Dataset,
   { transform }: ModelSchema,
   seed: number,
-): Pick<KernelProblem, "order" | "documents"> {
+  turns: Turns,
+): Promise<Pick<KernelProblem, "order" | "documents">> {
   const drawn = permutation(core, given.features.rows, { seed, stream: STREAMS.exactOrder });
+  if (turns.due) await turns.take();
   // Equal rows stand one after another, so that all of them or none are among the last ones.
   const order = equalGroups(drawn, equalRows(given.features, transform)).flat();
+  if (turns.due) await turns.take();
   const features = selectFeatures(given.features, order);
   transformInPlace(features, transform);
   const labels = selectLabels(given.labels, order);
-  return { order, documents: { features, labels, squares: unitSquares(features, transform) } };
+  if (turns.due) await turns.take();
+  return { order, documents: { features, labels } };
 }
 
 /** Rows of measurements are equal by their values, others by their words. */
@@ -160,10 +160,11 @@ async function chooseExact(
   const areAll = rows.length === documents.features.rows;
   const some = areAll ? documents : selectLabelled(documents, rows);
   const firstEqual = equalRows(some.features, schema.transform);
+  const turns = new Turns(work);
   return await keeping(async (room) => {
-    const { points, labels } = areAll
-      ? placed
-      : room.keep(placeDocuments(core, some, schema.labels, "f32", schema.transform));
+    await turns.take();
+    const { points, labels } = areAll ? placed : room.keep(placeDocuments(core, some, schema.labels, schema));
+    await turns.take();
     const products = room.keep(await keptProducts(points, work));
     const { choice, form } = await bestExact(products, labels, choices, work, firstEqual);
     if (areAll) return { choice, products, form };
@@ -225,13 +226,9 @@ export async function fitDocuments(
   { placed, products, form }: Partial<Pick<KernelProblem, "placed" | "products" | "form">> = {},
 ): Promise<Fit<GprPart>> {
   return await keeping(async (scope) => {
-    const { transform } = schema;
-    const squares = documents.squares ?? unitSquares(documents.features, transform);
-    const { points, labels } = scope.keep(
-      placed ?? placeDocuments(core, { ...documents, squares }, schema.labels, "f32", transform),
-    );
+    const { points, labels } = scope.keep(placed ?? placeDocuments(core, documents, schema.labels, schema));
     const { weights, features } = documents;
-    const firstEqual = equalRows(features, transform);
+    const firstEqual = equalRows(features, schema.transform);
     const of = { ...work, ...choice, weights, firstEqual, products };
     const source = scope.keep(form ?? (await fitExact(points, labels, of).finally(() => products?.free())));
     const { pivots } = source;

@@ -10,8 +10,8 @@ import type { Dataset } from "../../data/dataset.ts";
 import { transformedRows } from "../../data/transform.ts";
 import type { Cost, Fit, FitContext, ModelSchema, PartLearner } from "../part.ts";
 import { documentsOf, LearningError } from "../regression/documents.ts";
-import { LearnedRidge, learnChange, placeDocuments } from "../regression/learn.ts";
-import { type Subset, spreadOver } from "../regression/points.ts";
+import { LearnedRidge, learnChange } from "../regression/learn.ts";
+import { placeDocuments, type Subset, spreadOver } from "../regression/points.ts";
 import {
   LABELS_AT_ONCE,
   type Probed,
@@ -120,7 +120,7 @@ export const GRID: number = 2 ** 16;
 
 /** In a function of its own, so that the rows outside the core go when they are in it. */
 const placedRows = (core: Core, { features, labels }: Dataset, schema: ModelSchema, columns: Int32Array): Subset =>
-  placeDocuments(core, { features: linearRows(features, schema, columns), labels }, schema.labels, "f32");
+  placeDocuments(core, { features: linearRows(features, schema, columns), labels }, schema.labels);
 
 /** Rows that are weighted together: of all of them there is one copy, and it has the wanted columns alone. */
 const ROWS_AT_ONCE = 8192;

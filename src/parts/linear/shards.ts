@@ -4,8 +4,8 @@
 import { ArgumentError } from "../../base/errors.ts";
 import { scoped } from "../../core/matrix.ts";
 import type { ModelSchema, Shards } from "../part.ts";
-import { placeDocuments } from "../regression/learn.ts";
 import { packedLength } from "../regression/packed.ts";
+import { placeDocuments } from "../regression/points.ts";
 import { captureState, restoreState } from "../regression/state.ts";
 import { Statistics } from "../regression/totals.ts";
 import { GRID, linearColumns, linearRows, MOST_COLUMNS, NOISE, probesFrom, solveLinear } from "./fit.ts";
@@ -49,9 +49,7 @@ export const linearShards: Shards<LinearPart> = {
     const { columns } = planFrom(about, schema);
     return scoped((scope) => {
       const features = linearRows(data.features, schema, columns);
-      const { points, labels } = scope.keep(
-        placeDocuments(core, { features, labels: data.labels }, schema.labels, "f32"),
-      );
+      const { points, labels } = scope.keep(placeDocuments(core, { features, labels: data.labels }, schema.labels));
       const sums = scope.keep(new Statistics(core, { features: columns.length, labels: schema.labels }));
       sums.add({ from: 0, to: points.rows, f: points.x }, labels);
       return captureState({ ...plan, features: columns.length }, sums);

@@ -174,16 +174,13 @@ function pairLoss(signedWeight: number, logit: number): number {
 
 /** A logistic regression by Newton's method; the second weight, that of a logit, is expected to be 1, all others 0. */
 class Regression {
-  readonly #size: number;
   readonly #rows: number[] = [];
   readonly #signedWeight: number[] = [];
 
-  constructor(size: number) {
-    this.#size = size;
-  }
+  constructor(private readonly size: number) {}
 
   add(row: readonly number[], signedWeight: number): void {
-    for (let i = 0; i < this.#size; i++) this.#rows.push(row[i] ?? 0);
+    for (let i = 0; i < this.size; i++) this.#rows.push(row[i] ?? 0);
     this.#signedWeight.push(signedWeight);
   }
 
@@ -192,7 +189,7 @@ class Regression {
   }
 
   async solve(turns: Turns): Promise<Float64Array> {
-    const expected = new Float64Array(this.#size);
+    const expected = new Float64Array(this.size);
     expected[1] = 1;
     const ridge = this.#ridge();
     const problem: BoundedProblem = {
@@ -208,7 +205,7 @@ class Regression {
 
   /** The ridge of each weight: by the deviation of its feature. */
   #ridge(): Float64Array {
-    const size = this.#size;
+    const { size } = this;
     const [sum, squares] = [new Float64Array(size), new Float64Array(size)];
     const count = Math.max(1, this.#signedWeight.length);
     this.#rows.forEach((value, at) => {
@@ -221,7 +218,7 @@ class Regression {
 
   #logit(pair: number, weights: Float64Array): number {
     let logit = 0;
-    for (let i = 0; i < this.#size; i++) logit += weights[i] * this.#rows[pair * this.#size + i];
+    for (let i = 0; i < this.size; i++) logit += weights[i] * this.#rows[pair * this.size + i];
     return logit;
   }
 
@@ -230,7 +227,7 @@ class Regression {
     expected: Float64Array,
     ridge: Float64Array,
   ): { value: number; gradient: Float64Array } {
-    const size = this.#size;
+    const { size } = this;
     const gradient = weights.map((weight, i) => ridge[i] * (weight - expected[i]));
     let value = 0;
     for (let i = 0; i < size; i++) value += (gradient[i] * (weights[i] - expected[i])) / 2;
@@ -245,7 +242,7 @@ class Regression {
 
   /** The lower triangle, row by row. */
   #curvature(weights: Float64Array, ridge: Float64Array): Float64Array {
-    const size = this.#size;
+    const { size } = this;
     const curvature = new Float64Array(triangular(size, 0));
     for (let i = 0; i < size; i++) curvature[triangular(i, i)] = ridge[i];
     this.#signedWeight.forEach((signed, e) => {

@@ -10,8 +10,6 @@ export interface LabelledRows {
   /** Rows as the model sees them: weighted and scaled. */
   readonly features: SparseRows;
   readonly labels: LabelSets;
-  /** |x|^2 of each row, where words outside the vocabulary count in it. */
-  readonly squares?: Float32Array | undefined;
   /** As how many documents each counts, where one counts as more than one. */
   readonly weights?: Int32Array | undefined;
 }
@@ -93,8 +91,6 @@ export function changeOf(known: Documents, { learn, forget = [] }: Request): Cha
   const coming = learn ?? select(known, []);
   if (coming.features.columns !== known.features.columns)
     refuse(`documents of ${coming.features.columns} features`, `${known.features.columns} as those learned have`);
-  if ((coming.squares === undefined) !== (known.squares === undefined) && known.ids.length > 0)
-    refuse("lengths with some documents only", "lengths with all documents or with none");
   for (const id of placesOf(coming).keys()) {
     const old = places.get(id);
     if (old === undefined) continue;
@@ -149,18 +145,16 @@ export const select = (documents: Documents, rows: readonly number[]): Documents
 
 /** The same of documents without ids. */
 export function selectLabelled(documents: LabelledRows, rows: readonly number[]): LabelledRows {
-  const { features, labels, squares, weights } = documents;
+  const { features, labels, weights } = documents;
   return {
     features: selectFeatures(features, rows),
     labels: selectLabels(labels, rows),
-    squares: squares && Float32Array.from(rows, (row) => squares[row]),
     weights: weights && Int32Array.from(rows, (row) => weights[row]),
   };
 }
 
 /** One after another; labels are those of all. */
 export function join(...all: readonly Documents[]): Documents {
-  const some = <T>(of: (each: Documents) => T | undefined): boolean => all.some((each) => of(each) !== undefined);
   return {
     ids: all.flatMap(({ ids }) => ids),
     features: {
@@ -185,13 +179,7 @@ export function join(...all: readonly Documents[]): Documents {
         all.map(({ labels }) => labels.labelIndex),
       ),
     },
-    squares: some(({ squares }) => squares)
-      ? joinArrays(
-          Float32Array,
-          all.map(({ squares }) => squares ?? new Float32Array(0)),
-        )
-      : undefined,
-    weights: some(({ weights }) => weights) ? joinArrays(Int32Array, all.map(everyWeight)) : undefined,
+    weights: all.some(({ weights }) => weights) ? joinArrays(Int32Array, all.map(everyWeight)) : undefined,
   };
 }
 

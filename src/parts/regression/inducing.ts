@@ -22,17 +22,15 @@ const COLUMNS_AT_ONCE = 512;
 
 /** phi(x) for blocks of points. Made by inducingFeatures; Z stays yours to free, after it. */
 export class InducingFeatures {
-  readonly kernel: Kernel;
-  /** inverse(L) [M,M], lower triangular. */
-  readonly whitening: Matrix;
-  readonly z: Points;
   readonly #index: PointIndex;
 
-  constructor(kernel: Kernel, z: Points, whitening: Matrix) {
-    this.kernel = kernel;
-    this.z = z;
+  /** `whitening` is inverse(L) [M,M], lower triangular. */
+  constructor(
+    readonly kernel: Kernel,
+    readonly z: Points,
+    readonly whitening: Matrix,
+  ) {
     this.#index = new PointIndex(z);
-    this.whitening = whitening;
   }
 
   /** M */

@@ -13,7 +13,7 @@ import type { SparseProductsOptions } from "../../core/kernelrows.ts";
 import { type Matrix, matrix, matrixFrom, type RealArray, scoped } from "../../core/matrix.ts";
 import { type FeatureTransform, unitSquares, viewRanges, wholeSquares } from "../../data/transform.ts";
 import { allPoints, blocksOf } from "./leaveoneout.ts";
-import { BLOCK_ROWS, type InnerProducts, PointIndex, type Points } from "./points.ts";
+import { type InnerProducts, KERNEL_ROWS, PointIndex, type Points } from "./points.ts";
 
 /** Which covariance, with its values; on unit rows and with l = v = 1, "se" is exp(x.z - 1). */
 export interface KernelChoice {
@@ -202,9 +202,9 @@ export async function kernelMatrix(
 ): Promise<Matrix> {
   const { rows, x } = points;
   await scoped(async (scope) => {
-    const index = options.products ?? scope.keep(new PointIndex(points));
-    const room = scope.keep(matrix(x.core, Math.min(BLOCK_ROWS, rows), rows, x.precision));
-    for (const { from, to } of blocksOf(allPoints(rows), BLOCK_ROWS)) {
+    const index = options.products ?? (await PointIndex.inTurns(points, scope, options));
+    const room = scope.keep(matrix(x.core, Math.min(KERNEL_ROWS, rows), rows, x.precision));
+    for (const { from, to } of blocksOf(allPoints(rows), KERNEL_ROWS)) {
       await yieldToHost(options, "kernel", (from / rows) ** 2);
       const range = { from, to, lower: true };
       kernel.rows(points, index, range, room.rowRange(0, to - from), out.block(from, 0, to - from, to));

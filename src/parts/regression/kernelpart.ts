@@ -12,7 +12,7 @@ import { largest, largestColumn, largestCovariance, longestRow } from "../overfl
 import type { BlockScorer, Family, LeftOutPoints, ModelSchema, PartFile } from "../part.ts";
 import { compactKernel } from "./compact.ts";
 import { choiceOf, Kernel, type KernelNoise, type KernelPart } from "./kernel.ts";
-import { type InnerProducts, indexPoints, type Points, piecesOf, placeRows, spreadOver } from "./points.ts";
+import { type InnerProducts, narrowing, PointIndex, type Points, piecesOf, placeRows, spreadOver } from "./points.ts";
 import { posteriorVariance, type UnexplainedVariance, unexplainedDeviation } from "./variance.ts";
 
 /** A posterior as a part of a model: the points that carry the mean, and their weights. */
@@ -75,19 +75,15 @@ function leftOutPoints<Name extends string>(
 function openKernel(part: KernelPart, { labels, transform }: ModelSchema, core: Core): BlockScorer {
   const scope = new Scope();
   const mean = scope.keep(matrixFrom(core, 1, labels, part.mean, "f32"));
-  const training = indexPoints(core, placeRows(core, part.rows, transform, scope), scope);
-  const size = training.index.points.rows;
+  const narrow = narrowing(part.rows, transform);
+  const placed = (rows: SparseRows, inner: Scope): Points => placeRows(core, rows, transform, inner, { narrow });
+  const training = scope.keep(new PointIndex(placed(part.rows, scope)));
+  const size = part.rows.rows;
   const kernel = scope.keep(new Kernel(core, "f32", choiceOf(part).kernel));
   const dual = scope.keep(matrixFrom(core, size, labels, part.dual, "f32"));
   let variance: UnexplainedVariance | undefined;
-  const placed = (rows: SparseRows, inner: Scope): Points =>
-    training.narrowed(placeRows(core, rows, transform, inner), inner);
   /** k(x,Z) [n,M] */
-  const covariances = (
-    rows: SparseRows,
-    inner: Scope,
-    index: Parameters<Kernel["rows"]>[1] = training.index,
-  ): Matrix => {
+  const covariances = (rows: SparseRows, inner: Scope, index: InnerProducts = training): Matrix => {
     const room = (): Matrix => inner.keep(matrix(core, rows.rows, size, "f32"));
     return kernel.rows(placed(rows, inner), index, { from: 0, to: rows.rows, lower: false }, room(), room());
   };
@@ -96,9 +92,9 @@ function openKernel(part: KernelPart, { labels, transform }: ModelSchema, core: 
     const { pieces, scales } = piecesOf(rows, viewRanges(transform));
     const points = placed(pieces, inner);
     return {
-      points: training.index.points,
+      points: training.points,
       products(_, view, out, range) {
-        training.index.products(points, view, out, range);
+        training.products(points, view, out, range);
         const whole = columnSums(out, inner.keep(matrix(core, 1, size, "f32")));
         scale(1, whole, out.rowRange(0, 1));
         for (let i = 1; i < rows.rows; i++) {

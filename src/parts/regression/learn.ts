@@ -13,18 +13,17 @@
 import { ArgumentError } from "../../base/errors.ts";
 import { type WorkOptions, yieldToHost } from "../../base/progress.ts";
 import type { SparseRows } from "../../base/sparse.ts";
-import type { Core, Precision } from "../../core/core.ts";
+import type { Precision } from "../../core/core.ts";
 import { type Csr, csr, sparseTimes } from "../../core/csr.ts";
 import { addDiagonal, combine, convert, fill, gemm, scale, transpose } from "../../core/dense.ts";
 import { cholesky, FACTORED, solveTriangular } from "../../core/factor.ts";
-import { keeping, type Matrix, matrix, matrixFrom, type RealArray, type Scope, scoped } from "../../core/matrix.ts";
-import { Pattern } from "../../core/pattern.ts";
+import { type Matrix, matrix, matrixFrom, type RealArray, type Scope, scoped } from "../../core/matrix.ts";
+import type { Pattern } from "../../core/pattern.ts";
 import type { Sign } from "../../core/sums.ts";
-import { type FeatureTransform, viewRanges } from "../../data/transform.ts";
-import { type Change, type LabelledRows, repeated } from "./documents.ts";
+import { type Change, repeated } from "./documents.ts";
 import { addLabels, allPoints, blocksOf, type WalkOptions } from "./leaveoneout.ts";
 import { type Directions, packedLess, packedTimes, packLower, precisionOf } from "./packed.ts";
-import { Points, type Subset } from "./points.ts";
+import { placeDocuments } from "./points.ts";
 import type { RidgeSolution } from "./ridge.ts";
 import { BLOCK_ROWS } from "./sparse.ts";
 import type { FeatureBlock, Totals } from "./totals.ts";
@@ -236,24 +235,6 @@ function rowsOf({ f: x, from, to }: Block): SparseRows<RealArray> {
   };
 }
 
-/** The documents as points with labels, K of them, and with the views that the transform says; yours to free. */
-export function placeDocuments(
-  core: Core,
-  documents: LabelledRows,
-  labels: number,
-  precision: Precision,
-  transform?: FeatureTransform,
-): Subset {
-  return keeping((scope) => {
-    const x = scope.keep(csr(core, documents.features, precision));
-    return {
-      points: scope.keep(new Points(x, documents.squares, transform && viewRanges(transform))),
-      labels: scope.keep(new Pattern(core, labels, documents.labels)),
-      free: () => scope.free(),
-    };
-  });
-}
-
 /** Forgets what goes out and learns what comes in; labels that are new are taken up. */
 export async function learnChange(learned: LearnedRidge, change: Change, options: WorkOptions = {}): Promise<void> {
   const { core, precision } = learned.weights;
@@ -261,7 +242,7 @@ export async function learnChange(learned: LearnedRidge, change: Change, options
   // First the documents that come in: then what goes out never leaves less than was there.
   for (const [documents, sign] of [[change.in, 1] as const, [change.out, -1] as const]) {
     await scoped(async (scope) => {
-      const placed = scope.keep(placeDocuments(core, repeated(documents), learned.totals.labels, precision));
+      const placed = scope.keep(placeDocuments(core, repeated(documents), learned.totals.labels, { precision }));
       await learned.learn(placed.points.x, placed.labels, { ...options, sign });
     });
   }

@@ -1,13 +1,14 @@
 // Points of a data set in the memory of a core: sparse rows, as the model sees them, with their squared lengths.
 
-import { type WorkOptions, yieldToHost } from "../../base/progress.ts";
+import { inTurns, type WorkOptions, yieldToHost } from "../../base/progress.ts";
 import { onColumns, type SparseRows, usedColumns, withinColumns } from "../../base/sparse.ts";
-import type { Core } from "../../core/core.ts";
+import type { Core, Precision } from "../../core/core.ts";
 import { type Csr, csr, rowSquares, scaleRows } from "../../core/csr.ts";
 import { Postings, type SparseProductsOptions, sparseProducts } from "../../core/kernelrows.ts";
 import { keeping, type Matrix, matrix, matrixFrom, Scope, scoped } from "../../core/matrix.ts";
-import type { Pattern } from "../../core/pattern.ts";
+import { Pattern } from "../../core/pattern.ts";
 import { type FeatureTransform, unitSquares, viewRanges } from "../../data/transform.ts";
+import type { LabelledRows } from "./documents.ts";
 
 /** Columns from (inclusive) to (exclusive). */
 export interface ColumnRange {
@@ -72,12 +73,21 @@ export interface InnerProducts {
 
 /** Points by column, view by view. They must outlive it. */
 export class PointIndex implements InnerProducts {
-  readonly points: Points;
   readonly #views: readonly Postings[];
 
-  constructor(points: Points) {
-    this.points = points;
-    this.#views = points.views.map(({ x }) => new Postings(x));
+  constructor(
+    readonly points: Points,
+    filled = true,
+  ) {
+    this.#views = points.views.map(({ x }) => new Postings(x, filled));
+  }
+
+  /** The same for many points, with turns for others; `room` frees it. */
+  static async inTurns(points: Points, room: Scope, options: WorkOptions): Promise<PointIndex> {
+    const index = room.keep(new PointIndex(points, false));
+    for (const [view, postings] of index.#views.entries())
+      await inTurns(postings.filling(points.views[view].x), options);
+    return index;
   }
 
   products(points: Points, view: number, room: Matrix, range: SparseProductsOptions): Matrix {
@@ -89,8 +99,8 @@ export class PointIndex implements InnerProducts {
   }
 }
 
-/** Rows of K, or of X X', that are made together. */
-export const BLOCK_ROWS = 256;
+/** Rows of K, or of X X', that are made together: 64 of 15,000 long texts take 50 ms. */
+export const KERNEL_ROWS = 64;
 
 /** X X' of each view of points, made once for kernels that are compared on them; yours to free. */
 export async function keptProducts(points: Points, options: WorkOptions): Promise<InnerProducts> {
@@ -98,10 +108,10 @@ export async function keptProducts(points: Points, options: WorkOptions): Promis
   return await keeping(async (room) => {
     const views = points.views.map(({ x }) => room.keep(matrix(x.core, rows, rows, x.precision)));
     await scoped(async (scope) => {
-      const index = scope.keep(new PointIndex(points));
-      for (let from = 0; from < rows; from += BLOCK_ROWS) {
+      const index = await PointIndex.inTurns(points, scope, options);
+      for (let from = 0; from < rows; from += KERNEL_ROWS) {
         await yieldToHost(options, "kernel", (from / rows) ** 2);
-        const to = Math.min(rows, from + BLOCK_ROWS);
+        const to = Math.min(rows, from + KERNEL_ROWS);
         for (const [view, out] of views.entries())
           index.products(points, view, out.rowRange(from, to), { from, to, lower: true });
       }
@@ -134,33 +144,37 @@ export function spreadOver(points: number, wanted: number): number[] {
   return Array.from({ length: count }, (_, i) => Math.floor((i * points) / count));
 }
 
-/** Rows that are weighted and scaled, as they came and in the core. */
-export interface PlacedRows {
-  readonly given: SparseRows;
-  readonly points: Points;
+/** A function that keeps the columns that some rows have, where these are few: an index of them takes room for each column. */
+export const narrowing = (rows: SparseRows, { views }: FeatureTransform): Narrow | undefined =>
+  views || rows.columns <= rows.columnIndex.length ? undefined : onColumns(usedColumns(rows));
+type Narrow = (rows: SparseRows) => SparseRows;
+
+/** Rows that are weighted and scaled in the core, with the views of the transform; `room` frees them. Squares are of whole rows. */
+export function placeRows(
+  core: Core,
+  rows: SparseRows,
+  transform: FeatureTransform | undefined,
+  room: Scope,
+  { narrow, precision = "f32" }: { narrow?: Narrow | undefined; precision?: Precision | undefined } = {},
+): Points {
+  const x = room.keep(csr(core, rows, precision));
+  const whole = new Points(x, transform && unitSquares(rows, transform), transform && viewRanges(transform));
+  room.keep(whole);
+  return narrow ? room.keep(new Points(room.keep(csr(core, narrow(rows), precision)), whole.squares.toArray())) : whole;
 }
 
-/** Places rows in the core; `room` frees them. */
-export function placeRows(core: Core, given: SparseRows, transform: FeatureTransform, room: Scope): PlacedRows {
-  const x = room.keep(csr(core, given, "f32"));
-  return { given, points: room.keep(new Points(x, unitSquares(given, transform), viewRanges(transform))) };
-}
-
-export interface IndexedPoints {
-  /** In the columns that are indexed; their squares are whole. */
-  readonly index: PointIndex;
-  /** Rows in these columns; `room` frees them. */
-  narrowed(rows: PlacedRows, room: Scope): Points;
-}
-
-/** Indexes rows that are in the core; `room` frees the index. */
-export function indexPoints(core: Core, { given, points: whole }: PlacedRows, room: Scope): IndexedPoints {
-  if (given.columns <= given.columnIndex.length || whole.views.length > 1)
-    return { index: room.keep(new PointIndex(whole)), narrowed: ({ points }) => points };
-  const kept = onColumns(usedColumns(given));
-  const narrowed = ({ given: rows, points }: PlacedRows, scope: Scope): Points =>
-    scope.keep(new Points(scope.keep(csr(core, kept(rows), "f32")), points.squares.toArray()));
-  return { index: room.keep(new PointIndex(narrowed({ given, points: whole }, room))), narrowed };
+/** Documents as points with labels, K of them; yours to free. */
+export function placeDocuments(
+  core: Core,
+  documents: LabelledRows,
+  labels: number,
+  { transform, precision }: { transform?: FeatureTransform; precision?: Precision } = {},
+): Subset {
+  return keeping((scope) => ({
+    points: placeRows(core, documents.features, transform, scope, { precision }),
+    labels: scope.keep(new Pattern(core, labels, documents.labels)),
+    free: () => scope.free(),
+  }));
 }
 
 /**

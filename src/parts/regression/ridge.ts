@@ -6,11 +6,11 @@
 // Wide linear parts (condition about N / lam, no kernel that makes it worse) are solved in single precision for room.
 
 import { positiveNumber } from "../../base/check.ts";
-import { type WorkOptions, yieldToHost } from "../../base/progress.ts";
+import { byParts, type WorkOptions, yieldToHost } from "../../base/progress.ts";
 import type { SparseRows } from "../../base/sparse.ts";
 import type { Core, Precision } from "../../core/core.ts";
 import { addDiagonal, convert, diagonal, fill, gemm, transpose } from "../../core/dense.ts";
-import { solveTriangular } from "../../core/factor.ts";
+import { solveInTurns } from "../../core/factor.ts";
 import { factorInPlace, inverseInPlace } from "../../core/inverse.ts";
 import { keeping, type Matrix, matrix, matrixFrom, type Scope, scoped } from "../../core/matrix.ts";
 
@@ -96,11 +96,19 @@ export async function solveRidge(
       const mu = Float64Array.from(choice.mean ?? sums.mean());
       const mean = kept.keep(matrixFrom(core, 1, labels, mu, precision));
       await (wanted ? inverseInPlace : factorInPlace)(square, options);
-      const solve: Solver = (right, inner) =>
-        wanted
-          ? gemm(square, right, inner.keep(matrix(core, right.rows, right.columns, right.precision)))
-          : solveTriangular(square, solveTriangular(square, right), { transpose: true });
-      const probed = probes && { squares, leverages: leveragesBy(solve, square, probes) };
+      const solve: Solver = async (right, inner) => {
+        if (!wanted)
+          return await solveInTurns(square, await solveInTurns(square, right, options), {
+            ...options,
+            transpose: true,
+          });
+        const out = inner.keep(matrix(core, right.rows, right.columns, right.precision));
+        await byParts(options, features, features * right.columns, (from, to) =>
+          gemm(square.rowRange(from, to), right, out.rowRange(from, to)),
+        );
+        return out;
+      };
+      const probed = probes && { squares, leverages: await leveragesBy(solve, square, probes) };
       await solveLabels(sums, mu, { solve, working }, weights, options);
       const rounded = (): Matrix => convert(square, kept.keep(matrix(core, features, features, precision)));
       const inverse = wanted ? (same ? square : rounded()) : undefined;
@@ -111,12 +119,16 @@ export async function solveRidge(
 }
 
 /** C right, in memory of the scope; `right` may be used up. */
-type Solver = (right: Matrix, scope: Scope) => Matrix;
+type Solver = (right: Matrix, scope: Scope) => Promise<Matrix>;
 
 /** h = f C f' of some rows. */
-function leveragesBy(solve: Solver, { core, rows: features, precision }: Matrix, probes: SparseRows): Float64Array {
+async function leveragesBy(
+  solve: Solver,
+  { core, rows: features, precision }: Matrix,
+  probes: SparseRows,
+): Promise<Float64Array> {
   const { rows, rowStart, columnIndex, values } = probes;
-  return scoped((scope) => {
+  return await scoped(async (scope) => {
     const columns = scope.keep(matrix(core, features, rows, precision)); // F'
     const forEachEntry = (work: (place: number, value: number, row: number) => void): void => {
       for (let i = 0; i < rows; i++)
@@ -126,7 +138,7 @@ function leveragesBy(solve: Solver, { core, rows: features, precision }: Matrix,
     forEachEntry((place, value) => {
       filled[place] = value;
     });
-    const elements = solve(columns, scope).view(); // C F'
+    const elements = (await solve(columns, scope)).view(); // C F'
     const leverages = new Float64Array(rows);
     forEachEntry((place, value, i) => {
       leverages[i] += value * elements[place];
@@ -148,7 +160,7 @@ async function solveLabels(
   for (let k = 0; k < labels; k += LABELS_AT_ONCE) {
     await yieldToHost(options, "weights", k / labels);
     const count = Math.min(LABELS_AT_ONCE, labels - k);
-    scoped((scope) => {
+    await scoped(async (scope) => {
       const make = (m: number, n: number, precision: Precision): Matrix => scope.keep(matrix(core, m, n, precision));
       const cross = make(count, features, "f64");
       sums.writeCross(k, cross);
@@ -156,7 +168,7 @@ async function solveLabels(
       gemm(mu, sums.sums, cross, { alpha: -1, beta: 1 });
       const centred = transpose(cross, make(features, count, "f64"));
       const right = working === "f64" ? centred : convert(centred, make(features, count, "f32"));
-      convert(solve(right, scope), weights.block(0, k, features, count));
+      convert(await solve(right, scope), weights.block(0, k, features, count));
     });
   }
 }

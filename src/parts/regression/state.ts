@@ -195,7 +195,7 @@ const lengthOf = (chunks: readonly Uint8Array[]): number => chunks.reduce((sum, 
 const fileOf = ({ solution }: LearningState, bytes: number, checksum: string, changes: number): StateFile | undefined =>
   solution && { bytes, checksum, changes, solution, since: [] };
 
-function documentTensors({ ids, features, labels, squares, weights }: Documents): Record<string, Tensor | undefined> {
+function documentTensors({ ids, features, labels, weights }: Documents): Record<string, Tensor | undefined> {
   return {
     "documents.ids": textsTensor(ids),
     "documents.rowStart": integerTensor(features.rowStart),
@@ -203,7 +203,6 @@ function documentTensors({ ids, features, labels, squares, weights }: Documents)
     "documents.values": realTensor(features.values),
     "documents.labelStart": integerTensor(labels.rowStart),
     "documents.labelIndex": integerTensor(labels.labelIndex),
-    "documents.squares": squares && realTensor(squares),
     "documents.weights": weights && integerTensor(weights),
   };
 }
@@ -358,7 +357,6 @@ function documentsFrom(section: TensorReader, columns: number, labels: number): 
     ids,
     features,
     labels: sets,
-    squares: section.has("squares") ? section.singles("squares", [rows]) : undefined,
     weights: section.has("weights")
       ? section.within("weights", section.integers("weights", rows, MOST_WEIGHT + 1), 1, MOST_WEIGHT)
       : undefined,

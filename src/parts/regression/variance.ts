@@ -15,7 +15,7 @@ import { keeping, type Matrix, matrix, type Scope, scoped } from "../../core/mat
 import type { FeatureTransform } from "../../data/transform.ts";
 import type { Deviation, PosteriorVariance } from "../part.ts";
 import { choiceOf, Kernel, type KernelPart, kernelMatrix, rowKernel } from "./kernel.ts";
-import { type IndexedPoints, indexPoints, type PlacedRows, placeRows, spreadOver } from "./points.ts";
+import { narrowing, PointIndex, type Points, placeRows, spreadOver } from "./points.ts";
 
 /** Points that are looked at; L is made in a fraction of a second. */
 const MOST_POINTS = 2000;
@@ -42,27 +42,24 @@ export async function posteriorVariance(
 ): Promise<UnexplainedVariance> {
   const chosen = selectFeatures(part.rows, spreadOver(part.rows.rows, MOST_POINTS));
   return await keeping(async (scope) => {
-    const placed = (rows: SparseRows, room: Scope): PlacedRows => placeRows(core, rows, transform, room);
-    const points = indexPoints(core, placed(chosen, scope), scope);
+    const narrow = narrowing(chosen, transform);
+    const placed = (rows: SparseRows, room: Scope, columns: typeof narrow): Points =>
+      placeRows(core, rows, transform, room, { narrow: columns });
+    const index = scope.keep(new PointIndex(placed(chosen, scope, narrow)));
     const size = chosen.rows;
     const kernel = scope.keep(new Kernel(core, "f32", choiceOf(part).kernel));
-    const between = (given: PlacedRows, others: IndexedPoints, room: Scope): Matrix => {
-      const make = (): Matrix => room.keep(matrix(core, given.points.rows, others.index.points.rows, "f32"));
-      const range = { from: 0, to: given.points.rows, lower: false };
-      return kernel.rows(others.narrowed(given, room), others.index, range, make(), make());
+    const between = (given: Points, others: PointIndex, room: Scope): Matrix => {
+      const make = (): Matrix => room.keep(matrix(core, given.rows, others.points.rows, "f32"));
+      return kernel.rows(given, others, { from: 0, to: given.rows, lower: false }, make(), make());
     };
     const factor = scope.keep(matrix(core, size, size, "f32"));
-    await kernelMatrix(points.index.points, kernel, factor, work);
+    await kernelMatrix(index.points, kernel, factor, work);
     addDiagonal(factor, fill(scope.keep(matrix(core, 1, size, "f32")), part.noise));
     await factorInPlace(factor, work);
-    const known = (given: PlacedRows, room: Scope): Matrix =>
-      solveTriangular(factor, between(given, points, room), { side: "right", transpose: true });
+    const known = (given: Points, room: Scope): Matrix =>
+      solveTriangular(factor, between(given, index, room), { side: "right", transpose: true });
     /** k(x,x), and v. */
-    const variancesOf = (
-      { points }: PlacedRows,
-      explained: Matrix,
-      room: Scope,
-    ): { own: Float64Array; variances: Float64Array } => {
+    const variancesOf = (points: Points, explained: Matrix, room: Scope) => {
       const sums = rowSums(explained, room.keep(matrix(core, 1, points.rows, "f32")), explained).view();
       const own = kernel.self(points.viewSquares.map((squares) => squares.view()));
       return { own, variances: own.map((value, i) => Math.max(0, value - sums[i])) };
@@ -71,19 +68,24 @@ export async function posteriorVariance(
       noise: part.noise,
       prior: rowKernel(choiceOf(part).kernel, transform),
       size,
-      of: (rows) => scoped((room) => known(placed(rows, room), room).toArray() as Float32Array),
+      of: (rows) => scoped((room) => known(placed(rows, room, narrow), room).toArray() as Float32Array),
       together: (rows, others) =>
         scoped((room) => {
-          const [given, other] = [placed(rows, room), placed(others, room)];
+          const given = placed(rows, room, narrow);
           const explained = known(given, room);
-          const k = between(given, indexPoints(core, other, room), room);
-          const rest = gemm(explained, known(other, room), k, { alpha: -1, beta: 1, transposeB: true });
+          const own = narrowing(others, transform);
+          const k = between(placed(rows, room, own), room.keep(new PointIndex(placed(others, room, own))), room);
+          const rest = gemm(explained, known(placed(others, room, narrow), room), k, {
+            alpha: -1,
+            beta: 1,
+            transposeB: true,
+          });
           const { variances } = variancesOf(given, explained, room);
           return { variances, covariances: rest.toArray() as Float32Array };
         }),
       unexplained: (rows) =>
         scoped((room) => {
-          const given = placed(rows, room);
+          const given = placed(rows, room, narrow);
           const { own, variances } = variancesOf(given, known(given, room), room);
           return variances.map((variance, i) => variance / (own[i] + part.noise));
         }),

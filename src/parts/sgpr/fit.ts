@@ -12,8 +12,8 @@ import { selectLabelled } from "../regression/documents.ts";
 import { inducingFeatures } from "../regression/inducing.ts";
 import type { KernelPart } from "../regression/kernel.ts";
 import { kernelPart } from "../regression/kernelpart.ts";
-import { placeDocuments } from "../regression/learn.ts";
 import { type PointRange, someOf } from "../regression/leaveoneout.ts";
+import { placeDocuments } from "../regression/points.ts";
 import { LABELS_AT_ONCE, solveRidge } from "../regression/ridge.ts";
 import { BLOCK_ROWS, featuresOf, learnPoints, leaveOneOutOf } from "../regression/sparse.ts";
 import { Statistics } from "../regression/totals.ts";
@@ -65,7 +65,7 @@ export async function fitInducing(
   return await keeping(async (scope) => {
     const { points, labels } = scope.keep(placed);
     const inducing = selectLabelled(documents, [...Array(count).keys()]);
-    const z = scope.keep(placeDocuments(core, inducing, schema.labels, "f32", schema.transform));
+    const z = scope.keep(placeDocuments(core, inducing, schema.labels, schema));
     const basis = scope.keep(await inducingFeatures(z.points, choice.kernel, work));
     const walk = featuresOf(basis, points);
     const sums = new Statistics(core, { features: count, labels: schema.labels });

@@ -100,6 +100,13 @@ export interface DataTerm {
 
 export type MakeDataTerm = (backend: Backend, shape: ModelShape) => DataTerm;
 
+/** The present ones of listed labels, each the first and only label of a row of its own. */
+function presentOf(signedWeight: ArrayLike<number>): LabelLists {
+  let present = 0;
+  const ends = Array.from(signedWeight, (weight) => (weight > 0 ? ++present : present));
+  return { rowStart: Int32Array.from([0, ...ends]), labelIndex: new Int32Array(present) };
+}
+
 /** Utilities of the labels at some points, and the data term over all labels or over those listed. */
 export class LabelLayer implements DataTerm {
   /** c [K,G] */
@@ -223,10 +230,15 @@ export class LabelLayer implements DataTerm {
     const value = this.#room.tensor("listed loss", 1, pattern.entries);
     const hByPoint = this.#room.tensor("h c", b, groups);
     const byLabel = this.#room.tensor("h' s'", k, groups);
-    backend.listedLogLikelihood(
-      { mean, variance, signedWeight, scale, quadrature },
-      { value, dMean: mean, dVariance: variance },
+    const weight = backend.tensor(1, pattern.entries, Float64Array.from(signedWeight, Math.abs));
+    // Every entry is a row with one label.
+    const [m, v] = [mean, variance].map((row) => backend.reshape(row, pattern.entries, 1));
+    backend.expectedLogLikelihood(
+      { mean: m, variance: v, positives: presentOf(signedWeight), scale, quadrature },
+      { rowValue: value, dMean: m, dVariance: v },
     );
+    for (const each of [value, mean, variance]) backend.combine("multiply", each, weight, each);
+    backend.free(weight);
     backend.patternTimes(pattern, value, this.#ones("labels", k), backend.reshape(out.pointLoss, b, 1));
     backend.fill(gradient.phi, 0);
     backend.patternTransposeTimes(pattern, mean, latent.mean, gradient.phi);

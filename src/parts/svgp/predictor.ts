@@ -4,10 +4,10 @@ import type { Backend, Tensor } from "../../backend/backend.ts";
 import type { SparseRows } from "../../base/sparse.ts";
 import type { RealArray } from "../../core/matrix.ts";
 import { transformedRows } from "../../data/transform.ts";
-import { chooseRows, type LabelChoice } from "../choose.ts";
+import { atLabels, chooseRows, type LabelChoice } from "../choose.ts";
 import { checkNorms, maxNorm } from "../overflow.ts";
 import type { ModelSchema } from "../part.ts";
-import type { BestLabels, ChosenLabels, Predictor, ScoreOptions, Scores } from "../predictor.ts";
+import type { ChosenLabels, Predictor, ScoreOptions, Scores } from "../predictor.ts";
 import { svgpBounds } from "./faults.ts";
 import { LabelLayer, type LabelParameters, type LabelShape } from "./labels.ts";
 import { Latent, type LatentParameters } from "./posterior.ts";
@@ -80,46 +80,16 @@ export class SvgpPredictor implements Predictor {
     }
   }
 
-  /** The best labels of all points, block by block. `depth` is at most K. */
-  async *best(features: SparseRows, depth: number): AsyncGenerator<BestLabels> {
-    for (const { firstRow, batch, utility } of this.#blocks(features)) {
-      await this.#probabilities(batch, utility);
-      const { indices: labels, values } = await this.#backend.topScores(utility, depth);
-      yield { firstRow, rows: batch.rows.length, labels, values };
-    }
-  }
-
   async *choose(features: SparseRows, choice: LabelChoice, deviations = true): AsyncGenerator<ChosenLabels> {
     const { labels: k } = this.schema;
-    for (const { batch, utility } of this.#blocks(features)) {
-      await this.#probabilities(batch, utility);
-      const lists = chooseRows(await this.#backend.read(utility), k, (p) => p, choice);
-      const { variance, ...details } = await this.#details(batch, lists);
-      const sd = deviations ? variance.map((v) => Math.sqrt(Math.max(0, v))) : undefined;
-      yield { rows: batch.rows.length, ...lists, ...details, sd };
+    for await (const scores of this.score(features, { probability: true, variance: deviations })) {
+      const { rows, utility, variance } = scores;
+      const all = scores.probability as RealArray;
+      const lists = chooseRows(all, k, (p) => p, choice);
+      const probability = atLabels(all, k, lists);
+      const sd = variance && atLabels(variance, k, lists, (v) => Math.sqrt(Math.max(0, v)));
+      yield { rows, ...lists, utility: atLabels(utility, k, lists), probability, sd };
     }
-  }
-
-  /** Mean utilities become probabilities. */
-  async #probabilities(batch: Batch, utility: Tensor): Promise<void> {
-    const variance = await this.#variance(batch);
-    this.#backend.probability(utility, variance, utility);
-    this.#backend.free(variance);
-  }
-
-  async #details(
-    batch: Batch,
-    { rowStart, labels: labelIndex }: Pick<ChosenLabels, "rowStart" | "labels">,
-  ): Promise<Record<"utility" | "variance" | "probability", RealArray>> {
-    const backend = this.#backend;
-    const latent = await this.#variances(batch);
-    const pattern = backend.pattern(this.schema.labels, { rowStart, labelIndex });
-    const { mean: utility, variance } = this.#labels.listed(pattern, latent, this.#numbers.tensors);
-    const probability = backend.tensor(1, labelIndex.length);
-    backend.probability(utility, variance, probability);
-    const read = await Promise.all([utility, variance, probability].map((tensor) => backend.read(tensor)));
-    backend.free(pattern, probability);
-    return { utility: read[0], variance: read[1], probability: read[2] };
   }
 
   /** All points in blocks with their mean utilities [rows,K]; a block's tensors are freed when the next one is asked for. */
@@ -150,16 +120,8 @@ export class SvgpPredictor implements Predictor {
     return { x: backend.sparse(given), rows, squares: backend.tensor(1, given.rows, squares) };
   }
 
-  /** v [rows,K] */
+  /** v [rows,K] of the block that was made last. */
   async #variance(batch: Batch): Promise<Tensor> {
-    const { variance } = await this.#variances(batch);
-    const out = this.#backend.tensor(batch.rows.length, this.schema.labels);
-    this.#labels.variance(variance, out);
-    return out;
-  }
-
-  /** The latent functions with s of the block that was made last. */
-  async #variances(batch: Batch): Promise<Latent> {
     const backend = this.#backend;
     const latent = this.#latent;
     if (!this.#factorised) {
@@ -171,7 +133,9 @@ export class SvgpPredictor implements Predictor {
       this.#factorised = true;
     }
     latent.forwardVariance(batch);
-    return latent;
+    const out = backend.tensor(batch.rows.length, this.schema.labels);
+    this.#labels.variance(latent.variance, out);
+    return out;
   }
 
   free(): void {

@@ -4,6 +4,7 @@
 import { type OpenDevice, replaceDevice } from "../../backend/devices.ts";
 import { areFinite } from "../../base/check.ts";
 import { FormatError, shownJson } from "../../base/errors.ts";
+import { later } from "../../base/progress.ts";
 import type { FitContext } from "../part.ts";
 import type { Predictor } from "../predictor.ts";
 import type { StepProgress, StepValue } from "../progress.ts";
@@ -64,15 +65,12 @@ const COPY_STEPS = 8;
 
 /** Copies of the state, from which a training goes on when its device is lost. */
 export class Copies implements Hook {
-  /** The last state that is known to be whole; none at the start. */
-  kept: TrainingState | undefined;
   #session: Session | undefined;
   /** The copy that is on its way. */
   #coming: Promise<TrainingState> | undefined;
 
-  constructor(from: TrainingState | undefined) {
-    this.kept = from;
-  }
+  /** `kept` is the last state that is known to be whole; none at the start. */
+  constructor(public kept: TrainingState | undefined) {}
 
   /** Keeps the state of a training on another device from now on. */
   async follow(session: Session): Promise<void> {
@@ -214,7 +212,7 @@ export function reporting(session: Session): Hook {
 }
 
 /** Milliseconds between two turns of the event loop. */
-const TURN = 400;
+const TURN = 60;
 /** Part of the time that may go into checkpoints: those of large models take seconds. */
 const SAVING_SHARE = 0.05;
 
@@ -246,7 +244,7 @@ export function interrupting(session: Session): Hook {
       (onCheckpoint !== undefined && saveEvery === 0);
     if (at.now - turned < TURN && !isUrgent) return;
     turned = at.now;
-    await new Promise<void>((resolve) => setTimeout(resolve, 0));
+    await new Promise<void>(later);
     if (at.last) return;
     const isDue = onCheckpoint !== undefined && at.now - saved >= saveAfter;
     // Ranks stop together, and write down one state together.

@@ -140,8 +140,8 @@ export type GradientDraw = Pick<ColumnDraw, "count" | "start">;
 /** The labels that are looked at, for each point, with their weights. */
 export interface ListedLabels {
   pattern: PatternTensor;
-  /** 1 x entries: 1 for a label that is present, -(absent / sampled) for a sampled one of the absent ones. */
-  signedWeight: Tensor;
+  /** For each entry 1 for a label that is present, -(absent / sampled) for a sampled one of the absent ones. */
+  signedWeight: ArrayLike<number>;
 }
 
 /** Row i of a matrix, or element i of a list [1,n], as a view. */
@@ -151,16 +151,13 @@ export function rowOf(backend: Backend, tensor: Tensor, i: number): Tensor {
 
 /** Tensors by name, made when first asked for, larger when they must be: a small batch takes the memory of a large one. */
 export class Workspace {
-  readonly #backend: Backend;
   readonly #made = new Map<string, Tensor>();
 
-  constructor(backend: Backend) {
-    this.#backend = backend;
-  }
+  constructor(private readonly backend: Backend) {}
 
   /** [rows,columns], with any content. */
   tensor(name: string, rows: number, columns: number): Tensor {
-    const backend = this.#backend;
+    const { backend } = this;
     let made = this.#made.get(name);
     if (made === undefined || made.rows * made.columns < rows * columns) {
       if (made) backend.free(made);
@@ -173,7 +170,7 @@ export class Workspace {
   }
 
   free(): void {
-    this.#backend.free(...this.#made.values());
+    this.backend.free(...this.#made.values());
     this.#made.clear();
   }
 }

@@ -15,7 +15,6 @@ import { isLinear } from "../../base/kernels.ts";
 import { deterministicCos } from "../../base/math.ts";
 import { type LabelSets, selectLabels } from "../../base/sparse.ts";
 import { STREAMS } from "../../base/streams.ts";
-import type { AdamOptions, AdamState } from "../../core/adam.ts";
 import type { Core } from "../../core/core.ts";
 import { choice, permutation, uniformNumbers } from "../../core/random.ts";
 import { inverseRoot } from "../../core/spectral.ts";
@@ -92,11 +91,17 @@ const COORDINATE_RATE = 0.05;
 /** Batches whose second moments stand for those of all points. */
 const COORDINATE_BATCHES = 8;
 
-/** Moments of Adam for each parameter. */
-type Moments = AdamState<Tensor>;
-
-/** Moves a parameter up its gradient. */
-type Ascent = (parameter: Tensor, gradient: Tensor, moments: Moments, step: AdamOptions) => void;
+/** An optimiser, of a backend's operations: what is kept of a parameter, a step up its gradient, and steps that touch few rows. */
+const adam = (backend: Backend) => ({
+  init: ({ rows, columns }: Tensor) => ({
+    first: backend.tensor(rows, columns),
+    second: backend.tensor(rows, columns),
+  }),
+  update: backend.adam,
+  rowSteps: backend.rowSteps,
+});
+type Optimiser = ReturnType<typeof adam>;
+type Moments = ReturnType<Optimiser["init"]>;
 
 /**
  * Adam in coordinates nu in which the mean learns evenly, applied to mu = T nu: mu += T (its step from T' gradient). For kernels with a
@@ -112,13 +117,13 @@ type Ascent = (parameter: Tensor, gradient: Tensor, moments: Moments, step: Adam
  * Bibtex, se, P = 30, 20 epochs: 53.0 / 31.8 / 23.6 (P@1/3/5).
  */
 const inCoordinates =
-  (backend: Backend, transform: Tensor, room: Workspace): Ascent =>
+  (backend: Backend, { update }: Optimiser, transform: Tensor, room: Workspace): Optimiser["update"] =>
   (mu, gradient, moments, step) => {
     const own = room.tensor("gradient by nu", mu.rows, mu.columns);
     const moved = room.tensor("step of nu", mu.rows, mu.columns);
     backend.gemm(transform, gradient, own);
     backend.fill(moved, 0);
-    backend.adam(moved, own, moments, { ...step, rate: COORDINATE_RATE * step.rate });
+    update(moved, own, moments, { ...step, rate: COORDINATE_RATE * step.rate });
     backend.gemm(transform, moved, mu, { beta: 1 });
   };
 
@@ -146,8 +151,9 @@ export class Trainer {
   readonly #learned: ParameterName[];
   /** T [M,M], where the mean learns in coordinates of its own, and what moves mu. */
   readonly #transform: Tensor | undefined;
-  readonly #moveMean: Ascent;
-  /** Steps on mu that touch the rows of a batch's features alone, where the backend has them; and 1 / a [1,1] for them. */
+  readonly #optimiser: Optimiser;
+  readonly #moveMean: Optimiser["update"];
+  /** Steps on mu that touch few rows, and 1 / a [1,1] for them. */
   readonly #rowSteps: RowSteps | undefined;
   readonly #inverse: Tensor;
   readonly #order: (step: number) => Int32Array;
@@ -176,17 +182,17 @@ export class Trainer {
     this.#data = data;
     this.steps = Math.max(1, Math.round((options.epochs * points) / batch));
     this.#parameters = allocateParameters(backend, shape);
-    this.#moments = forEachName(parameterNames, (name) => {
-      const { rows, columns } = this.#parameters[name];
-      return { first: backend.tensor(rows, columns), second: backend.tensor(rows, columns) };
-    });
+    this.#optimiser = adam(backend);
+    this.#moments = forEachName(parameterNames, (name) => this.#optimiser.init(this.#parameters[name]));
     this.#inverse = backend.tensor(1, 1);
     this.#rowSteps = mean === "features" && fixedKernel ? this.#makeRowSteps() : undefined;
     const meanGradient = this.#rowSteps === undefined;
     this.#bound = new Bound(backend, shape, { basisGram: data.basisGram, meanGradient, dataTerm });
     this.#room = new Workspace(backend);
     this.#transform = mean === "inducing" && !isLinear(shape.kernel) ? backend.tensor(m, m) : undefined;
-    this.#moveMean = this.#transform ? inCoordinates(backend, this.#transform, this.#room) : backend.adam;
+    this.#moveMean = this.#transform
+      ? inCoordinates(backend, this.#optimiser, this.#transform, this.#room)
+      : this.#optimiser.update;
     const isFixed: Partial<Record<ParameterName, boolean>> = {
       inducingInputs: fixedInducing,
       hyper: fixedKernel,
@@ -198,10 +204,10 @@ export class Trainer {
   }
 
   #makeRowSteps(): RowSteps | undefined {
-    const { backend, steps } = this;
+    const { steps } = this;
     const at = (step: number) => ({ rate: this.#rateAt(step), pull: this.#klWeightAt(step) });
-    const [{ mu }, state] = [this.#parameters, this.#moments.mu];
-    return backend.rowSteps?.(this.#data.x, mu, state, this.#inverse, { steps, at });
+    const [{ mu }, moments] = [this.#parameters, this.#moments.mu];
+    return this.#optimiser.rowSteps?.(this.#data.x, mu, moments, this.#inverse, { steps, at });
   }
 
   /** Adam's step length: from `learningRate` at the first step down to 0 after the last, along half a cosine. */
@@ -267,7 +273,7 @@ export class Trainer {
     this.#rowSteps?.step(dMean, this.step);
     const step = { rate: this.#rateAt(this.step), step: this.step + 1 };
     for (const name of this.#learned) {
-      const move = name === "mu" ? this.#moveMean : backend.adam;
+      const move = name === "mu" ? this.#moveMean : this.#optimiser.update;
       move(this.#parameters[name], gradient[name], this.#moments[name], step);
     }
     backend.free(...extras);
@@ -299,7 +305,7 @@ export class Trainer {
   }
 
   /** The minibatch of a step, and what is to be freed after it. */
-  #batch(step: number): { batch: LabelledBatch; extras: (PatternTensor | Tensor)[] } {
+  #batch(step: number): { batch: LabelledBatch; extras: PatternTensor[] } {
     const { backend } = this;
     const { x, basis, projected, squares, labels } = this.#data;
     const { batch: size, rank, inducing } = this.#shape;
@@ -323,9 +329,8 @@ export class Trainer {
     if (negatives === "all") return { batch, extras: [] };
     const { lists, signedWeight } = sampledLabels(this.#core, labels, rows, negatives, seed, step);
     const pattern = backend.pattern(labels.labels, lists);
-    const weights = backend.tensor(1, pattern.entries, signedWeight);
-    batch.labels = { pattern, signedWeight: weights };
-    return { batch, extras: [pattern, weights] };
+    batch.labels = { pattern, signedWeight };
+    return { batch, extras: [pattern] };
   }
 
   /** Terms of the ELBO at the last step's batch, if they were wanted. Refuses numbers that have gone wrong, so that none is ever saved. */

@@ -2,6 +2,7 @@
 
 import { excerpt } from "../../base/errors.ts";
 import { plainVectors, type Refuse, type VectorShape, vectorRow } from "../../base/input.ts";
+import { counted } from "../../base/numbers.ts";
 import { mostExact } from "../../parts/gpr/fit.ts";
 import { HttpError, refuse } from "../http.ts";
 import type { IndexedDocument, TextInput } from "../project.ts";
@@ -88,7 +89,7 @@ export function checkRoom(
     );
 }
 
-export const documentsText = (count: number): string => (count === 1 ? "1 document" : `${count} documents`);
+export const documentsText = (count: number): string => counted(count, "document");
 
 /** About what a number takes in the journal. */
 const BYTES_WRITTEN = 12;

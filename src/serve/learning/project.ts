@@ -5,6 +5,7 @@ import { stat } from "node:fs/promises";
 import { setTimeout } from "node:timers/promises";
 import { ArgumentError, FormatError } from "../../base/errors.ts";
 import type { Input, VectorShape } from "../../base/input.ts";
+import { counted, grouped } from "../../base/numbers.ts";
 import { type PredictOptions, withAbout } from "../../base/prediction.ts";
 import { readWhole, targetOf } from "../../io/files.ts";
 import type { QueriedDocument } from "../../learn/query.ts";
@@ -334,8 +335,8 @@ export class LearningProject implements Project, Learning {
     this.#unsaved.bytes += batches.reduce((sum, batch) => sum + sizeOf(batch), 0);
     const seconds = ((performance.now() - begin) / 1000).toFixed(1);
     const forgotten = model.forgotten - before.forgotten;
-    const also = forgotten > 0 ? ` and forgot ${forgotten}` : "";
-    const now = `${documentsText(model.documents)}, ${model.labels} labels`;
+    const also = forgotten > 0 ? ` and forgot ${grouped(forgotten)}` : "";
+    const now = `${documentsText(model.documents)}, ${counted(model.labels, "label")}`;
     this.#say(`learned ${documentsText(model.learned - before.learned)}${also} in ${seconds} s: now ${now}`);
   }
 

@@ -28,7 +28,9 @@ describe("CSV records", () => {
     fc.assert(
       fc.property(table, fc.constantFrom(",", ";", "\t"), (rows, delimiter) => {
         const text = rows.map((fields) => fields.map((each) => quote(each, delimiter)).join(delimiter)).join("\n");
-        const records = new CsvRecords(delimiter);
+        const records = new CsvRecords(delimiter, (found) => {
+          throw new Error(found);
+        });
         const read: string[][] = [];
         for (const line of rows.length > 0 ? text.split("\n") : []) {
           const record = records.push(line);

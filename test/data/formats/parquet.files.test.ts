@@ -13,7 +13,7 @@ import { packed, table } from "./parquetfiles.ts";
 const options = { file: "t.parquet", text: "a", labels: "e", id: "b", tfidf: wordsAlone };
 
 test("a Parquet file is read: texts, labels and ids, or columns of numbers", async () => {
-  const read = await readDataset(table, { ...options, unlabelled: "empty" });
+  const read = await readDataset(table, { ...options, requireLabels: false });
   expect([read.format, read.dataset.ids]).toEqual(["parquet", ["1", "2", "3", "4", "5"]]);
   expect(plain(read).rows.map(({ labels }) => labels)).toEqual([[1, 2, 3], [], [], [1, 2, 3], [1, 2]]);
   expect(Array.from(read.dataset.unlabelled ?? [])).toEqual([0, 1, 1, 0, 0]); // null, which says nothing

@@ -12,7 +12,7 @@ import { fitDocuments, type GprPart, mostExact } from "../../../src/parts/gpr/fi
 import type { Part } from "../../../src/parts/index.ts";
 import { completeOptions } from "../../../src/parts/options.ts";
 import type { Fit } from "../../../src/parts/part.ts";
-import { placeDocuments } from "../../../src/parts/regression/learn.ts";
+import { placeDocuments } from "../../../src/parts/regression/points.ts";
 import { schemaFor } from "../../../src/parts/schema.ts";
 import { fitInducing, inducingCost, inducingCount, type SgprPart } from "../../../src/parts/sgpr/fit.ts";
 import { loadModel } from "../../../src/predict/load.ts";
@@ -48,7 +48,7 @@ const partOf = ({ parts: [part] }: Model): SgprPart => {
 async function fitted(count: number, threads = 1): Promise<Model> {
   const core = await createCore({ threads });
   try {
-    const placed = placeDocuments(core, documents, schema.labels, "f32");
+    const placed = placeDocuments(core, documents, schema.labels);
     const fit = await fitInducing(core, { documents, schema, choice, placed }, count, {});
     return await modelOf(core, fit);
   } finally {
