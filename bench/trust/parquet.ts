@@ -21,30 +21,33 @@ export async function parquetTrials(): Promise<{ attempt(seed: number): Promise<
   const entryPoints = ["bench/trust/parquetthread.ts"];
   await build({ entryPoints, outfile, bundle: true, platform: "node", format: "esm", packages: "external" });
   let thread: Worker | undefined;
+  let failed = (): void => {};
+
+  function started(): Worker {
+    const worker = new Worker(outfile, { resourceLimits: { maxOldGenerationSizeMb: HEAP } });
+    worker.on("error", () => {
+      if (thread === worker) failed();
+    });
+    return worker;
+  }
 
   /** Undefined where the file is to be read by the reader as it is. */
   const inThread = async (seed: number): Promise<DataTrial | undefined> => {
-    thread ??= new Worker(outfile, { resourceLimits: { maxOldGenerationSizeMb: HEAP } });
+    thread ??= started();
     const worker = thread;
     const { rss } = process.memoryUsage();
     const began = performance.now();
     let timer: NodeJS.Timeout | undefined;
     const answer = new Promise<DataTrial | undefined>((done) => {
-      const fail = (): void => {
+      failed = () => {
         thread = undefined;
-        worker.removeAllListeners().on("error", () => {});
         void worker.terminate();
         done(undefined);
       };
-      const watch = (): void => {
-        if (performance.now() - began > PATIENCE || process.memoryUsage().rss - rss > MEMORY) fail();
-      };
-      timer = setInterval(watch, CHECK_MS);
-      worker.once("message", (found) => {
-        worker.off("error", fail);
-        done(found);
-      });
-      worker.once("error", fail);
+      timer = setInterval(() => {
+        if (performance.now() - began > PATIENCE || process.memoryUsage().rss - rss > MEMORY) failed();
+      }, CHECK_MS);
+      worker.once("message", done);
       worker.postMessage(seed);
     });
     return await answer.finally(() => clearInterval(timer));

@@ -102,6 +102,10 @@ export class FormatError extends Error {
   }
 }
 
+/** A path, or an address without user, password and query, also where it is mistyped. */
+const withoutSecrets = (file: string): string =>
+  file.replace(/^([a-z][a-z+.-]+:\/{1,2})[^/]*@/i, "$1").replace(/^(https?:[^?]*\?).+/is, "$1...");
+
 /** A file that cannot be opened, read or written: `cannot read train.txt: there is no such file`. */
 export class FileError extends Error {
   override readonly name: string = "FileError";
@@ -110,7 +114,7 @@ export class FileError extends Error {
   readonly code: string;
 
   constructor(action: "read" | "write", file: string, why: string, code: string) {
-    const shown = file.replace(/^(https?:\/\/)[^/]*@/i, "$1"); // without a password
+    const shown = withoutSecrets(file);
     super(`cannot ${action} ${shown}: ${why}`);
     this.file = shown;
     this.code = code;

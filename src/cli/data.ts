@@ -9,6 +9,7 @@ import { type ReadOptions, type ReadResult, readOptions } from "../data/options.
 import { tfidfOptions } from "../data/tfidfoptions.ts";
 import { readDataset } from "../io/dataset.ts";
 import { readWhole } from "../io/files.ts";
+import { shownAddress, webAddress } from "../io/source.ts";
 import type { Model } from "../model/model.ts";
 import type { Choice, Real, Text } from "../options/kinds.ts";
 import { didYouMean } from "../options/nearest.ts";
@@ -31,7 +32,11 @@ export const readChoices = ({ of }: Pick<Call<unknown>, "of">): ReadOptions => (
   nameOption: (option) => `--${kebab(option)}`,
 });
 
-export const nameOf = (path: string): string => (path === "-" ? "standard input" : path);
+/** The name of a file in messages. */
+export function nameOf(path: string): string {
+  const address = webAddress(path);
+  return address ? shownAddress(address) : path === "-" ? "standard input" : path;
+}
 
 /** The part of a model that decides how data are read for it. */
 export interface ReadFor {

@@ -2,8 +2,10 @@
 
 import { existsSync } from "node:fs";
 import { constants, gunzipSync } from "node:zlib";
+import { DataError } from "../base/errors.ts";
 import { chosenThreshold } from "../base/prediction.ts";
-import { peek, pulled, streamChunks } from "../data/bytes.ts";
+import { LONGEST_TEXT } from "../data/builder.ts";
+import { joined, openBytes, peek, pulled, streamChunks } from "../data/bytes.ts";
 import { selectRows } from "../data/dataset.ts";
 import { guessDelimiter } from "../data/formats/csv.ts";
 import { DELIMITER_LINE, formatOfLine } from "../data/formats/detect.ts";
@@ -12,6 +14,7 @@ import { type ReadSource, readBatches } from "../io/dataset.ts";
 import { openInput, writeAtomically } from "../io/files.ts";
 import { tagNote } from "../io/folder.ts";
 import { isMarkdown, loadYaml, markdownRow } from "../io/markdown.ts";
+import { webAddress } from "../io/source.ts";
 import { type Answer, answersOf, type CsvStyle, csvFormat, type PredictionFormat, rounded } from "../predict/lines.ts";
 import { labelsOf } from "../predict/load.ts";
 import { promiseLines } from "../report/figures.ts";
@@ -36,7 +39,7 @@ import { count, device, names, on, output, quiet, real, text, threads, UsageErro
 import { type AnyModel, openAnyModel, withHost } from "./models.ts";
 import { print } from "./terminal.ts";
 
-type Input = { source: ReadSource; name: string; csv: CsvStyle };
+type Input = { source: ReadSource; name: string; size?: number | undefined; csv: CsvStyle };
 
 const HEAD_BYTES = 4096;
 /** A word with a slash or an ending is the name of a file; Chinese has no blanks between words. */
@@ -51,6 +54,7 @@ async function inputOf(typed: string, { format, text }: ReadOptions, model: AnyM
   const fromText = model.schema.vectoriser !== undefined;
   if (fromText && typed !== "-" && (/\s/.test(typed) || !PATH.test(typed)) && !existsSync(typed))
     return { source: [{ text: typed }], name: "the text", csv: {} };
+  if (webAddress(typed)) return { source: typed, name: typed, csv: {} };
   const opened = await openInput(typed).catch((error) => {
     if (error.code === "EISDIR") return undefined;
     throw error;
@@ -76,12 +80,15 @@ async function inputOf(typed: string, { format, text }: ReadOptions, model: AnyM
       text === undefined &&
       start.every((byte) => byte !== 0) &&
       told === undefined);
-  const { name } = opened;
+  const { name, size } = opened;
   const isCsv = format === "csv" || /\.csv(\.gz)?$/i.test(typed) || told === "csv";
-  if (!isPlain) return { source: stream, name, csv: isCsv ? csvStyle(start, line) : {} };
-  const unpacked = packed ? stream.pipeThrough(new DecompressionStream("gzip") as never) : stream;
-  const all = await new Response(unpacked as ReadableStream<Uint8Array<ArrayBuffer>>).text();
-  return { source: [isNote ? markdownRow(await loadYaml(), all, typed) : { text: all }], name, csv: {} };
+  if (!isPlain) return { source: stream, name, size, csv: isCsv ? csvStyle(start, line) : {} };
+  const { chunks } = await openBytes(stream, { file: name });
+  const all = await joined(chunks, () => LONGEST_TEXT);
+  if (!all)
+    throw new DataError({ file: name, line: 0, found: `more than ${LONGEST_TEXT} bytes`, expected: "a shorter text" });
+  const written = new TextDecoder().decode(all);
+  return { source: [isNote ? markdownRow(await loadYaml(), written, typed) : { text: written }], name, csv: {} };
 }
 
 /** CSV goes out as it came in: its byte-order mark, and the delimiter that its first line has most of. */
@@ -226,7 +233,7 @@ export const predictCommand: Command = command({
       unseen: given.unseen,
     };
     for (const line of promiseLines(cut, model.thresholds)) screen.say(line);
-    const { source, name, csv } = await inputOf(typed, choices, model);
+    const { source, name, size, csv } = await inputOf(typed, choices, model);
     const columns = {
       reasons: explain !== undefined,
       expected: review !== undefined,
@@ -242,6 +249,7 @@ export const predictCommand: Command = command({
     await withHost(model, { device, threads, screen }, async (host) => {
       const batches: Batches = readBatches(source, {
         file: nameOf(name),
+        size,
         ...choices,
         ...fromModel(model),
         ...(keep.length > 0 && { keep }),

@@ -25,7 +25,7 @@ import { makePlan, mergeParts, type PartOptions, planFromText, rangeOf, schemaOf
 import { train } from "../train/train.ts";
 import { checkAuditName, writeAudit } from "./audit.ts";
 import { type Call, type Command, command } from "./command.ts";
-import { readData, shardOf, textTables } from "./data.ts";
+import { nameOf, readData, shardOf, textTables } from "./data.ts";
 import { machine, writeReport } from "./eval.ts";
 import { count, type Given, kebab, on, output, quiet, text, threads, UsageError } from "./flags.ts";
 import { bytesOf, inItsPlace, isModel, withPredictor, writeSomewhere, writeText } from "./models.ts";
@@ -233,7 +233,7 @@ async function trainInto(out: string, dataset: Dataset, job: Job): Promise<void>
   // Nothing is said to be done that no command could open.
   modelFromTensors(content, "the trained model");
   const chunks = safetensorsChunks(content);
-  const fromFile = given.valid?.endsWith("%") ? undefined : given.valid;
+  const fromFile = given.valid && !given.valid.endsWith("%") ? nameOf(given.valid) : undefined;
   const written = await writeSomewhere(out, chunks);
   await checkpoint.remove();
   screen.say(closingLine(model, seconds(), held && { rows: held.features.rows, file: fromFile }));
@@ -252,14 +252,14 @@ async function trainInto(out: string, dataset: Dataset, job: Job): Promise<void>
     const suspects = auditor.complete
       ? auditor.suspects()
       : await watched(screen, "Auditing", () => "The model is written.", work);
-    await writeAudit(given.audit, suspects, { title: file, schema: model.schema, data: dataset }, screen);
+    await writeAudit(given.audit, suspects, { title: nameOf(file), schema: model.schema, data: dataset }, screen);
   }
   if (given.report === undefined) return;
   const path = given.report;
   const report = {
     model,
     bytes: bytesOf(chunks),
-    title: file,
+    title: nameOf(file),
     // A training that was resumed was watched in its last part only.
     run: { ...(resume ? {} : { seconds: trained }), machine: machine(), notes: history.notes },
     history,

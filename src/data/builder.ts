@@ -27,6 +27,8 @@ export const MOST_LABELS: number = 2 ** 24;
 const MOST_LISTED = 100;
 /** Characters beyond which texts are not kept beside their rows. */
 const MOST_TEXT = 2 ** 28;
+/** Characters of one text: its words take a hundred times as many bytes, and few bytes of gzip can hold any number. */
+export const LONGEST_TEXT: number = 2 ** 24;
 
 /** Plain words and numbers as they are, anything else as an excerpt in quotes. */
 export const show = (token: string): string => (/^[\w.+-]{1,40}$/.test(token) ? token : excerpt(token));
@@ -538,6 +540,8 @@ export class DatasetBuilder implements ReadReport {
   }
 
   #addText(text: string): void {
+    if (text.length > LONGEST_TEXT)
+      this.fail("text too long", `a text of ${text.length} characters`, `at most ${LONGEST_TEXT}`);
     this.#hasText = true;
     const open = this.#open;
     open.characters += text.length;

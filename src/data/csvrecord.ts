@@ -1,6 +1,6 @@
 // Splits CSV into records by RFC 4180: fields in quotes may hold delimiters, doubled quotes and line ends.
 
-const LONGEST_RECORD = 2 ** 26;
+const LONGEST_RECORD = 2 ** 24;
 const ENDLESS = "a quoted field that does not end";
 
 /**

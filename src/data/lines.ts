@@ -41,8 +41,12 @@ function countNewlines(bytes: Uint8Array, end: number): number {
   return count;
 }
 
-/** Whole lines of UTF-8 text. A block is valid until the next one is asked for. */
-export async function* lineBlocks(chunks: AsyncGenerator<Uint8Array>, file: string): AsyncGenerator<LineBlock> {
+/** Whole lines of UTF-8 text, none longer than `longest` allows. A block is valid until the next one is asked for. */
+export async function* lineBlocks(
+  chunks: AsyncGenerator<Uint8Array>,
+  file: string,
+  longest: () => number = () => LONGEST_LINE,
+): AsyncGenerator<LineBlock> {
   let buffer = new Uint8Array(1 << 16);
   let filled = 0;
   let line = 1;
@@ -69,7 +73,8 @@ export async function* lineBlocks(chunks: AsyncGenerator<Uint8Array>, file: stri
     const lastNewline = chunk.lastIndexOf(NEWLINE);
     const end = lastNewline < 0 ? 0 : filled + lastNewline + 1;
     filled += chunk.length;
-    if (filled - end > LONGEST_LINE) refuse(buffer, end, `a line of more than ${LONGEST_LINE} bytes`, "shorter lines");
+    const most = Math.min(LONGEST_LINE, longest());
+    if (filled - end > most) refuse(buffer, end, `a line of more than ${most} bytes`, "shorter lines");
     if (end === 0) continue;
     const block = blockOf(end);
     yield block;

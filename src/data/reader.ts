@@ -43,6 +43,7 @@ const MOST_BLANK_LINES = 2 ** 20;
 /** Bytes that a packed file may unpack to: so many times its own, within these bounds. */
 const MOST_RATIO = 100;
 const LEAST_UNPACKED = 2 ** 26;
+const LEAST_LINE = 2 ** 23;
 const MOST_UNPACKED = 2 ** 32;
 /** Room is made for at most so many times what the first block has. */
 const MOST_TIMES = 2 ** 12;
@@ -100,7 +101,9 @@ class Reading {
     if (this.#embedder && vectoriser?.embedder) await checkMark(this.#embedder, vectoriser.embedder);
     if (vectorsFrom === undefined) return;
     const { numpyMatrix } = await import("./formats/numpy.ts");
-    const bytes = await this.#whole((await this.#openBytes(await vectorsFrom())).chunks);
+    const { kind, chunks } = await this.#openBytes(await vectorsFrom());
+    if (kind !== "numpy") await chunks.return(undefined); // it may have no end
+    const bytes = await this.#whole(chunks);
     builder.vectorFile = numpyMatrix(bytes, "the vectors");
     this.#bytes = 0;
   }
@@ -147,7 +150,9 @@ class Reading {
   }
 
   async *#lines(chunks: AsyncGenerator<Uint8Array>): AsyncGenerator<void> {
-    for await (const block of lineBlocks(chunks, this.builder.file)) {
+    // A line becomes many objects: a packed file has none that is much longer than itself.
+    const longest = (): number => Math.max(MOST_RATIO * this.#bytes, LEAST_LINE);
+    for await (const block of lineBlocks(chunks, this.builder.file, longest)) {
       while (block.next()) this.#line(block);
       this.#pause();
       yield;

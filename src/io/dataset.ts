@@ -44,18 +44,23 @@ const LONGEST_MODULE = 2 ** 26;
 
 /** The embedder of an ES module, by its path or address. */
 export async function openEmbedder(place: string): Promise<Embedder> {
+  const web = webAddress(place);
+  const shown = web ? shownAddress(web) : place;
   const refuse = (found: string): never => {
-    throw new ArgumentError("embed", `found ${found} in ${place}, expected an ES module that exports embed(texts)`);
+    throw new ArgumentError("embed", `found ${found} in ${shown}, expected an ES module that exports embed(texts)`);
   };
-  const web = webAddress(place)?.href;
   // A module that is a pipe or a device would be waited for, or take all memory.
-  if (web === undefined) await (await import("./files.ts")).readWhole(place, { most: LONGEST_MODULE });
-  const address = web ?? (await import("node:url")).pathToFileURL(place).href;
+  if (!web) await (await import("./files.ts")).readWhole(place, { most: LONGEST_MODULE });
+  const address = web?.href ?? (await import("node:url")).pathToFileURL(place).href;
   const module = await import(/* @vite-ignore */ address).catch((error) =>
-    refuse(String((error as Error).message).split("\n", 1)[0]),
+    refuse(
+      String((error as Error).message)
+        .split("\n", 1)[0]
+        .replaceAll(address, shown),
+    ),
   );
   if (typeof module.embed !== "function") refuse("no function embed");
-  return { name: place.replace(/^.*[/\\]/, ""), embed: module.embed };
+  return { name: (web?.pathname ?? place).replace(/^.*[/\\]/, ""), embed: module.embed };
 }
 
 /** Code that needs a file system is loaded only here. */

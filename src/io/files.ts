@@ -315,6 +315,7 @@ export async function writeAtomically(path: string, content: Content): Promise<v
 /** Writes behind the end of a file, which is made where there is none, and flushes that to the disk. */
 export async function appendDurably(path: string, content: Uint8Array): Promise<void> {
   const { open } = await node();
+  await checkKeepable(path);
   await attempt("write", path, async () => {
     const handle = await open(path, "a");
     try {

@@ -35,8 +35,13 @@ const WORDS: readonly (readonly [RegExp, string])[] = [
 ];
 
 export function webAddress(place: string | URL): URL | undefined {
-  if (typeof place === "string") return /^https?:\/\//i.test(place) ? new URL(place) : undefined;
-  return place.protocol === "file:" ? undefined : place;
+  if (typeof place !== "string") return place.protocol === "file:" ? undefined : place;
+  if (!/^https?:\/\//i.test(place)) return undefined;
+  try {
+    return new URL(place);
+  } catch {
+    throw new FileError("read", place, "it is no address", "EINVAL");
+  }
 }
 
 /** The path that is meant; refused where there is no file system. */
@@ -49,6 +54,15 @@ export async function localPath(place: string | URL, action: "read" | "write", i
 
 /** An address as messages show it: without user, password and query, in which secrets may stand. */
 export const shownAddress = ({ origin, pathname, search }: URL): string => `${origin}${pathname}${search && "?..."}`;
+
+/** A part of an address; one that has a bare percent sign is meant as it stands. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
 
 /** Why a request failed: the engine's own words stand deep in what it throws. */
 function reasonOf(error: unknown): { code: string; why: string } {
@@ -68,7 +82,7 @@ export async function fetchStream(
   const file = shownAddress(address);
   const target = new URL(address);
   [target.username, target.password] = ["", ""];
-  const user = [address.username, address.password].map(decodeURIComponent).join(":");
+  const user = [address.username, address.password].map(decoded).join(":");
   const secret = btoa(String.fromCharCode(...new TextEncoder().encode(user)));
   const headers = new Headers(user === ":" ? [] : [["authorization", `Basic ${secret}`]]);
   const controller = new AbortController();

@@ -114,6 +114,9 @@ describe("predict", () => {
       expect((await mlgpf(["predict", path("tagger")], two)).out.trimEnd().split("\n").length).toBe(2);
       const csv = "text;key\nfins;1\na tail;2\n";
       expect((await mlgpf(["predict", path("tagger")], csv)).out.trimEnd().split("\n").length).toBe(2);
+      writeFileSync(path("bomb.txt.gz"), gzipSync("fins ".repeat(2 ** 22)));
+      const bomb = await mlgpf(["predict", path("tagger"), path("bomb.txt.gz")]);
+      expect(bomb.err).toContain("bomb.txt.gz: found more than 16777216 bytes, expected a shorter text");
       // One word, or a sentence of a language without blanks, is a text; a note in Markdown is read as in a folder.
       const fins = (await mlgpf(["predict", path("tagger")], "fins")).out;
       expect((await mlgpf(["predict", path("tagger"), "fins"])).out).toBe(fins);

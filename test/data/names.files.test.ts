@@ -1,5 +1,7 @@
+import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { parseNames } from "../../src/data/names.ts";
+import { readNames } from "../../src/io/names.ts";
 
 const expected = { "http://x.org/1": ["cats", "felines"], "http://x.org/2": ["dogs"] };
 const plain = (names: Record<string, string[]>): Record<string, string[]> => ({ ...names });
@@ -29,6 +31,13 @@ describe("names of labels", () => {
     await expect(parseNames('{"label":"a","name":"b"}\n{"name":"c"}\n', "v.jsonl")).rejects.toThrow(/line 2/);
     await expect(parseNames("@prefix skos: <http", "v.ttl")).rejects.toThrow(/expected Turtle/);
     await expect(parseNames("\n", "v.tsv")).rejects.toThrow(/no names/);
+  });
+
+  test("that unpack to much more than their bytes are refused", async () => {
+    const bomb = gzipSync(new Uint8Array(2 ** 26 + 1).fill(10));
+    await expect(readNames(bomb)).rejects.toThrow(
+      /^the names: found more than 67108864 bytes in \d{5}, expected a smaller vocabulary$/,
+    );
   });
 
   test("of a label called like a property of objects are names like any other", async () => {

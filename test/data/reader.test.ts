@@ -299,3 +299,34 @@ test("columns or keys that were not found leave a choice of those there are", as
   const json = readDataset('{"body":"a","topic":"b"}\n', { text: "body" });
   await expect(json).rejects.toMatchObject({ option: "labels", names: ["body", "topic"] });
 });
+
+test("a line of a packed file is not much longer than the file", async () => {
+  const row = (characters: number): string => `{"text":"${"a".repeat(characters)}","labels":["x"]}`;
+  const refused = await refusal(await gzip(row(2 ** 24 - 1)), { file: "f" });
+  expect(refused).toBe("f, line 1: found a line of more than 8388608 bytes, expected shorter lines");
+  expect((await readDataset(row(2 ** 24 - 1))).dataset.features.rows).toBe(1);
+  expect((await readDataset(await gzip(`${row(2 ** 22)}\n`))).dataset.features.rows).toBe(1);
+});
+
+test("a record of many lines has an end too", async () => {
+  const lines = "a\n".repeat(2 ** 23 + 1);
+  expect(await refusal(await gzip(`text,labels\n"${lines}`), { file: "f" })).toMatch(
+    /^f, line 2: found a quoted field that does not end/,
+  );
+  const list = `[{"text":"a",\n"labels":["b"${`${" ".repeat(1000)}\n`.repeat(33_600)}]}]`;
+  const refused = await refusal(await gzip(list), { file: "f" });
+  expect(refused).toBe("f, line 1: found a record of more than 33554432 bytes, expected shorter ones");
+});
+
+test("one text of many millions of characters is one row's fault: its words would take a hundred times as many bytes", async () => {
+  const rows = [
+    { text: "a b", labels: ["x"] },
+    { text: "a ".repeat(2 ** 23 + 1), labels: ["x"] },
+    { text: "b c", labels: ["y"] },
+  ];
+  await expect(readDataset(rows)).rejects.toThrow(
+    "row 2: found a text of 16777218 characters, expected at most 16777216",
+  );
+  const { dataset, skipped } = await readDataset(rows, { lenient: true });
+  expect([dataset.features.rows, skipped.total]).toEqual([2, 1]);
+});

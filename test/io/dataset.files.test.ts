@@ -109,6 +109,12 @@ describe("a data set", () => {
       const said = await batches.next().then(String, (error: Error) => error.message);
       for (const message of [broken, said]) expect(message).not.toMatch(/me:|p%C3|pé|token|abc/);
       expect(seen).toEqual(Array(3).fill(`Basic ${Buffer.from("me:pé@ss").toString("base64")}`));
+      await failure(`http://me:100%@127.0.0.1:${port}/docs.jsonl`);
+      expect(seen.at(-1)).toBe(`Basic ${Buffer.from("me:100%").toString("base64")}`);
+      const embed = `${secret}/embed.mjs?token=abc`;
+      const refused = await readDataset([], { embed }).catch((error: Error) => error.message);
+      expect(refused).toContain(`in http://127.0.0.1:${port}/embed.mjs?..., expected an ES module`);
+      expect(refused).not.toMatch(/me:|p%C3|abc/);
     } finally {
       server.close();
     }
@@ -121,6 +127,15 @@ describe("a data set", () => {
     expect(await failure("http://no.such.host.invalid/docs.jsonl")).toMatch(
       /^cannot read http:\/\/no\.such\.host\.invalid\/docs\.jsonl: (there is no such host|the name of the host)/,
     );
+  });
+  test.each([
+    ["http://me:secret@[bad/x?token=secret", "cannot read http://[bad/x?...: it is no address"],
+    ["http://me:secret@host:99999/x", "cannot read http://host:99999/x: it is no address"],
+    ["ftp://me:secret@host/x", "cannot read ftp://host/x: there is no such file"],
+    ["http:/me:secret@host/x?token=secret", "cannot read http:/host/x?...: there is no such file"],
+  ])("by an address that is none: %s", async (address, said) => {
+    expect(await failure(address)).toBe(said);
+    expect(await loadFailure(address)).toBe(said);
   });
   test("by an address of which nothing comes, not at first or not any more, is given up", async () => {
     const server = createServer((request, response) => {

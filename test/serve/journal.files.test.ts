@@ -1,6 +1,7 @@
 // The journal: whole batches whatever a crash leaves, nothing dropped without a word, and nothing of others touched.
 
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -79,6 +80,22 @@ describe("the journal", () => {
       await expect(openJournal(path, 3)).rejects.toThrow(/found batch 5 in line 1, expected batch 4/);
       // Batches that are in the state already are no fault.
       await (await openJournal(path, 6)).close();
+    }));
+
+  test("is a plain file: a pipe is not waited for, a device is not read", () =>
+    inFolder(async (path) => {
+      spawnSync("mkfifo", [path]);
+      await expect(openJournal(path, 0)).rejects.toThrow("journal: it is not a plain file");
+      rmSync(path);
+      symlinkSync("/dev/zero", path);
+      await expect(openJournal(path, 0)).rejects.toThrow("journal: it is not a plain file");
+      // Nor does what is cut off go anywhere else.
+      rmSync(path);
+      const whole = await written(path, 1);
+      writeFileSync(path, whole.subarray(0, -1));
+      spawnSync("mkfifo", [`${path}.cut`]);
+      await expect(openJournal(path, 4)).rejects.toThrow("journal.cut: it is not a plain file");
+      expect(readFileSync(path)).toEqual(whole.subarray(0, -1));
     }));
 
   test("lets go of what is in the state and of nothing else", () =>

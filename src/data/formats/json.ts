@@ -10,6 +10,8 @@ import type { RowParser } from "./detect.ts";
 import { Records } from "./records.ts";
 
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [91, 93, 123, 125];
+/** Bytes of a record in a list; it becomes many objects. */
+const LONGEST_RECORD = 2 ** 25;
 const [QUOTE, BACKSLASH, COMMA, NEWLINE] = [34, 92, 44, 10];
 
 /** A record from its JSON text; what is no object, or has a key twice, is a broken row. */
@@ -73,6 +75,8 @@ export class JsonListParser implements RowParser {
       else if (!isSpace(byte)) this.#outside(byte);
     }
     if (this.midRecord) this.#record.push(NEWLINE);
+    if (this.#record.length > LONGEST_RECORD)
+      this.builder.refuse(`a record of more than ${LONGEST_RECORD} bytes`, "shorter ones", this.#recordLine);
   }
 
   finish(): void {

@@ -59,14 +59,28 @@ export class LabelCells {
   }
 }
 
+/** True of a name that has these pieces in their order, from its start to its end. Models bring patterns: a regular expression could take for ever. */
+function fits(name: string, [first, ...others]: readonly string[]): boolean {
+  const last = others.pop();
+  if (last === undefined) return name === first;
+  if (!name.startsWith(first)) return false;
+  let at = first.length;
+  for (const piece of others) {
+    const found = name.indexOf(piece, at);
+    if (found < 0) return false;
+    at = found + piece.length;
+  }
+  return at + last.length <= name.length && name.endsWith(last);
+}
+
 /** Columns that are labels, with a 1 in the rows that have them. */
 export class OneHot {
-  readonly #patterns: readonly RegExp[];
+  readonly #patterns: readonly (readonly string[])[];
 
   constructor(private readonly builder: DatasetBuilder) {
     const { labels, keys, oneHot = (labels ? undefined : keys?.oneHot) ?? [] } = builder.options;
     // `*` stands for anything.
-    this.#patterns = oneHot.map((name) => new RegExp(`^${name.split("*").map(escaped).join(".*")}$`, "i"));
+    this.#patterns = oneHot.map((name) => name.toLowerCase().split("*"));
   }
 
   /** Some columns were asked for, or are among these. */
@@ -75,7 +89,8 @@ export class OneHot {
   }
 
   has(name: string): boolean {
-    return this.#patterns.some((pattern) => pattern.test(name));
+    const lower = name.toLowerCase();
+    return this.#patterns.some((pieces) => fits(lower, pieces));
   }
 
   /** Adds the label of a column to the row being built, if its value says so. */

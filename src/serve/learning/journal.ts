@@ -9,7 +9,7 @@
 import { open } from "node:fs/promises";
 import { excerpt, FormatError } from "../../base/errors.ts";
 import { checksum } from "../../base/hash.ts";
-import { appendDurably, fileError, writeAtomically } from "../../io/files.ts";
+import { appendDurably, checkKeepable, fileError, writeAtomically } from "../../io/files.ts";
 import type { TextInput } from "../project.ts";
 import { oneByOne } from "../threads.ts";
 
@@ -62,6 +62,7 @@ export async function openJournal(
   check: () => Promise<void> = async () => {},
   say: (sentence: string) => void = () => {},
 ): Promise<Journal> {
+  await checkKeepable(path); // a pipe would be waited for
   let handle = await open(path, "a+").catch((error) => {
     throw fileError("write", path, error);
   });

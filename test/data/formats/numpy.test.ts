@@ -35,6 +35,19 @@ describe("numpy's matrices", () => {
     for (const bytes of [files.plain, files.fortran, await gzip(files.plain)])
       expect(await vectorsIn(bytes)).toEqual(expected);
   });
+  test("are told by their first bytes: what is none is not read to its end", async () => {
+    let pieces = 0;
+    const endless = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        controller.enqueue(new Uint8Array(1000));
+        if (++pieces > 100) controller.close();
+      },
+    });
+    await expect(readDataset(texts, { vectorsFrom: async () => endless })).rejects.toThrow(
+      "the vectors: found something else, expected an array saved by numpy",
+    );
+    expect(pieces).toBeLessThan(10);
+  });
   test("of any size and type come back", () => {
     const types: [code: string, size: number, write: (view: DataView, at: number, value: number) => void][] = [
       ["<f8", 8, (view, at, value) => view.setFloat64(at, value, true)],

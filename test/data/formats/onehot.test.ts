@@ -1,4 +1,7 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { DatasetBuilder } from "../../../src/data/builder.ts";
+import { OneHot } from "../../../src/data/formats/labels.ts";
 import type { ReadOptions } from "../../../src/data/options.ts";
 import { readDataset } from "../../../src/data/reader.ts";
 import { plain, refusal, wordsAlone } from "../support.ts";
@@ -21,6 +24,20 @@ describe("labels as columns", () => {
     expect(await labels(csv, { text, oneHot: ["IS_toxic", "is_rude"] })).toEqual(expected);
     expect(await labels(csv, { text, oneHot: "is_*" })).toEqual(expected);
     expect(await labels(csv, { text, oneHot: "*", ignore: ["likes"] })).toEqual(expected);
+  });
+  test("by patterns, of which none takes long, whoever made them", () => {
+    const has = (pattern: string, name: string): boolean =>
+      new OneHot(new DatasetBuilder("f", { oneHot: pattern })).has(name);
+    const of = (characters: string): fc.Arbitrary<string> =>
+      fc.array(fc.constantFrom(...characters), { maxLength: 7 }).map((each) => each.join(""));
+    fc.assert(
+      fc.property(of("aBb*"), of("aAb"), (pattern, name) => {
+        expect(has(pattern, name)).toBe(new RegExp(`^${pattern.replaceAll("*", ".*")}$`, "i").test(name));
+      }),
+      { numRuns: 2000 },
+    );
+    expect(has(`${"a*".repeat(60)}b`, "a".repeat(3000))).toBe(false);
+    expect(has("a".repeat(100_000), "a")).toBe(false);
   });
   test("beside features, which they are not", async () => {
     const read = await readDataset(csv, { file: "f.csv", ignore: ["comment"], oneHot: "is_*" });
