@@ -204,7 +204,7 @@ class PairFrame {
   /** i32 [chosen]: columns whose curvature is wanted, rising. */
   columns: usize;
   chosen: i32;
-  /** Of so many vectors of pairs one goes into the curvature. */
+  /** One of so many vectors of pairs goes into the curvature. */
   stride: i32;
 }
 
@@ -427,7 +427,7 @@ function addColumns(bent: usize, own: usize, count: i32, row: usize, listed: usi
   if (last > 2) v128.store(to3, sum3);
 }
 
-/** What a task of that number has summed in lanes, to its place. */
+/** Puts the sums of a task's lanes into its place. */
 function writeSums(out: usize, task: i32, sums: usize, size: i32): void {
   const to = at<f64>(out, task * size);
   for (let i = 0; i < size; i++) store<f64>(at<f64>(to, i), sumLanes<f64>(v128.load(sums + (<usize>i << 4))));

@@ -219,7 +219,7 @@ class Sums {
   error: f64;
 }
 
-/** What `count` poles, from `first` upwards (step 1) or downwards (step -1), add to f and f'. */
+/** Adds `count` poles, from `first` upwards (step 1) or downwards (step -1), to f and f'. */
 function addPoles(
   first: i32, count: i32, step: i32, poles: usize, z: usize,
   origin: f64, shift: f64, deltas: usize, sums: Sums,

@@ -230,7 +230,7 @@ export function sigmoid<T extends number>(x: v128): v128 {
   return v128.div<T>(numerator, v128.add<T>(e, number<T>(ONE)));
 }
 
-/** What mapArray can do to each element. */
+/** Functions that mapArray can apply to each element. */
 export const EXP: i32 = 0;
 export const LOG: i32 = 1;
 export const LOG1P: i32 = 2;

@@ -8,7 +8,7 @@ import { at } from "./simd";
 import { log } from "./math";
 import { QUANTILE_CENTRE, QUANTILE_FAR, QUANTILE_TAIL } from "./tables";
 
-/** What the words are for, the last word of the counter: one stream may serve numbers of all three kinds. */
+/** The use of the words, the last word of the counter: one stream may serve numbers of all three kinds. */
 const UNIFORM: u32 = 0;
 const NORMAL: u32 = 1;
 const INTEGER: u32 = 2;

@@ -19,7 +19,7 @@ const SIZE = 64u;
 @group(0) @binding(5) var<storage, read> b: array<f32>; // [batch, columns]
 @group(0) @binding(6) var<storage, read_write> out: array<f32>; // [rows, columns]
 
-/** Of the tile's entries: place in the batch plus 1, and value. */
+/** The tile's entries: place in the batch plus 1, and value. */
 var<workgroup> place: array<u32, SIZE>;
 var<workgroup> value: array<f32, SIZE>;
 /** A bit for each entry that is in the batch; two words for the tile at work, two for the next one. */

@@ -2,7 +2,7 @@
 
 var<workgroup> partial: array<Sum, SIZE>;
 
-/** What `lanes` invocations (a power of two), `stride` from one to the next, have together: known to the first of them. */
+/** The sum over `lanes` invocations (a power of two), `stride` from one to the next, each with its own: known to the first of them. */
 fn sumOverLanes(own: Sum, local: u32, lanes: u32, stride: u32) -> Sum {
   let lane = (local / stride) % lanes;
   partial[local] = own;

@@ -31,7 +31,7 @@ export class Postings {
 
   readonly #scope = new Scope();
 
-  /** Of these rows; unless `filled`, filling() has yet to put them in. */
+  /** Unless `filled`, filling() has yet to put the rows in. */
   constructor(z: Csr, filled = true) {
     valuesOf("z", z);
     const { core, precision, rows, columns } = z;

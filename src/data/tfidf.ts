@@ -395,7 +395,7 @@ export class TfidfFitter {
     return { vectoriser, rows: yield* counter.rowsOf(chosen, vectoriser.rows, isTerm) };
   }
 
-  /** What was counted, while nobody knew how many texts would come, may be no term after all. */
+  /** Terms are counted before the number of texts is known: some kinds of them may be left out after all. */
   #isTerm({ wordNgrams, charNgrams }: TfidfSettings): (term: string) => boolean {
     const counted = this.#settings(UNKNOWN);
     return (term) => {

@@ -31,7 +31,7 @@ export function numberedFor({ labelNames, unseenLabels = [] }: Reading, data: Da
   return startsWith(data.labelNames, all) ? data : labelsByName(data, all);
 }
 
-/** What data have that is not as the model has it; undefined where they can be used. */
+/** The first thing in data that is not as the model has it; undefined where they can be used. */
 export function differing(data: Dataset, { vectoriser, featureNames }: Reading): string | undefined {
   if (data.vectoriser && !same(data.vectoriser.terms, vectoriser?.terms)) return "a vocabulary";
   return data.featureNames && !same(data.featureNames, featureNames) ? "features" : undefined;
