@@ -41,14 +41,19 @@ const [LEAST, MOST] = [1e-30, 1 - 2 ** -24];
  * that they cannot be.
  */
 export class SigmoidLogits implements LazyLogits {
-  readonly values: Float64Array;
+  #values: Float64Array | undefined;
   readonly #means: Float64Array;
   readonly #variance: (label: number) => number;
 
   constructor({ values, variance }: LabelScores) {
     this.#means = values;
     this.#variance = variance ?? (() => 0);
-    this.values = new Float64Array(values.length).fill(-Infinity);
+  }
+
+  /** Made when it is asked for: without a calibrator nobody does. */
+  get values(): Float64Array {
+    this.#values ??= new Float64Array(this.#means.length).fill(-Infinity);
+    return this.#values;
   }
 
   probability(label: number): number {
