@@ -42,9 +42,14 @@ export function showReading(screen: Terminal, name: string): (progress: ReadProg
 
 /** Progress of a training, or of other work in closed form, as a line with one bar for the whole time. */
 export function showProgress(screen: Terminal, title = "Training"): (progress: TrainProgress) => void {
-  const begin = performance.now();
   const closed = new ClosedProgress();
+  /** Of the closed form alone: minibatches say their own time. */
+  let seconds = 0;
+  let last = performance.now();
   return (progress) => {
+    const spent = (performance.now() - last) / 1000;
+    last += 1000 * spent;
+    if (progress.stage !== "training") seconds += spent;
     if (progress.stage === "note") {
       closed.chosen();
       screen.say(progress.text);
@@ -62,7 +67,7 @@ export function showProgress(screen: Terminal, title = "Training"): (progress: T
       screen.show(parts, step / steps);
     } else {
       closed.at(progress.stage, progress.fraction);
-      screen.show(`${title}: ${closed.words((performance.now() - begin) / 1000)}`, closed.fraction);
+      screen.show(`${title}: ${closed.words(seconds)}`, closed.fraction);
     }
   };
 }

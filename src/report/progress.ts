@@ -47,10 +47,8 @@ const TRIED = 2;
 /** Where the work of a closed form is, from the stages that it reports. Steps are never gone back to. */
 export class ClosedProgress {
   #step = -1;
-  #stage = "";
-  /** Part of the step that the stages before took, and the stage now. */
-  #before = 0;
-  #now = 0;
+  /** Part of the step that each of its stages took: earlier rounds of it, and the one now. Stages may take turns. */
+  #parts = new Map<string, { before: number; now: number }>();
   /** Steps that were passed over take no time. */
   #skipped = 0;
 
@@ -62,18 +60,16 @@ export class ClosedProgress {
   #enter(step: number): void {
     for (let over = this.#step + 1; over < step; over++) this.#skipped += STEPS[over].share;
     this.#step = step;
-    this.#before = 0;
-    this.#now = 0;
+    this.#parts.clear();
   }
 
   at(stage: string, fraction: number): void {
     const [least, share] = STAGES[stage] ?? [FITTING, 0.1];
     if (least > this.#step) this.#enter(least);
-    // A stage that begins again is another one.
     const part = (share * fraction) / (this.#step === CHOOSING ? TRIED : 1);
-    if (stage !== this.#stage || part < this.#now) this.#before += this.#now;
-    this.#stage = stage;
-    this.#now = part;
+    const { before, now } = this.#parts.get(stage) ?? { before: 0, now: 0 };
+    // A stage that begins again is another round.
+    this.#parts.set(stage, { before: part < now ? before + now : before, now: part });
   }
 
   /** Part of the whole time, 0 to 1. */
@@ -81,7 +77,9 @@ export class ClosedProgress {
     if (this.#step < 0) return 0;
     let done = 0;
     for (let step = 0; step < this.#step; step++) done += STEPS[step].share;
-    const own = Math.min(1, this.#before + this.#now) * STEPS[this.#step].share;
+    let part = 0;
+    for (const { before, now } of this.#parts.values()) part += before + now;
+    const own = Math.min(1, part) * STEPS[this.#step].share;
     return Math.min(1, (done - this.#skipped + own) / (1 - this.#skipped));
   }
 

@@ -60,6 +60,19 @@ test("a closed form has one bar that never goes back, and steps in plain words",
   expect(halfway.words(8)).toBe(`step 5 of 6 (scoring), about ${Math.ceil(left)} s left`);
 });
 
+test("stages that take turns, block after block, move the bar evenly", () => {
+  const progress = new ClosedProgress();
+  progress.at("sums", 1);
+  const rises: number[] = [];
+  for (let block = 1; block <= 20; block++) {
+    const before = progress.fraction;
+    for (const stage of ["factor", "inverse"]) progress.at(stage, block / 40);
+    rises.push(progress.fraction - before);
+  }
+  expect(Math.min(...rises)).toBeGreaterThan(0);
+  expect(Math.max(...rises)).toBeLessThan(1.01 * Math.min(...rises));
+});
+
 test("no stage of the work is said by its own name", () => {
   const shown: string[] = [];
   const screen = {
