@@ -1,6 +1,7 @@
 // JSON.parse keeps the last of two equal keys without a word; this finds them.
 
-const BACKSLASH = 92;
+const [QUOTE, COLON, BACKSLASH] = [34, 58, 92];
+const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [91, 93, 123, 125];
 
 /** Position of the quote that closes the string opened at `open`. */
 function closingQuote(json: string, open: number): number {
@@ -15,20 +16,19 @@ function closingQuote(json: string, open: number): number {
 /** A key that one object of this JSON, which can be parsed, has twice, or undefined. */
 export function repeatedKey(json: string): string | undefined {
   const open: Set<string>[] = []; // keys of each open object, none of an array
-  let text = [0, 0]; // where the string before begins and ends
+  let [begin, end] = [0, 0]; // of the string before
   for (let at = 0; at < json.length; at++) {
-    const character = json[at];
-    if (character === "{" || character === "[") open.push(new Set());
-    else if (character === "}" || character === "]") open.pop();
-    else if (character === '"') {
-      text = [at, closingQuote(json, at) + 1];
-      at = text[1] - 1;
-    } else if (character === ":") {
-      const written = json.slice(...text);
-      const key = written.includes("\\") ? (JSON.parse(written) as string) : written.slice(1, -1);
+    const character = json.charCodeAt(at);
+    if (character === QUOTE) {
+      [begin, end] = [at, closingQuote(json, at)];
+      at = end;
+    } else if (character === COLON) {
+      const text = json.slice(begin + 1, end);
+      const key = text.includes("\\") ? (JSON.parse(`"${text}"`) as string) : text;
       if (open.at(-1)?.has(key)) return key;
       open.at(-1)?.add(key);
-    }
+    } else if (character === OPEN_OBJECT || character === OPEN_LIST) open.push(new Set());
+    else if (character === CLOSE_OBJECT || character === CLOSE_LIST) open.pop();
   }
   return undefined;
 }
