@@ -158,7 +158,7 @@ one Sigma ${flags.posterior === "shared" ? "for all latent functions" : "for eac
 s-: inducing inputs in a subspace; f: fixed where k-means put them. The paper's minutes are its epochs times its minutes an epoch,
 on eight cores. A random split changes P@1 by about 0.65 (bibtex) and 0.58 (delicious). What differs from the paper: rows are
 scaled to unit length, binary words weighted by inverse document frequency, the weight of the KL warms up, and with the SE kernel
-the mean learns in coordinates of even curvature (src/train/coordinates.ts).
+the mean learns in coordinates of even curvature (src/parts/svgp/trainer.ts).
 
 ${parts.join("\n\n")}
 `,
