@@ -4,7 +4,8 @@
 //     H = S_:k inverse(L')      S -= H H'      S_:k = H inverse(L)      S_kk = -inverse(P)
 //
 // After all k, S = -inverse(A). n^3 multiplications and additions, nearly all in H H' of the lower triangle; the
-// second triangle is only written at the end, and beside A there is one column of blocks.
+// second triangle is only written at the end, and beside A there is one column of blocks. The same sweep takes up rows and columns
+// that A grows by (n^2 operations each), and from inverse(A) itself it takes away those that A loses.
 
 import { ArgumentError } from "../base/errors.ts";
 import { type WorkOptions, yieldToHost } from "../base/progress.ts";
@@ -60,29 +61,78 @@ function factorPivot(pivot: Matrix, row: number): void {
 /** A becomes inverse(A), both triangles, from its lower triangle. */
 export async function inverseInPlace(a: Matrix, options: WorkOptions = {}): Promise<Matrix> {
   compatible({ a });
-  const n = isSquare("a", a);
   allFinite("a", a, "lower");
-  const { core, precision } = a;
-  return await scoped(async (scope) => {
-    const width = Math.min(BLOCK, n);
+  await sweep(a, 0, options);
+  scale(-1, a, a);
+  return mirrored(a);
+}
+
+/**
+ * A has grown: `a` holds the old inverse(A), both triangles, in its first rows and columns, and in the lower triangle of its last
+ * rows those of A that are new. It becomes the new inverse(A), both triangles.
+ */
+export async function growInverse(a: Matrix, first: number, options: WorkOptions = {}): Promise<Matrix> {
+  const added = isSquare("a", a) - first;
+  if (added === 0) return a;
+  allFinite("a", a, "lower");
+  const old = a.block(0, 0, first, first);
+  const below = a.block(first, 0, added, first);
+  await scoped(async (scope) => {
+    const products = scope.keep(matrix(a.core, added, first, a.precision));
+    const width = Math.max(64, Math.floor(WORK_AT_ONCE / (added * first)));
+    for (let from = 0; from < first; from += width) {
+      await yieldToHost(options, "inverse", 0);
+      const columns = Math.min(width, first - from);
+      gemm(below, a.block(0, from, first, columns), products.block(0, from, added, columns));
+    }
+    for (let from = 0; from < added; from += width) {
+      await yieldToHost(options, "inverse", 0);
+      const rows = Math.min(width, added - from);
+      const corner = a.block(first + from, first, rows, added);
+      gemm(products.rowRange(from, from + rows), below, corner, { transposeB: true, alpha: -1, beta: 1 });
+    }
+    scale(1, products, below);
+  });
+  scale(-1, old, old);
+  await sweep(a, first, options);
+  scale(-1, a, a);
+  return mirrored(a);
+}
+
+/** A loses its last rows and columns: the first ones of inverse(A) become the inverse of what is left, both triangles; returns them. */
+export async function shrinkInverse(a: Matrix, left: number, options: WorkOptions = {}): Promise<Matrix> {
+  isSquare("a", a);
+  allFinite("a", a, "lower");
+  await sweep(a, left, options);
+  return mirrored(a.block(0, 0, left, left));
+}
+
+/** The upper triangle becomes the mirror image of the lower one. */
+export function mirrored(a: Matrix): Matrix {
+  a.kernels.mirrorLower(a.rows, ...a.strided);
+  return a;
+}
+
+/** Sweeps the rows of a lower triangle from `first` on. */
+async function sweep(a: Matrix, first: number, options: WorkOptions): Promise<void> {
+  const { core, precision, rows: n } = a;
+  await scoped(async (scope) => {
+    const width = Math.min(BLOCK, n - first);
     const panel = scope.keep(matrix(core, n, width, precision));
     const pivot = scope.keep(matrix(core, width, width, precision));
-    for (let k = 0; k < n; k += BLOCK) {
-      await yieldToHost(options, "inverse", k / n);
+    for (let k = first; k < n; k += BLOCK) {
+      await yieldToHost(options, "inverse", (k - first) / (n - first));
       const size = Math.min(BLOCK, n - k);
       const h = panel.block(0, 0, n, size);
       const l = pivot.block(0, 0, size, size);
       takePanel(a, k, h, l);
       factorPivot(l, k);
       solveTriangular(l, h, { side: "right", transpose: true });
-      await subtractSquare(h, a, options, k / n);
+      await subtractSquare(h, a, options, (k - first) / (n - first));
       solveTriangular(l, h, { side: "right" });
       inverseFromFactor(l, l);
       putPanel(a, k, h, l);
     }
-    scale(-1, a, a);
-    a.kernels.mirrorLower(n, ...a.strided);
-    return a;
   });
 }
 

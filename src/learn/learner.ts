@@ -121,11 +121,16 @@ export class Learner {
     const newLabels = after.labelCounts.subarray(schema.labels).filter((count) => count > 0).length;
     const { learning } = this.model.summary;
     const trained = learning?.trainedLabels ?? schema.labels;
-    if (this.#learner.keepsAll) [change, after] = withoutEmpty(change, after, trained);
+    const { keepsAll } = this.#learner;
+    if (keepsAll) [change, after] = withoutEmpty(change, after, trained);
     const model = withUnseen(await this.#changed(change, after, arrivals && selectRows(arrivals, unseen), work));
-    this.documents = this.#learner.keepsAll ? change.after : withIds(change.after);
+    this.#learner.settle?.();
+    this.documents = keepsAll ? change.after : withIds(change.after);
     const { places } = change;
-    if (this.file) this.file = { ...this.file, since: [...this.file.since, { places, in: withIds(change.in) }] };
+    // What stands behind a file has the numbers of labels that the file has.
+    const isRenumbered = change.after.labels.labels < known.labels.labels;
+    const since = { places, in: keepsAll ? change.in : withIds(change.in) };
+    this.file = this.file && !isRenumbered ? { ...this.file, since: [...this.file.since, since] } : undefined;
     const lessons = {
       learned: change.in.ids.length,
       corrected: change.corrected,

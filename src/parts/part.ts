@@ -129,6 +129,8 @@ export interface PartLearner<P> {
   rows(features: SparseRows): SparseRows;
   /** The part after a change of its documents, with the schema's counts as they are then. */
   learn(change: Change, schema: ModelSchema, work: WorkOptions): Promise<Fit<P>>;
+  /** The last change was taken over: what follows goes on from it. */
+  settle?(): void;
   /** Sums and solution for a state; without `whole` only the totals that its identity is made of. */
   capture(plan: StatePlan, whole: boolean): LearningState;
   free(): void;

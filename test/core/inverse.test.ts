@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { factorInPlace, inverseInPlace, matrix, matrixFrom, NotPositiveError } from "../../src/core/index.ts";
+import { growInverse, shrinkInverse } from "../../src/core/inverse.ts";
 import { coreKinds, epsilon, precisions, withCore } from "../support/cores.ts";
 import { symmetricMatrix } from "../support/numbers.ts";
 import { fill, product, transposed, worst } from "../support/reference.ts";
@@ -34,6 +35,34 @@ for (const kind of coreKinds) {
     });
   }
 }
+
+test("grows and shrinks to the inverse of what is there, by rows of one block and of several", async () => {
+  for (const kind of coreKinds)
+    await withCore(kind, async (core) => {
+      for (const precision of precisions)
+        for (const [n, first] of [
+          [1, 0],
+          [40, 39],
+          [300, 30],
+          [540, 270],
+          [9, 9],
+        ]) {
+          const values = symmetricMatrix(n, 50, n).map((value) => Math.fround(value));
+          const part = fill(first, first, (i, j) => values[i * n + j]);
+          const whole = await inverseInPlace(matrixFrom(core, n, n, values, precision));
+          const own = await inverseInPlace(matrixFrom(core, first, first, part, precision));
+          const grown = matrixFrom(core, n, n, values, precision);
+          for (let i = 0; i < first; i++)
+            grown.block(i, 0, 1, first).set(own.toArray().slice(i * first, (i + 1) * first));
+          await growInverse(grown, first);
+          const most = 300 * 50 * epsilon[precision];
+          expect(worst(grown.toArray(), whole.toArray()), `${n}, ${first}`).toBeLessThanOrEqual(most);
+          const left = (await shrinkInverse(whole, first)).toArray();
+          expect(worst(left, own.toArray()), `${n}, ${first}`).toBeLessThanOrEqual(most);
+          for (const made of [whole, own, grown]) made.free();
+        }
+    });
+});
 
 test("a matrix that is not positive definite is refused, whichever block it fails in", async () => {
   await withCore(coreKinds[0] as (typeof coreKinds)[number], async (core) => {

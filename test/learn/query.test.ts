@@ -7,7 +7,7 @@ import { createCore } from "../../src/core/core.ts";
 import type { Dataset } from "../../src/data/dataset.ts";
 import { transformedRows } from "../../src/data/transform.ts";
 import { query } from "../../src/learn/query.ts";
-import type { GprPart } from "../../src/parts/gpr/fit.ts";
+import type { GprPart } from "../../src/parts/gpr/posterior.ts";
 import { posteriorVariance } from "../../src/parts/regression/variance.ts";
 import { train } from "../../src/train/train.ts";
 import { solve } from "../support/closed.ts";

@@ -4,7 +4,7 @@ import type { SparseRows } from "../../src/base/sparse.ts";
 import { type Dataset, selectRows } from "../../src/data/dataset.ts";
 import { type FeatureTransform, transformedRows } from "../../src/data/transform.ts";
 import type { Model } from "../../src/model/model.ts";
-import type { GprPart } from "../../src/parts/gpr/fit.ts";
+import type { GprPart } from "../../src/parts/gpr/posterior.ts";
 import type { LinearPart } from "../../src/parts/linear/posterior.ts";
 import type { TrainOptions } from "../../src/parts/options.ts";
 import type { LearningState } from "../../src/parts/regression/state.ts";

@@ -8,7 +8,7 @@ import type { RealArray } from "../../src/core/matrix.ts";
 import { modelFromBytes, modelToBytes } from "../../src/model/file.ts";
 import type { Model } from "../../src/model/model.ts";
 import type { CouplingPart } from "../../src/parts/coupling/fit.ts";
-import type { GprPart } from "../../src/parts/gpr/fit.ts";
+import type { GprPart } from "../../src/parts/gpr/posterior.ts";
 import type { LinearPart } from "../../src/parts/linear/posterior.ts";
 import type { SvgpPart } from "../../src/parts/svgp/shape.ts";
 import { loadModel } from "../../src/predict/load.ts";

@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { canBeExact, mostExact } from "../../src/parts/gpr/fit.ts";
+import { canBeExact, mostExact } from "../../src/parts/regression/cost.ts";
 import type { Batch } from "../../src/serve/learning/journal.ts";
 import { checkRoom, halvesOf, lessonOf } from "../../src/serve/learning/lessons.ts";
 import type { Lesson } from "../../src/serve/learning/methods.ts";

@@ -6,7 +6,7 @@ import { selectRows } from "../../src/data/dataset.ts";
 import { train } from "../../src/index.ts";
 import { modelFromBytes, modelToBytes } from "../../src/model/file.ts";
 import type { Model } from "../../src/model/model.ts";
-import type { GprPart } from "../../src/parts/gpr/fit.ts";
+import type { GprPart } from "../../src/parts/gpr/posterior.ts";
 import { loadModel } from "../../src/predict/load.ts";
 import { topicData } from "../support/problems.ts";
 

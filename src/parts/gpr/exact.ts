@@ -55,6 +55,8 @@ export interface ExactOptions extends WorkOptions {
   readonly by?: ExactWay;
   /** n: by the factor, how many of the last points have left-out scores. */
   readonly leftOut?: number;
+  /** C, both triangles, where it is known; yours to free. */
+  readonly inverse?: Matrix | undefined;
 }
 
 /** A fitted exact form. The points and labels it was fitted on must outlive it. */
@@ -89,21 +91,22 @@ export async function fitExact(training: Points, labels: Pattern, options: Exact
   const { weights, firstEqual, leftOut = LEFT_OUT } = options;
   if (weights) sameSize("weights", "length", weights.length, rows);
   const noise = positiveNumber("noise", options.noise);
-  const by = options.by ?? exactWay(rows, labels.columns, leftOut);
+  const { inverse: known } = options;
+  const by = known ? "inverse" : (options.by ?? exactWay(rows, labels.columns, leftOut));
   return await keeping(async (scope) => {
     const make = (m: number, n: number): Matrix => scope.keep(matrix(core, m, n, precision));
     const kernel = scope.keep(new Kernel(core, precision, options.kernel));
     const mean = make(1, labels.columns).set(options.mean ?? frequenciesOf(labels, weights));
-    const ridge = fill(make(1, rows), noise);
-    if (weights) ridge.set(Float64Array.from(weights, (weight) => noise / weight));
     const count = by === "inverse" ? rows : Math.min(rows, leftOut);
     const groups = firstEqual && new DuplicateGroups(firstEqual, count);
     await yieldToHost(options, "kernel", 0);
-    const square = make(rows, rows);
+    const square = known ?? make(rows, rows);
     await yieldToHost(options, "kernel", 0);
-    await kernelMatrix(training, kernel, square, options);
-    addDiagonal(square, ridge);
-    await (by === "inverse" ? inverseInPlace : factorInPlace)(square, options);
+    if (!known) {
+      await kernelMatrix(training, kernel, square, options);
+      addNoise(square, noise, weights);
+      await (by === "inverse" ? inverseInPlace : factorInPlace)(square, options);
+    }
     const pivots = make(1, count);
     if (by === "inverse") {
       diagonal(square, pivots);
@@ -111,13 +114,21 @@ export async function fitExact(training: Points, labels: Pattern, options: Exact
     } else await trailingPivots(square, pivots, groups, options);
     const dual = make(rows, labels.columns);
     await (by === "inverse" ? dualFromInverse : dualFromFactor)(square, labels, mean, dual, options);
-    square.free();
+    if (!known) square.free();
     const ranges = groups?.ranges ?? [{ from: rows - count, to: rows }];
     const found = { kernel, noise, by, mean, dual, pivots, ranges, labels: labels.columns };
     const forBlocks = leftOutBlocks(found, labels, weights, groups);
     return { ...found, forBlocks, free: () => scope.free() };
   });
 }
+
+/** K + lam I from K, with weights lam / w in the place of lam. */
+export const addNoise = (square: Matrix, noise: number, weights: ArrayLike<number> | undefined): Matrix =>
+  scoped((scope) => {
+    const ridge = fill(scope.keep(matrix(square.core, 1, square.rows, square.precision)), noise);
+    if (weights) ridge.set(Float64Array.from(weights, (weight) => noise / weight));
+    return addDiagonal(square, ridge);
+  });
 
 /** Left-out scores and variances, a block of points at a time. */
 const leftOutBlocks =

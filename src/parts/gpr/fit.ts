@@ -3,23 +3,23 @@
 
 import type { KernelName } from "../../base/kernels.ts";
 import { Turns, type WorkOptions } from "../../base/progress.ts";
-import { equalGroups, firstEqualRows, type SparseRows, selectFeatures, selectLabels } from "../../base/sparse.ts";
+import { equalGroups, selectFeatures, selectLabels } from "../../base/sparse.ts";
 import { STREAMS } from "../../base/streams.ts";
 import type { Core } from "../../core/core.ts";
 import { keeping, scoped } from "../../core/matrix.ts";
 import type { Pattern } from "../../core/pattern.ts";
 import { permutation } from "../../core/random.ts";
 import { type Dataset, selectRows } from "../../data/dataset.ts";
-import { type FeatureTransform, isDense, transformedRows, transformInPlace } from "../../data/transform.ts";
-import type { Cost, Fit, FitContext, ModelSchema, PartLearner } from "../part.ts";
-import { exactCost, LEFT_OUT } from "../regression/cost.ts";
-import { documentsOf, type LabelledRows, LearningError, selectLabelled } from "../regression/documents.ts";
-import { choiceOf, type KernelNoise, type KernelPart } from "../regression/kernel.ts";
-import { kernelPart } from "../regression/kernelpart.ts";
-import { precisionOf, someOf, squaredErrorOf } from "../regression/leaveoneout.ts";
+import { transformedRows, transformInPlace } from "../../data/transform.ts";
+import type { Fit, FitContext, ModelSchema } from "../part.ts";
+import { documentsOf, type LabelledRows, selectLabelled } from "../regression/documents.ts";
+import type { KernelNoise } from "../regression/kernel.ts";
+import { precisionOf, squaredErrorOf } from "../regression/leaveoneout.ts";
 import { type InnerProducts, keptProducts, placeDocuments, type Subset, spreadOver } from "../regression/points.ts";
 import { chooseDense } from "./dense.ts";
 import { type ExactForm, fitExact } from "./exact.ts";
+import { exactLearner } from "./learn.ts";
+import { equalRows, fitDocuments, type GprPart } from "./posterior.ts";
 import { chooseViews, type ErrorsOf } from "./views.ts";
 
 /** Up to so many points the smaller noise is better. */
@@ -29,30 +29,11 @@ const COMPARED_ON = 4000;
 /** Dual weights beyond it are made again for the choice that was best: two of them would take too much room. */
 const MOST_KEPT = 5e7;
 
-export type GprPart = KernelPart<"gpr">;
-
 /** Length scale and noise: wide, or narrow with less noise; leave-one-out figures are flat in between. */
 const choicesFor = (name: KernelName, points: number): KernelNoise[] => [
   { noise: points > FEW_POINTS ? 0.4 : 0.2, kernel: { name, lengthScale: 1 } },
   { noise: 0.1, kernel: { name, lengthScale: 0.7 } },
 ];
-
-/** Limits of a fit in closed form: operations (some two minutes on two cores), and bytes of a core's four gigabytes. */
-export const isAffordable = ({ operations, bytes }: Cost): boolean => operations <= 6e12 && bytes <= 3.2e9;
-
-/** There are few enough points for each of them to carry the mean. */
-export const canBeExact = (points: number, labels: number): boolean => isAffordable(exactCost({ points, labels }));
-
-/** The most points that can be exact. */
-export function mostExact(labels: number): number {
-  let [most, beyond] = [0, 2 ** 20];
-  while (beyond - most > 1) {
-    const middle = (most + beyond) >> 1;
-    if (canBeExact(middle, labels)) most = middle;
-    else beyond = middle;
-  }
-  return most;
-}
 
 /** Documents as the kernel sees them, with the schema and options that were chosen for them, in a random order. */
 export interface KernelProblem {
@@ -145,10 +126,6 @@ async function documentsInOrder(
   return { order, documents: { features, labels } };
 }
 
-/** Rows of measurements are equal by their values, others by their words. */
-const equalRows = (features: SparseRows, { views }: FeatureTransform): Int32Array | undefined =>
-  firstEqualRows(features, views?.[0].from ?? (isDense(features) ? 0 : features.columns));
-
 /** The best of several choices, by the leave-one-out scores of a fit to some of the points; with what was made on the way where they are all. */
 async function chooseExact(
   { documents, schema, placed }: Pick<KernelProblem, "documents" | "schema" | "placed">,
@@ -208,59 +185,10 @@ export async function bestExact(
 export async function fitGpr(context: FitContext): Promise<Fit<GprPart>> {
   const { core, data, run, work } = context;
   const { documents, order, schema, options, choice, ...known } = await kernelProblem(context);
-  const fit = await fitDocuments(core, documents, schema, choice, work, known);
-  const learning = run.onState && {
-    learner: exactLearner(core, fit.part, schema),
-    documents: documentsOf(selectRows(data, order), fit.part.rows),
-  };
+  const learner = run.onState && exactLearner(core, choice, schema);
+  const fit = await (learner
+    ? learner.fit(documents, schema, work, known)
+    : fitDocuments(core, documents, schema, choice, work, known));
+  const learning = learner && { learner, documents: documentsOf(selectRows(data, order), fit.part.rows) };
   return { ...fit, loo: fit.loo && { ...fit.loo, order }, schema, options, learning };
-}
-
-/** The posterior of documents for one choice; the last points are those that have leave-one-out scores. */
-export async function fitDocuments(
-  core: Core,
-  documents: LabelledRows,
-  schema: ModelSchema,
-  choice: KernelNoise,
-  work: WorkOptions,
-  { placed, products, form }: Partial<Pick<KernelProblem, "placed" | "products" | "form">> = {},
-): Promise<Fit<GprPart>> {
-  return await keeping(async (scope) => {
-    const { points, labels } = scope.keep(placed ?? placeDocuments(core, documents, schema.labels, schema));
-    const { weights, features } = documents;
-    const firstEqual = equalRows(features, schema.transform);
-    const of = { ...work, ...choice, weights, firstEqual, products };
-    const source = scope.keep(form ?? (await fitExact(points, labels, of).finally(() => products?.free())));
-    const { pivots } = source;
-    const variances = Float32Array.from(pivots.view(), (pivot, i) => {
-      const weight = weights?.[points.rows - pivots.columns + i] ?? 1;
-      return Math.max(0, 1 / pivot - choice.noise / weight);
-    });
-    const part = kernelPart("gpr", choice, documents.features, source, variances);
-    const distinct = firstEqual && new Set(firstEqual).size;
-    const ranges = someOf(source.ranges, LEFT_OUT);
-    const loo = { source, ranges, labels, sets: documents.labels, distinct, texts: features.texts };
-    return { part, loo, free: () => scope.free() };
-  });
-}
-
-/**
- * Learning fits anew: kernel, noise, vocabulary and weights of the words stay, everything else is as if all documents had been there
- * from the start.
- */
-export function exactLearner(core: Core, start: KernelPart, { transform }: ModelSchema): PartLearner<GprPart> {
-  return {
-    keepsAll: true,
-    rows: (features) => transformedRows(features, transform, 0, features.rows),
-    async learn({ after }, schema, work) {
-      const documents = after.ids.length;
-      if (!canBeExact(documents, schema.labels))
-        throw new LearningError(
-          `found ${documents} documents with those to learn, expected fewer: exact GP regression keeps every document; train a new model`,
-        );
-      return await fitDocuments(core, after, schema, choiceOf(start), work);
-    },
-    capture: (plan) => ({ plan, labels: 0 }),
-    free() {},
-  };
 }

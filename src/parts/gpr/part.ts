@@ -1,9 +1,12 @@
 // Exact GP regression (conjugate): every training point carries the mean, s(x) = k(x,X) a + mu.
 
 import type { Family } from "../part.ts";
-import { kernelCost } from "../regression/cost.ts";
+import { canBeExact, kernelCost } from "../regression/cost.ts";
+import { choiceOf } from "../regression/kernel.ts";
 import { kernelFamily } from "../regression/kernelpart.ts";
-import { canBeExact, exactLearner, fitGpr, type GprPart } from "./fit.ts";
+import { fitGpr } from "./fit.ts";
+import { exactLearner } from "./learn.ts";
+import type { GprPart } from "./posterior.ts";
 
 export const gpr: Family<GprPart> = {
   ...kernelFamily("gpr"),
@@ -22,6 +25,6 @@ export const gpr: Family<GprPart> = {
       columns: features,
       arrays: [],
     }),
-    open: (part, schema, core) => exactLearner(core, part, schema),
+    open: (part, schema, core, { inverse }) => exactLearner(core, choiceOf(part), schema, inverse),
   },
 };

@@ -67,3 +67,20 @@ export function kernelCost(
   const tried = tries * triesOn(some) + refined;
   return { operations: tried + SLOWER * operations + pairs(points), bytes: bytes + 30e6 };
 }
+
+/** Limits of a fit in closed form: operations (some two minutes on two cores), and bytes of a core's four gigabytes. */
+export const isAffordable = ({ operations, bytes }: Cost): boolean => operations <= 6e12 && bytes <= 3.2e9;
+
+/** There are few enough points for each of them to carry the mean. */
+export const canBeExact = (points: number, labels: number): boolean => isAffordable(exactCost({ points, labels }));
+
+/** The most points that can be exact. */
+export function mostExact(labels: number): number {
+  let [most, beyond] = [0, 2 ** 20];
+  while (beyond - most > 1) {
+    const middle = (most + beyond) >> 1;
+    if (canBeExact(middle, labels)) most = middle;
+    else beyond = middle;
+  }
+  return most;
+}

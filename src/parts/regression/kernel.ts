@@ -12,7 +12,7 @@ import { addDiagonal, blend, diagonal } from "../../core/dense.ts";
 import type { SparseProductsOptions } from "../../core/kernelrows.ts";
 import { type Matrix, matrix, matrixFrom, type RealArray, scoped } from "../../core/matrix.ts";
 import { type FeatureTransform, unitSquares, viewRanges, wholeSquares } from "../../data/transform.ts";
-import { allPoints, blocksOf } from "./leaveoneout.ts";
+import { blocksOf } from "./leaveoneout.ts";
 import { type InnerProducts, KERNEL_ROWS, PointIndex, type Points } from "./points.ts";
 
 /** Which covariance, with its values; on unit rows and with l = v = 1, "se" is exp(x.z - 1). */
@@ -207,22 +207,25 @@ export class Kernel {
   }
 }
 
-/** K in the lower triangle of out. */
+/** K in the lower triangle of out, or in its rows from `first` on. */
 export async function kernelMatrix(
   points: Points,
   kernel: Kernel,
   out: Matrix,
-  options: WorkOptions & { readonly products?: InnerProducts | undefined } = {},
+  options: WorkOptions & { readonly products?: InnerProducts | undefined; readonly first?: number } = {},
 ): Promise<Matrix> {
   const { rows, x } = points;
+  const { first = 0 } = options;
   await scoped(async (scope) => {
     const index = options.products ?? (await PointIndex.inTurns(points, scope, options));
     const room = scope.keep(matrix(x.core, Math.min(KERNEL_ROWS, rows), rows, x.precision));
-    for (const { from, to } of blocksOf(allPoints(rows), KERNEL_ROWS)) {
+    for (const { from, to } of blocksOf([{ from: first, to: rows }], KERNEL_ROWS)) {
       await yieldToHost(options, "kernel", (from / rows) ** 2);
       const range = { from, to, lower: true };
       kernel.rows(points, index, range, room.rowRange(0, to - from), out.block(from, 0, to - from, to));
     }
   });
-  return kernel.writeDiagonal(out, points.viewSquares);
+  const squares = points.views.map((view) => view.squaresOf(first, rows));
+  kernel.writeDiagonal(out.block(first, first, rows - first, rows - first), squares);
+  return out;
 }

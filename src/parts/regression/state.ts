@@ -3,7 +3,8 @@
 //   totals     m, n_k, N                                   always, but for the exact form
 //   sums       A (its lower triangle) and B'               parts of a data set add up
 //   solution   C for one noise (W is in the model)         new documents are learned in seconds (learn.ts)
-//   documents  rows, labels and ids of what was learned    corrected and forgotten documents; the exact form fits anew
+//   inverse    C of the exact form, its lower triangle     new and corrected documents of the exact form
+//   documents  rows, labels and ids of what was learned    corrected and forgotten documents; the exact form can be fitted anew
 //
 // beside the plan, whose identity is a checksum of everything that decides the features: sums of different plans cannot
 // be added, and a state serves only the model it was made with. What is learned later goes behind the file's end, so that C need
@@ -63,6 +64,14 @@ export interface StateSolution extends LearnedInverse {
   readonly choice: RidgeChoice;
 }
 
+/** C = inverse(K + lam I) of the first documents, in the exact form. */
+export interface StateInverse {
+  /** Its lower triangle. */
+  readonly inverse: Float32Array;
+  /** Which of the first ones have been corrected since, rising: they are not among the documents any more. */
+  readonly removed: Int32Array;
+}
+
 /** The file that a state was read from or written to, and what has changed since. */
 export interface StateFile {
   readonly bytes: number;
@@ -70,8 +79,9 @@ export interface StateFile {
   readonly checksum: string;
   /** How many changes are behind it. */
   readonly changes: number;
-  /** C and the directions that are in it. */
-  readonly solution: LearnedInverse;
+  /** C, and the directions that it is behind by. */
+  readonly inverse: RealArray;
+  readonly pending: number;
   readonly since: readonly DocumentChange[];
 }
 
@@ -84,6 +94,7 @@ export interface LearningState {
   readonly totals?: StateTotals | undefined;
   readonly sums?: StateSums | undefined;
   readonly solution?: StateSolution | undefined;
+  readonly inverse?: StateInverse | undefined;
   readonly documents?: Documents | undefined;
   /** Texts of the documents, in a part of a training alone. */
   readonly texts?: readonly string[] | undefined;
@@ -118,12 +129,13 @@ const allOf = (tensors: Record<string, Tensor | undefined>): Map<string, Tensor>
   new Map(Object.entries(tensors).filter((entry): entry is [string, Tensor] => entry[1] !== undefined));
 
 function stateTensors(state: LearningState): TensorFile {
-  const { plan, labels, sums, solution, documents, texts } = state;
+  const { plan, labels, sums, solution, inverse, documents, texts } = state;
   const tensors = allOf({
     ...learnedTensors(state),
     "sums.gram": sums && realTensor(sums.gram),
     "sums.cross": sums && realTensor(sums.cross, [labels, plan.features]),
     "solution.inverse": solution && realTensor(solution.inverse),
+    "first.inverse": inverse && realTensor(inverse.inverse),
     ...(documents && documentTensors(documents)),
     "documents.texts": texts && textsTensor(texts),
   });
@@ -139,11 +151,15 @@ const learnedMetadata = ({ labels, labelNames, totals, journal, promises }: Lear
 });
 
 /** Tensors that every change writes anew, with the directions from `first` on. */
-function learnedTensors({ plan, totals, solution }: LearningState, first = 0): Record<string, Tensor | undefined> {
+function learnedTensors(
+  { plan, totals, solution, inverse }: LearningState,
+  first = 0,
+): Record<string, Tensor | undefined> {
   const pending = solution?.pending.slice(first) ?? [];
   return {
     "totals.sums": totals && realTensor(totals.sums),
     "totals.labelCounts": totals && realTensor(totals.labelCounts),
+    "first.removed": inverse && integerTensor(inverse.removed),
     "solution.direction": solution && realTensor(solution.direction),
     "solution.signs": solution && integerTensor(Int32Array.from(pending, ({ sign }) => sign)),
     ...Object.fromEntries(
@@ -164,8 +180,8 @@ export interface StateContent {
 
 /** A state as it is to be written: what has changed since its file was written, where that is enough. */
 export function stateContent(state: LearningState): StateContent {
-  const { file, solution, documents } = state;
-  const behind = file && solution?.inverse === file.solution.inverse && documents ? file : undefined;
+  const { file, documents } = state;
+  const behind = file && keptOf(state)?.inverse === file.inverse && documents ? file : undefined;
   const added = Math.max(1, file?.since.length ?? 0);
   if (!behind || !documents || behind.changes + added > MOST_CHANGES) {
     const whole = stateTensors(state);
@@ -178,7 +194,7 @@ export function stateContent(state: LearningState): StateContent {
   since.forEach((change, i) => {
     const isLast = i === since.length - 1;
     const tensors = allOf({
-      ...(isLast && learnedTensors(state, behind.solution.pending.length)),
+      ...(isLast && learnedTensors(state, behind.pending)),
       ...documentTensors(change.in),
       "documents.out": integerTensor(Int32Array.from(change.places)),
     });
@@ -192,8 +208,13 @@ export function stateContent(state: LearningState): StateContent {
 
 const lengthOf = (chunks: readonly Uint8Array[]): number => chunks.reduce((sum, { length }) => sum + length, 0);
 
-const fileOf = ({ solution }: LearningState, bytes: number, checksum: string, changes: number): StateFile | undefined =>
-  solution && { bytes, checksum, changes, solution, since: [] };
+/** What is large in a state, and stays as it is while little is learned. */
+const keptOf = ({ solution, inverse }: LearningState): StateSolution | StateInverse | undefined => solution ?? inverse;
+
+function fileOf(state: LearningState, bytes: number, checksum: string, changes: number): StateFile | undefined {
+  const inverse = keptOf(state)?.inverse;
+  return inverse && { bytes, checksum, changes, inverse, pending: state.solution?.pending.length ?? 0, since: [] };
+}
 
 function documentTensors({ ids, features, labels, weights }: Documents): Record<string, Tensor | undefined> {
   return {
@@ -219,9 +240,9 @@ export const stateToBytes = (state: LearningState): Uint8Array<ArrayBuffer> => j
 export function stateFromBytes(bytes: Uint8Array, file = "the state"): LearningState {
   const [first, ...changes] = readSafetensorsSeries(bytes, file);
   const state = wholeFrom(stateReader(first, file));
-  const { solution, documents } = state;
+  const { documents } = state;
   const readers = changes.map((change) => stateReader(change, file));
-  if (readers.length > 0 && !(solution && documents))
+  if (readers.length > 0 && !(keptOf(state) && documents))
     readers[0].refuse("changes behind a state that cannot learn", "none");
   let { checksum = "" } = first.metadata;
   for (const reader of readers) {
@@ -231,7 +252,10 @@ export function stateFromBytes(bytes: Uint8Array, file = "the state"): LearningS
     checksum = metadata.checksum;
   }
   const last = readers.at(-1);
-  const after = last && solution && documents ? afterChanges(state, { solution, documents }, readers, last) : state;
+  const after = last && documents ? afterChanges(state, documents, readers, last) : state;
+  const { inverse } = after;
+  if (inverse && sizeOf(inverse) - inverse.removed.length > (after.documents?.ids.length ?? 0))
+    throw new LearningError(`${file}: found fewer documents than its inverse was made of, expected those of one model`);
   const known = fileOf(after, bytes.length, checksum, changes.length);
   return known ? { ...after, file: known } : after;
 }
@@ -264,26 +288,30 @@ function wholeFrom(reader: TensorReader): LearningState {
   const { features, columns } = plan;
   const learned = learnedFrom(reader, features);
   const { labels } = learned;
+  const documents = reader.has("documents.ids")
+    ? documentsFrom(reader.section("documents"), columns, labels)
+    : undefined;
   return {
     plan,
     ...learned,
     sums: reader.has("sums.gram") ? sumsFrom(reader.section("sums"), labels, features) : undefined,
     solution: reader.has("solution.inverse") ? solutionFrom(reader, features) : undefined,
-    documents: reader.has("documents.ids") ? documentsFrom(reader.section("documents"), columns, labels) : undefined,
+    inverse: reader.has("first.inverse") ? inverseFrom(reader.section("first")) : undefined,
+    documents,
     texts: reader.has("documents.texts") ? textsFrom(reader.section("documents"), "texts") : undefined,
   };
 }
 
 /** The state after all changes behind it: the last one says all but the documents, of which each has its own. */
 function afterChanges(
-  { plan, sums }: LearningState,
-  { solution, documents }: { solution: StateSolution; documents: Documents },
+  { plan, sums, solution, inverse }: LearningState,
+  documents: Documents,
   readers: readonly TensorReader[],
   last: TensorReader,
 ): LearningState {
   const learned = learnedFrom(last, plan.features);
-  const pending = [...solution.pending];
-  let { direction } = solution;
+  const pending = [...(solution?.pending ?? [])];
+  let direction = solution?.direction;
   const changes = readers.map((reader): DocumentChange => {
     if (reader.has("solution.signs")) {
       pending.push(...pendingFrom(reader.section("solution"), plan.features));
@@ -294,7 +322,14 @@ function afterChanges(
     return { places: [...out], in: documentsFrom(section, plan.columns, learned.labels) };
   });
   const after = changed(documents, changes);
-  return { plan, ...learned, sums, solution: { ...solution, pending, direction }, documents: after };
+  return {
+    plan,
+    ...learned,
+    sums,
+    ...(solution && direction && { solution: { ...solution, pending, direction } }),
+    ...(inverse && { inverse: { ...inverse, removed: removedFrom(last.section("first"), sizeOf(inverse)) } }),
+    documents: after,
+  };
 }
 
 function planFrom(reader: TensorReader): StatePlan {
@@ -333,6 +368,20 @@ function solutionFrom(reader: TensorReader, features: number): StateSolution {
     pending: pendingFrom(section, features),
   };
 }
+
+/** How many documents C of the first ones was made of. */
+export const sizeOf = ({ inverse }: Pick<StateInverse, "inverse">): number =>
+  Math.floor((Math.sqrt(8 * inverse.length + 1) - 1) / 2);
+
+function inverseFrom(section: TensorReader): StateInverse {
+  const inverse = section.singles("inverse", section.shape("inverse", 1));
+  const size = sizeOf({ inverse });
+  if (packedLength(size) !== inverse.length) section.refuse(`${inverse.length} numbers in first.inverse`, "a triangle");
+  return { inverse, removed: removedFrom(section, size) };
+}
+
+const removedFrom = (section: TensorReader, size: number): Int32Array =>
+  section.rising("removed", section.shape("removed", 1)[0], size);
 
 function pendingFrom(section: TensorReader, features: number): LearnedInverse["pending"] {
   const signs = section.tensor("signs", ["I32"], section.shape("signs", 1)).data;

@@ -3,7 +3,7 @@
 import { excerpt } from "../../base/errors.ts";
 import { plainVectors, type Refuse, type VectorShape, vectorRow } from "../../base/input.ts";
 import { counted } from "../../base/numbers.ts";
-import { mostExact } from "../../parts/gpr/fit.ts";
+import { mostExact } from "../../parts/regression/cost.ts";
 import { HttpError, refuse } from "../http.ts";
 import type { IndexedDocument, TextInput } from "../project.ts";
 import type { Subjects } from "../subjects.ts";
