@@ -1,7 +1,7 @@
 // Element-wise work and reductions on row-major matrices. Sums are carried in double precision in both builds, each
 // output summed in one order by one task.
 
-import { at, lanes } from "./simd";
+import { at, cell, lanes, transposeBlock } from "./simd";
 import { panelA, parallel, popFrame, pushFrame } from "./parallel";
 
 /** Arguments of every job here: up to three matrices of the same shape, each with a row step; what is not needed is 0. */
@@ -132,11 +132,7 @@ export function transpose<T extends number>(rows: i32, columns: i32, x: usize, x
   const BLOCK = 32;
   for (let i0 = 0; i0 < rows; i0 += BLOCK) {
     for (let j0 = 0; j0 < columns; j0 += BLOCK) {
-      for (let i = i0; i < min(i0 + BLOCK, rows); i++) {
-        for (let j = j0; j < min(j0 + BLOCK, columns); j++) {
-          store<T>(at<T>(out, j * outRow + i), load<T>(at<T>(x, i * xRow + j)));
-        }
-      }
+      transposeBlock<T>(min(BLOCK, rows - i0), min(BLOCK, columns - j0), cell<T>(x, xRow, i0, j0), xRow, cell<T>(out, outRow, j0, i0), outRow);
     }
   }
 }

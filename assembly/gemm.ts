@@ -5,7 +5,7 @@
 // and a register tile of MR rows by NV vectors runs over them. The sum over k is cut at multiples of KC and each cut
 // is summed from its first to its last term: no result depends on how rows and columns are shared out.
 
-import { at, lanes, multiplyAdd } from "./simd";
+import { at, cell, lanes, multiplyAdd, transposeBlock } from "./simd";
 import { panelA, panelB, parallel, popFrame, pushFrame, threads } from "./parallel";
 
 /**
@@ -434,16 +434,42 @@ export function gemm<T extends number>(
   popFrame(frame);
 }
 
+// @ts-ignore: decorator
+@unmanaged
+class MirrorFrame {
+  n: i32;
+  c: usize;
+  cRow: i32;
+}
+
+const MIRROR: i32 = 32;
+
+/** The mirror image of some rows. */
+function mirrorTask<T extends number>(frame: usize, task: i32): void {
+  const f = changetype<MirrorFrame>(frame);
+  const c = f.c, cRow = f.cRow, i0 = task * MIRROR;
+  const rows = min(MIRROR, f.n - i0);
+  for (let j0 = 0; j0 < i0; j0 += MIRROR) transposeBlock<T>(rows, MIRROR, cell<T>(c, cRow, i0, j0), cRow, cell<T>(c, cRow, j0, i0), cRow);
+  for (let i = i0; i < i0 + rows; i++) {
+    for (let j = i0; j < i; j++) store<T>(cell<T>(c, cRow, j, i), load<T>(cell<T>(c, cRow, i, j)));
+  }
+}
+
+function mirrorTaskF32(frame: usize, task: i32): void {
+  mirrorTask<f32>(frame, task);
+}
+function mirrorTaskF64(frame: usize, task: i32): void {
+  mirrorTask<f64>(frame, task);
+}
+
 /** The upper triangle as the mirror image of the lower one. @kernel */
 export function mirrorLower<T extends number>(n: i32, c: usize, cRow: i32): void {
-  const BLOCK = 32;
-  for (let i0 = 0; i0 < n; i0 += BLOCK) {
-    for (let j0 = 0; j0 <= i0; j0 += BLOCK) {
-      for (let i = i0; i < min(i0 + BLOCK, n); i++) {
-        for (let j = j0; j < min(j0 + BLOCK, i); j++) {
-          store<T>(at<T>(c, j * cRow + i), load<T>(at<T>(c, i * cRow + j)));
-        }
-      }
-    }
-  }
+  const frame = pushFrame(offsetof<MirrorFrame>());
+  const f = changetype<MirrorFrame>(frame);
+  f.n = n; f.c = c; f.cRow = cRow;
+  const mirror: (frame: usize, task: i32) => void = sizeof<T>() == 4 ? mirrorTaskF32 : mirrorTaskF64;
+  const tasks = (n + MIRROR - 1) / MIRROR;
+  if (n < 256) for (let task = 0; task < tasks; task++) mirrorTask<T>(frame, task);
+  else parallel(mirror.index, frame, tasks);
+  popFrame(frame);
 }

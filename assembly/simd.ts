@@ -36,6 +36,27 @@ export function multiplyAdd<T extends number>(a: v128, b: v128, c: v128): v128 {
   return v128.add<T>(c, v128.mul<T>(a, b));
 }
 
+/** out = x', a block that stays in the cache: singles four by four. */
+export function transposeBlock<T extends number>(rows: i32, columns: i32, x: usize, xRow: i32, out: usize, outRow: i32): void {
+  const fours = sizeof<T>() == 4;
+  const wholeRows = fours ? rows & ~3 : 0, wholeColumns = fours ? columns & ~3 : 0;
+  for (let i = 0; i < wholeRows; i += 4) {
+    for (let j = 0; j < wholeColumns; j += 4) {
+      const a = v128.load(cell<T>(x, xRow, i, j)), b = v128.load(cell<T>(x, xRow, i + 1, j));
+      const c = v128.load(cell<T>(x, xRow, i + 2, j)), d = v128.load(cell<T>(x, xRow, i + 3, j));
+      const ab = i32x4.shuffle(a, b, 0, 4, 1, 5), cd = i32x4.shuffle(c, d, 0, 4, 1, 5);
+      const abHigh = i32x4.shuffle(a, b, 2, 6, 3, 7), cdHigh = i32x4.shuffle(c, d, 2, 6, 3, 7);
+      v128.store(cell<T>(out, outRow, j, i), i64x2.shuffle(ab, cd, 0, 2));
+      v128.store(cell<T>(out, outRow, j + 1, i), i64x2.shuffle(ab, cd, 1, 3));
+      v128.store(cell<T>(out, outRow, j + 2, i), i64x2.shuffle(abHigh, cdHigh, 0, 2));
+      v128.store(cell<T>(out, outRow, j + 3, i), i64x2.shuffle(abHigh, cdHigh, 1, 3));
+    }
+  }
+  for (let i = 0; i < rows; i++) {
+    for (let j = i < wholeRows ? wholeColumns : 0; j < columns; j++) store<T>(cell<T>(out, outRow, j, i), load<T>(cell<T>(x, xRow, i, j)));
+  }
+}
+
 /** Sum of the lanes, always in the same order. */
 // @ts-ignore: decorator
 @inline

@@ -4,9 +4,10 @@
 //     H = S_:k inverse(L')      S -= H H'      S_:k = H inverse(L)      S_kk = -inverse(P)
 //
 // After all k, S = -inverse(A). n^3 multiplications and additions, nearly all in H H' of the lower triangle; the
-// second triangle is only written at the end, and beside A there is one column of blocks. The same sweep takes up rows and columns
-// that A grows by (n^2 operations each), and from inverse(A) itself it takes away those that A loses.
+// second triangle is only written at the end, and beside A there is one column of blocks. The same sweep over
+// inverse(A) takes away rows and columns that A loses, n^2 operations each.
 
+import { wholeNumber } from "../base/check.ts";
 import { ArgumentError } from "../base/errors.ts";
 import { type WorkOptions, yieldToHost } from "../base/progress.ts";
 import type { Precision } from "./core.ts";
@@ -44,7 +45,7 @@ export async function factorInPlace(a: Matrix, options: WorkOptions = {}): Promi
     fill(a.block(k, k + size, size, rest), 0);
     const below = a.block(k + size, k, rest, size);
     solveTriangular(pivot, below, { side: "right", transpose: true });
-    await subtractSquare(below, a.block(k + size, k + size, rest, rest), options, k / n);
+    await addSquare(-1, below, a.block(k + size, k + size, rest, rest), options, k / n);
   }
   return a;
 }
@@ -68,40 +69,43 @@ export async function inverseInPlace(a: Matrix, options: WorkOptions = {}): Prom
 }
 
 /**
- * A has grown: `a` holds the old inverse(A), both triangles, in its first rows and columns, and in the lower triangle of its last
- * rows those of A that are new. It becomes the new inverse(A), both triangles.
+ * A has grown: `a` holds the old C = inverse(A), both triangles, in its first rows and columns, and in the lower triangle of its last
+ * rows those of A that are new, B and D. It becomes the new inverse(A), both triangles: with L L' = D - B C B' and W = inverse(L) B C
+ * it is C + W'W, -inverse(L') W below, and inverse(L L').
  */
 export async function growInverse(a: Matrix, first: number, options: WorkOptions = {}): Promise<Matrix> {
-  const added = isSquare("a", a) - first;
+  compatible({ a });
+  const added = isSquare("a", a) - wholeNumber("first", first, 0, a.rows);
   if (added === 0) return a;
-  allFinite("a", a, "lower");
   const old = a.block(0, 0, first, first);
   const below = a.block(first, 0, added, first);
+  const l = a.block(first, first, added, added);
+  allFinite("a", below);
+  allFinite("a", l, "lower");
   await scoped(async (scope) => {
-    const products = scope.keep(matrix(a.core, added, first, a.precision));
+    const w = scope.keep(matrix(a.core, added, first, a.precision));
     const width = Math.max(64, Math.floor(WORK_AT_ONCE / (added * first)));
     for (let from = 0; from < first; from += width) {
       await yieldToHost(options, "inverse", 0);
       const columns = Math.min(width, first - from);
-      gemm(below, a.block(0, from, first, columns), products.block(0, from, added, columns));
+      gemm(below, a.block(0, from, first, columns), w.block(0, from, added, columns));
     }
-    for (let from = 0; from < added; from += width) {
-      await yieldToHost(options, "inverse", 0);
-      const rows = Math.min(width, added - from);
-      const corner = a.block(first + from, first, rows, added);
-      gemm(products.rowRange(from, from + rows), below, corner, { transposeB: true, alpha: -1, beta: 1 });
-    }
-    scale(1, products, below);
+    gemm(w, below, l, { transposeB: true, alpha: -1, beta: 1 });
+    factorPivot(l, first);
+    solveTriangular(l, w);
+    const columns = scope.keep(matrix(a.core, first, added, a.precision));
+    await addSquare(1, transpose(w, columns), old, options, 0);
+    solveTriangular(l, w, { transpose: true });
+    scale(-1, w, below);
+    inverseFromFactor(l, l);
   });
-  scale(-1, old, old);
-  await sweep(a, first, options);
-  scale(-1, a, a);
   return mirrored(a);
 }
 
 /** A loses its last rows and columns: the first ones of inverse(A) become the inverse of what is left, both triangles; returns them. */
 export async function shrinkInverse(a: Matrix, left: number, options: WorkOptions = {}): Promise<Matrix> {
-  isSquare("a", a);
+  compatible({ a });
+  wholeNumber("left", left, 0, isSquare("a", a));
   allFinite("a", a, "lower");
   await sweep(a, left, options);
   return mirrored(a.block(0, 0, left, left));
@@ -109,6 +113,8 @@ export async function shrinkInverse(a: Matrix, left: number, options: WorkOption
 
 /** The upper triangle becomes the mirror image of the lower one. */
 export function mirrored(a: Matrix): Matrix {
+  compatible({ a });
+  isSquare("a", a);
   a.kernels.mirrorLower(a.rows, ...a.strided);
   return a;
 }
@@ -128,7 +134,7 @@ async function sweep(a: Matrix, first: number, options: WorkOptions): Promise<vo
       takePanel(a, k, h, l);
       factorPivot(l, k);
       solveTriangular(l, h, { side: "right", transpose: true });
-      await subtractSquare(h, a, options, (k - first) / (n - first));
+      await addSquare(-1, h, a, options, (k - first) / (n - first));
       solveTriangular(l, h, { side: "right" });
       inverseFromFactor(l, l);
       putPanel(a, k, h, l);
@@ -155,8 +161,8 @@ function putPanel(s: Matrix, k: number, h: Matrix, inverse: Matrix): void {
   scale(1, h.block(k + size, 0, n - k - size, size), s.block(k + size, k, n - k - size, size));
 }
 
-/** S -= H H' in the lower triangle, some rows at a time. */
-async function subtractSquare(h: Matrix, s: Matrix, options: WorkOptions, fraction: number): Promise<void> {
+/** S += alpha H H' in the lower triangle, some rows at a time. */
+async function addSquare(alpha: 1 | -1, h: Matrix, s: Matrix, options: WorkOptions, fraction: number): Promise<void> {
   const n = s.rows;
   const size = h.columns;
   let spent = 0;
@@ -165,9 +171,9 @@ async function subtractSquare(h: Matrix, s: Matrix, options: WorkOptions, fracti
     const wanted = (Math.sqrt(from * from + (4 * WORK_AT_ONCE) / size) - from) / 2;
     const rows = Math.min(n - from, Math.max(BLOCK / 2, Math.floor(wanted)));
     const own = h.rowRange(from, from + rows);
-    const subtract = { alpha: -1, beta: 1 } as const;
-    if (from > 0) gemm(own, h.rowRange(0, from), s.block(from, 0, rows, from), { transposeB: true, ...subtract });
-    syrk(own, s.block(from, from, rows, rows), { part: "lower", ...subtract });
+    const onto = { alpha, beta: 1 };
+    if (from > 0) gemm(own, h.rowRange(0, from), s.block(from, 0, rows, from), { transposeB: true, ...onto });
+    syrk(own, s.block(from, from, rows, rows), { part: "lower", ...onto });
     spent += rows * (from + rows) * size;
     from += rows;
     if (spent > WORK_AT_ONCE / 2 && from < n) {

@@ -50,6 +50,18 @@ export const moreCases: Record<string, Case> = {
     ({ positive }) => ({ a: positive(3) }),
     ({ a }) => api.inverseInPlace(a),
   ),
+  growInverse: that(
+    ({ positive }) => ({ a: positive(3) }),
+    ({ a }) => api.growInverse(a, 1),
+  ),
+  shrinkInverse: that(
+    ({ positive }) => ({ a: positive(3) }),
+    ({ a }) => api.shrinkInverse(a, 1),
+  ),
+  mirrored: that(
+    ({ positive }) => ({ a: positive(3) }),
+    ({ a }) => api.mirrored(a),
+  ),
   lowerInverseColumns: that(
     ({ positive }) => ({ l: positive(3) }),
     ({ l }) => api.lowerInverseColumns(l, () => {}),

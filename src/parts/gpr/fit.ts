@@ -15,11 +15,11 @@ import type { Fit, FitContext, ModelSchema } from "../part.ts";
 import { documentsOf, type LabelledRows, selectLabelled } from "../regression/documents.ts";
 import type { KernelNoise } from "../regression/kernel.ts";
 import { precisionOf, squaredErrorOf } from "../regression/leaveoneout.ts";
-import { type InnerProducts, keptProducts, placeDocuments, type Subset, spreadOver } from "../regression/points.ts";
+import { type InnerProducts, keptProducts, placeDocuments, spreadOver } from "../regression/points.ts";
 import { chooseDense } from "./dense.ts";
 import { type ExactForm, fitExact } from "./exact.ts";
 import { exactLearner } from "./learn.ts";
-import { equalRows, fitDocuments, type GprPart } from "./posterior.ts";
+import { equalRows, fitDocuments, type GprPart, type PlacedDocuments } from "./posterior.ts";
 import { chooseViews, type ErrorsOf } from "./views.ts";
 
 /** Up to so many points the smaller noise is better. */
@@ -36,18 +36,12 @@ const choicesFor = (name: KernelName, points: number): KernelNoise[] => [
 ];
 
 /** Documents as the kernel sees them, with the schema and options that were chosen for them, in a random order. */
-export interface KernelProblem {
+export interface KernelProblem extends PlacedDocuments {
   readonly documents: LabelledRows;
   readonly order: ArrayLike<number>;
   readonly schema: ModelSchema;
   readonly options: FitContext["options"];
   readonly choice: KernelNoise;
-  /** The documents in the memory of the core; yours to free. */
-  readonly placed: Subset;
-  /** Their inner products, where kernels were compared on all of them; yours to free. */
-  readonly products?: InnerProducts;
-  /** Or the fit of the choice to all of them; yours to free. */
-  readonly form?: ExactForm | undefined;
 }
 
 /** Chooses kernel and noise by leave-one-out and puts the points in a random order: the last ones are a fair sample of all. */

@@ -1,9 +1,9 @@
 // Learning into the exact form. C = inverse(K + lam I) of the first documents is kept and grows by the rows of those behind them, N^2
 // operations each (core/inverse.ts); all else is made from C as in a training. Kernel, noise, vocabulary and weights of the words stay.
 //
-// How many documents are the first ones depends on the number of all alone, and C of the first is always made from K: a model is the
-// same to the bit whatever was learned and forgotten on the way. Corrected documents leave the first ones by as many operations, until
-// they are many; where documents are forgotten that C of the first has seen, it is made anew.
+// How many documents are the first ones, and the steps by which C of them grew from one that was made from K, depend on the number of
+// all alone: a model is the same to the bit whatever was learned and forgotten on the way. Corrected documents leave the first ones by
+// as many operations, until they are many; where documents are forgotten that C of the first has seen, it is made anew.
 
 import { inTurns, type WorkOptions } from "../../base/progress.ts";
 import type { Core } from "../../core/core.ts";
@@ -14,21 +14,24 @@ import type { Fit, ModelSchema, PartLearner } from "../part.ts";
 import { canBeExact, exactCost, isAffordable } from "../regression/cost.ts";
 import { type Change, type LabelledRows, LearningError } from "../regression/documents.ts";
 import { Kernel, type KernelNoise, kernelMatrix } from "../regression/kernel.ts";
-import { packedLength, packLower } from "../regression/packed.ts";
+import { packedLength, packLower, unpackLower } from "../regression/packed.ts";
 import type { Points } from "../regression/points.ts";
 import { type StateInverse, sizeOf } from "../regression/state.ts";
 import { addNoise } from "./exact.ts";
 import { fitDocuments, type GprPart, type KnownOf } from "./posterior.ts";
 
 /** Fewer documents are fitted anew as fast. */
-const FEWEST_KEPT = 1024;
+const FEWEST_KEPT = 512;
 
 /** C is kept of so many documents. */
 const keepsInverse = (points: number): boolean =>
   points >= FEWEST_KEPT && isAffordable(exactCost({ points, labels: 1 }, "inverse"));
 
-/** How many of so many documents are the first ones: less than a sixteenth stand behind them. */
-const firstOf = (points: number): number => points - (points % (2 ** (31 - Math.clz32(points)) / 16));
+/** Of so many documents, those whose C is made from K: all but a sixteenth at most. It grows by an eighth of a sixteenth at a time. */
+function stepsOf(points: number): { made: number; step: number } {
+  const most = 2 ** (31 - Math.clz32(points)) / 16;
+  return { made: points - (points % most), step: most / 8 };
+}
 
 /** An exact part that learns. */
 export interface ExactLearner extends PartLearner<GprPart> {
@@ -92,7 +95,7 @@ function without(first: StateInverse, { places, out, corrected, after }: Change)
   const here = Array.from({ length: size }, (_, i) => i).filter((i) => !before.has(i));
   const removed = Int32Array.from([...before, ...places.filter((place) => place < here.length).map((i) => here[i])]);
   const documents = after.ids.length;
-  if (removed.length === 0) return firstOf(documents) === size ? first : undefined;
+  if (removed.length === 0) return stepsOf(documents).made === stepsOf(size).made ? first : undefined;
   const changed = removed.length + documents - (size - removed.length);
   return out.ids.length === corrected && changed <= documents / 16 ? { ...first, removed: removed.sort() } : undefined;
 }
@@ -107,9 +110,10 @@ async function inverseOf(
 ): Promise<{ inverse: Matrix; first: StateInverse }> {
   const { core, precision } = points.x;
   const { rows } = points;
+  const { made, step } = stepsOf(rows);
   return await keeping(async (kept) => {
     const inverse = kept.keep(matrix(core, rows, rows, precision));
-    const first = known ? sizeOf(known) - known.removed.length : firstOf(rows);
+    let first = known ? sizeOf(known) - known.removed.length : made;
     if (known) await unpackLess(known, inverse, work);
     const from = known ? first : 0;
     await scoped(async (scope) => {
@@ -117,12 +121,13 @@ async function inverseOf(
       await kernelMatrix(points, kernel, inverse, { ...work, first: from });
     });
     addNoise(inverse.block(from, from, rows - from, rows - from), noise, weights?.subarray(from));
-    const own = inverse.block(0, 0, first, first);
-    const made = known ?? {
-      inverse: packLower(await inverseInPlace(own, work)) as Float32Array,
-      removed: new Int32Array(0),
-    };
-    return { inverse: await growInverse(inverse, first, work), first: made };
+    if (!known) await inverseInPlace(inverse.block(0, 0, first, first), work);
+    if (known && known.removed.length > 0) return { inverse: await growInverse(inverse, first, work), first: known };
+    for (; first + step <= rows; first += step)
+      await growInverse(inverse.block(0, 0, first + step, first + step), first, work);
+    const isKnown = known && first === sizeOf(known);
+    const packed = isKnown ? known.inverse : (packLower(inverse.block(0, 0, first, first)) as Float32Array);
+    return { inverse: await growInverse(inverse, first, work), first: { inverse: packed, removed: new Int32Array(0) } };
   });
 }
 
@@ -130,12 +135,15 @@ async function inverseOf(
 async function unpackLess(known: StateInverse, out: Matrix, work: WorkOptions): Promise<void> {
   const { inverse, removed } = known;
   const size = sizeOf(known);
+  const own = out.block(0, 0, size, size);
+  if (removed.length === 0) {
+    mirrored(unpackLower(inverse, own));
+    return;
+  }
   const gone = new Set(removed);
   const order = Int32Array.from({ length: size }, (_, i) => i).filter((i) => !gone.has(i));
-  const own = out.block(0, 0, size, size);
   await inTurns(unpacking(inverse, Int32Array.from([...order, ...removed]), own), work);
-  if (removed.length > 0) await shrinkInverse(own, order.length, work);
-  else mirrored(own);
+  await shrinkInverse(own, order.length, work);
 }
 
 /** Puts rows and columns of a triangle in this order into the lower triangle of out. */

@@ -11,14 +11,23 @@ import type { LabelledRows } from "../regression/documents.ts";
 import type { KernelNoise, KernelPart } from "../regression/kernel.ts";
 import { kernelPart } from "../regression/kernelpart.ts";
 import { someOf } from "../regression/leaveoneout.ts";
-import { type Points, placeDocuments } from "../regression/points.ts";
-import { fitExact } from "./exact.ts";
-import type { KernelProblem } from "./fit.ts";
+import { type InnerProducts, type Points, placeDocuments, type Subset } from "../regression/points.ts";
+import { type ExactForm, fitExact } from "./exact.ts";
 
 export type GprPart = KernelPart<"gpr">;
 
+/** Documents with what is known of them, all of it yours to free. */
+export interface PlacedDocuments {
+  /** The documents in the memory of the core. */
+  readonly placed: Subset;
+  /** Their inner products, where kernels were compared on all of them. */
+  readonly products?: InnerProducts | undefined;
+  /** Or the fit of the choice to all of them. */
+  readonly form?: ExactForm | undefined;
+}
+
 /** What a fit may take over. */
-export interface KnownOf extends Partial<Pick<KernelProblem, "placed" | "products" | "form">> {
+export interface KnownOf extends Partial<PlacedDocuments> {
   /** Gives C of the points, both triangles, where it is not made from them alone. */
   readonly inverse?: ((points: Points) => Promise<Matrix>) | undefined;
 }
