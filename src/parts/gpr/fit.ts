@@ -17,7 +17,7 @@ import type { KernelNoise } from "../regression/kernel.ts";
 import { precisionOf, squaredErrorOf } from "../regression/leaveoneout.ts";
 import { type InnerProducts, keptProducts, placeDocuments, spreadOver } from "../regression/points.ts";
 import { chooseDense } from "./dense.ts";
-import { type ExactForm, fitExact } from "./exact.ts";
+import { fitExact } from "./exact.ts";
 import { exactLearner } from "./learn.ts";
 import { equalRows, fitDocuments, type GprPart, type PlacedDocuments } from "./posterior.ts";
 import { chooseViews, type ErrorsOf } from "./views.ts";
