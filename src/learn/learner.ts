@@ -265,7 +265,10 @@ const withCuts = (thresholds: Thresholds, labels: number): Thresholds =>
 /** Refuses a state that is not that of the model, and a model that cannot learn. */
 function checkState(model: Model, state: LearningState): void {
   if (!familyOf(model.parts[0]).learning)
-    refuse(`a model of ${familyOf(model.parts[0]).title}, which cannot go on learning`, "gpr, linear or linear+svgp");
+    refuse(
+      `a model of ${familyOf(model.parts[0]).title}, which cannot go on learning`,
+      "gpr, sgpr, linear or linear+svgp",
+    );
   const { learning } = model.summary;
   if (learning === undefined)
     refuse("a model that was trained without a state", "one trained with --state (option onState)");

@@ -297,7 +297,7 @@ describe("what does not belong together", () => {
   test("a part that is learned in minibatches, and ids that come twice", async () => {
     const onState = (): void => {};
     await expect(train(data, { model: "svgp", onState })).rejects.toThrow(
-      /^model: found svgp, which cannot go on learning, expected gpr or linear$/,
+      /^model: found svgp, which cannot go on learning, expected gpr or sgpr or linear$/,
     );
     const ids = data.ids?.map((id, i) => (i === 7 ? "d3" : id)) as string[];
     await expect(train({ ...data, ids }, { model: "gpr", onState })).rejects.toThrow(/"d3" twice/);

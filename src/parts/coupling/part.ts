@@ -14,6 +14,24 @@ const [FEWEST_LABELS, MOST_LABELS] = [3, 2000];
 /** g; between 10 and 100 figures are flat. */
 const NOISE = 30;
 
+/** A label that is new has a direction of its own: its score stays what it is. */
+function withLabels(part: CouplingPart, { labels }: ModelSchema): CouplingPart {
+  const known = part.mean.length;
+  if (labels === known) return part;
+  const rank = part.rank + labels - known;
+  const vectors = new Float32Array(labels * rank);
+  const weights = new Float32Array(rank * labels);
+  for (let k = 0; k < known; k++) vectors.set(part.vectors.subarray(k * part.rank, (k + 1) * part.rank), k * rank);
+  for (let p = 0; p < part.rank; p++) weights.set(part.weights.subarray(p * known, (p + 1) * known), p * labels);
+  for (let k = known; k < labels; k++) {
+    const p = part.rank + k - known;
+    vectors[k * rank + p] = weights[p * labels + k] = 1;
+  }
+  const mean = new Float32Array(labels);
+  mean.set(part.mean);
+  return { ...part, rank, vectors, weights, mean };
+}
+
 export const coupling: Family<CouplingPart> = {
   name: "coupling",
   title: "label coupling",
@@ -68,6 +86,7 @@ export const coupling: Family<CouplingPart> = {
       mean: meanFromFile(reader, labels),
     };
   },
+  grow: withLabels,
   compact: compactCoupling,
   bounds({ vectors, weights, mean, rank }, { labels }) {
     const [project, back] = [largestColumn(vectors, rank, 1), largestColumn(weights, labels, 1)];

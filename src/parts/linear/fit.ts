@@ -9,8 +9,9 @@ import { keeping, Scope, scoped } from "../../core/matrix.ts";
 import type { Dataset } from "../../data/dataset.ts";
 import { transformedRows } from "../../data/transform.ts";
 import type { Cost, Fit, FitContext, ModelSchema, PartLearner } from "../part.ts";
-import { documentsOf, LearningError } from "../regression/documents.ts";
-import { LearnedRidge, learnChange } from "../regression/learn.ts";
+import { documentsOf } from "../regression/documents.ts";
+import { LearnedRidge } from "../regression/learn.ts";
+import { type LearnedSums, restoredSums, ridgeLearner } from "../regression/learner.ts";
 import { placeDocuments, type Subset, spreadOver } from "../regression/points.ts";
 import {
   LABELS_AT_ONCE,
@@ -20,7 +21,7 @@ import {
   type RidgeSums,
   solveRidge,
 } from "../regression/ridge.ts";
-import { captureState, type LearningState, type Restored, restoreState } from "../regression/state.ts";
+import type { LearningState } from "../regression/state.ts";
 import { PointSums } from "../regression/totals.ts";
 import { LEAST_ROWS } from "../split.ts";
 import { changedPrecision, fitPrecision, type LinearPart } from "./posterior.ts";
@@ -188,44 +189,27 @@ const linearPart = (
   mean: mean.toArray() as Float32Array,
 });
 
-/** A solution that learns, with its totals. */
-type Learning = Restored & { readonly learned: LearnedRidge };
-
-/** Learning into the solution: as many directions of C and W change as documents come and go. */
-export function linearLearner(
+/** Learning into the solution. */
+const linearLearner = (
   start: LinearPart,
   schema: Pick<ModelSchema, "transform">,
-  { totals, learned, free }: Learning,
-): PartLearner<LinearPart> {
-  let part = start;
-  let broken = false;
-  return {
-    keepsAll: false,
-    rows: (features) => linearRows(features, schema, start.columns),
-    async learn(change, _, work) {
-      if (broken) throw new LearningError("found a solution that failed in the middle of learning, expected a new one");
-      broken = true;
-      await learnChange(learned, change, work);
-      broken = false;
-      const { noise, columns } = part;
-      part = linearPart(learned, { noise, columns, precision: changedPrecision(part.precision, change) });
-      return { part };
+  sums: LearnedSums,
+): PartLearner<LinearPart> =>
+  ridgeLearner(
+    start,
+    {
+      noise: start.noise,
+      rows: (features) => linearRows(features, schema, start.columns),
+      changed: ({ noise, columns, precision }, learned, change) =>
+        linearPart(learned, { noise, columns, precision: changedPrecision(precision, change) }),
     },
-    capture: (plan, whole) =>
-      captureState(plan, totals, whole ? { learned, choice: { noise: part.noise } } : undefined),
-    free,
-  };
-}
+    sums,
+  );
 
 /** The learner of a part from its state. */
-export function restoredLearner(
+export const restoredLearner = (
   part: LinearPart,
   schema: ModelSchema,
   core: Core,
   state: LearningState,
-): PartLearner<LinearPart> {
-  const restored = restoreState(core, state, part.weights);
-  if (restored?.learned === undefined)
-    throw new LearningError("found a state without a solution, expected one that was written with a model");
-  return linearLearner(part, schema, { ...restored, learned: restored.learned });
-}
+): PartLearner<LinearPart> => linearLearner(part, schema, restoredSums(core, state, part.weights));

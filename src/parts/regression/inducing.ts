@@ -38,9 +38,14 @@ export class InducingFeatures {
     return this.z.rows;
   }
 
+  /** out = k(x,Z) of points from to to, one a row; `work` has the same shape. */
+  covariances(points: Points, from: number, to: number, out: Matrix, work: Matrix): Matrix {
+    return this.kernel.rows(points, this.#index, { from, to, lower: false }, work, out);
+  }
+
   /** out = phi of points from to to, one a row; `work` has the same shape. */
   block(points: Points, from: number, to: number, out: Matrix, work: Matrix): Matrix {
-    this.kernel.rows(points, this.#index, { from, to, lower: false }, out, work);
+    this.covariances(points, from, to, work, out);
     // phi = inverse(L) k: column j needs the k of the first j inducing inputs.
     const { count, whitening } = this;
     for (let j = 0; j < count; j += COLUMNS_AT_ONCE) {

@@ -20,8 +20,8 @@ import { cholesky, FACTORED, solveTriangular } from "../../core/factor.ts";
 import { type Matrix, matrix, matrixFrom, type RealArray, type Scope, scoped } from "../../core/matrix.ts";
 import type { Pattern } from "../../core/pattern.ts";
 import type { Sign } from "../../core/sums.ts";
-import { type Change, repeated } from "./documents.ts";
-import { addLabels, allPoints, forEachBlock, type WalkOptions } from "./leaveoneout.ts";
+import { type Change, repeated, selectLabelled } from "./documents.ts";
+import { addLabels, allPoints, blocksOf, forEachBlock, rowsIn, type WalkOptions } from "./leaveoneout.ts";
 import { type Directions, packedLess, packedTimes, packLower, precisionOf } from "./packed.ts";
 import { placeDocuments } from "./points.ts";
 import type { RidgeSolution } from "./ridge.ts";
@@ -234,14 +234,23 @@ function rowsOf({ f: x, from, to }: Block): SparseRows<RealArray> {
 }
 
 /** Forgets what goes out and learns what comes in; labels that are new are taken up. */
-export async function learnChange(learned: LearnedRidge, change: Change, options: WorkOptions = {}): Promise<void> {
+export async function learnChange(
+  learned: LearnedRidge,
+  change: Change,
+  options: WorkOptions = {},
+  featuresOf: (rows: SparseRows) => SparseRows = (rows) => rows,
+): Promise<void> {
   const { core, precision } = learned.weights;
   learned.growLabels(change.after.labels.labels);
   // First the documents that come in: then what goes out never leaves less than was there.
   for (const [documents, sign] of [[change.in, 1] as const, [change.out, -1] as const]) {
-    await scoped(async (scope) => {
-      const placed = scope.keep(placeDocuments(core, repeated(documents), learned.totals.labels, { precision }));
-      await learned.learn(placed.points.x, placed.labels, { ...options, sign });
-    });
+    const all = repeated(documents);
+    for (const { from, to } of blocksOf(allPoints(all.ids.length), BLOCK_ROWS))
+      await scoped(async (scope) => {
+        const some = selectLabelled(all, rowsIn([{ from, to }]));
+        const own = { ...some, features: featuresOf(some.features) };
+        const placed = scope.keep(placeDocuments(core, own, learned.totals.labels, { precision }));
+        await learned.learn(placed.points.x, placed.labels, { ...options, sign });
+      });
   }
 }

@@ -27,8 +27,12 @@ export interface FeatureWalk<F extends Matrix | Csr = Matrix> {
   forBlocks(stage: string, work: (block: FeatureBlock<F>) => void, options?: WalkOptions): Promise<void>;
 }
 
-/** phi of points, made anew in every walk. */
-export function featuresOf(inducing: InducingFeatures, points: Points): FeatureWalk {
+/** phi of points, or their covariances with the inducing inputs, made anew in every walk. */
+export function featuresOf(
+  inducing: InducingFeatures,
+  points: Points,
+  what: "block" | "covariances" = "block",
+): FeatureWalk {
   const forBlocks: FeatureWalk["forBlocks"] = async (stage, work, options = {}) => {
     const ranges = options.ranges ?? allPoints(points.rows);
     const { core, precision, rows } = points.x;
@@ -37,7 +41,7 @@ export function featuresOf(inducing: InducingFeatures, points: Points): FeatureW
       const [all, between] = [room(Math.min(BLOCK_ROWS, rows)), room(Math.min(BLOCK_ROWS, rows))];
       await forEachBlock(ranges, BLOCK_ROWS, stage, options, ({ from, to }) => {
         const f = all.rowRange(0, to - from);
-        work({ from, to, f: inducing.block(points, from, to, f, between.rowRange(0, to - from)) });
+        work({ from, to, f: inducing[what](points, from, to, f, between.rowRange(0, to - from)) });
       });
     });
   };

@@ -3,12 +3,13 @@
 
 import type { WorkOptions } from "../../base/progress.ts";
 import type { Core } from "../../core/core.ts";
-import { gemm } from "../../core/dense.ts";
+import { gemm, scale } from "../../core/dense.ts";
 import { keeping, type Matrix, matrix } from "../../core/matrix.ts";
+import { selectRows } from "../../data/dataset.ts";
 import { type KernelProblem, kernelProblem } from "../gpr/fit.ts";
-import type { Cost, Fit, FitContext } from "../part.ts";
+import type { Cost, Fit, FitContext, PartLearner } from "../part.ts";
 import { isAffordable, LEFT_OUT } from "../regression/cost.ts";
-import { selectLabelled } from "../regression/documents.ts";
+import { documentsOf, selectLabelled, withIds } from "../regression/documents.ts";
 import { inducingFeatures } from "../regression/inducing.ts";
 import type { KernelPart } from "../regression/kernel.ts";
 import { kernelPart } from "../regression/kernelpart.ts";
@@ -17,6 +18,7 @@ import { placeDocuments } from "../regression/points.ts";
 import { LABELS_AT_ONCE, solveRidge } from "../regression/ridge.ts";
 import { BLOCK_ROWS, featuresOf, learnPoints, leaveOneOutOf } from "../regression/sparse.ts";
 import { Statistics } from "../regression/totals.ts";
+import { learnerOf } from "./learn.ts";
 
 export type SgprPart = KernelPart<"sgpr">;
 
@@ -49,9 +51,12 @@ export async function fitSgpr(context: FitContext): Promise<Fit<SgprPart>> {
   const problem = await kernelProblem(context);
   const { schema, options, documents } = problem;
   for (const made of [problem.products, problem.form]) made?.free();
+  const { core, data, run, work } = context;
   const count = inducingCount(documents.features.rows, schema.labels);
-  const fit = await fitInducing(context.core, problem, count, context.work);
-  return { ...fit, loo: fit.loo && { ...fit.loo, order: problem.order }, schema, options };
+  const { learner, ...fit } = await fitInducing(core, problem, count, work, run.onState !== undefined);
+  const known = learner && withIds(documentsOf(selectRows(data, problem.order), documents.features));
+  const learning = learner && known && { learner, documents: known };
+  return { ...fit, loo: fit.loo && { ...fit.loo, order: problem.order }, schema, options, learning };
 }
 
 /** The first points carry the mean, the last ones are left out for the calibrator: a new point is none of the first. */
@@ -60,7 +65,8 @@ export async function fitInducing(
   { documents, schema, choice, placed }: Omit<KernelProblem, "order" | "options" | "products" | "form">,
   count: number,
   work: WorkOptions,
-): Promise<Fit<SgprPart>> {
+  learns = false,
+): Promise<Fit<SgprPart> & { readonly learner?: PartLearner<SgprPart> | undefined }> {
   const { features, labels: sets } = documents;
   return await keeping(async (scope) => {
     const { points, labels } = scope.keep(placed);
@@ -68,17 +74,20 @@ export async function fitInducing(
     const z = scope.keep(placeDocuments(core, inducing, schema.labels, schema));
     const basis = scope.keep(await inducingFeatures(z.points, choice.kernel, work));
     const walk = featuresOf(basis, points);
-    const sums = new Statistics(core, { features: count, labels: schema.labels });
+    const statistics = new Statistics(core, { features: count, labels: schema.labels });
+    const sums = scope.keep(matrix(core, 1, count, "f64"));
     const solution = scope.keep(
-      await learnPoints(sums, walk, labels, work)
-        .then(() => solveRidge(sums, { noise: choice.noise }, "f32", work))
-        .finally(() => sums.free()),
+      await learnPoints(statistics, walk, labels, work)
+        .then(() => scale(1, statistics.sums, sums))
+        .then(() => solveRidge(statistics, { noise: choice.noise }, "f32", { ...work, keepExact: learns }))
+        .finally(() => statistics.free()),
     );
     const dual = scope.keep(dualOf(basis.whitening, solution.weights));
     const part = kernelPart("sgpr", choice, inducing.features, { dual, mean: solution.mean });
     const source = leaveOneOutOf(solution, walk, labels);
     const ranges = someOf([lastOf(features.rows, count)], LEFT_OUT);
-    return { part, loo: { source, ranges, labels, sets, texts: features.texts }, free: () => scope.free() };
+    const learner = learns ? await learnerOf(part, schema, { basis, solution, sums, points, labels }, work) : undefined;
+    return { part, learner, loo: { source, ranges, labels, sets, texts: features.texts }, free: () => scope.free() };
   });
 }
 

@@ -4,6 +4,7 @@ import type { Family } from "../part.ts";
 import { kernelCost } from "../regression/cost.ts";
 import { kernelFamily } from "../regression/kernelpart.ts";
 import { fitSgpr, inducingCost, type SgprPart } from "./fit.ts";
+import { restoredLearner } from "./learn.ts";
 
 export const sgpr: Family<SgprPart> = {
   ...kernelFamily("sgpr"),
@@ -15,6 +16,15 @@ export const sgpr: Family<SgprPart> = {
   cost: ({ features: { rows }, labels: { labels } }, dense) =>
     kernelCost(rows, labels, dense, inducingCost(rows, labels)),
   fit: fitSgpr,
+  learning: {
+    plan: ({ kernel, hyper, noise, views, rows }, { features }) => ({
+      about: { family: "sgpr", kernel, hyper, noise, ...(views && { views }) },
+      features: rows.rows,
+      columns: features,
+      arrays: [rows.rowStart, rows.columnIndex, rows.values],
+    }),
+    open: restoredLearner,
+  },
   // The weights of inducing points have to be exact.
   compactChoices: () => ({ allLabels: true, type: "f32" }),
 };

@@ -5,7 +5,6 @@ import { describe, expect, test } from "vitest";
 import { type Core, createCore } from "../../../src/core/core.ts";
 import { type Dataset, selectRows } from "../../../src/data/dataset.ts";
 import { transformedRows } from "../../../src/data/transform.ts";
-import { readDataset, train } from "../../../src/index.ts";
 import { modelFromBytes, modelToBytes } from "../../../src/model/file.ts";
 import type { Model } from "../../../src/model/model.ts";
 import { fitDocuments, type GprPart } from "../../../src/parts/gpr/posterior.ts";
@@ -19,7 +18,6 @@ import { fitInducing, inducingCost, inducingCount, type SgprPart } from "../../.
 import { loadModel } from "../../../src/predict/load.ts";
 import { calibrateByLoo } from "../../../src/train/calibrate.ts";
 import { chosenParts } from "../../../src/train/choose.ts";
-import { randomNumbers } from "../../support/numbers.ts";
 import { topicData } from "../../support/problems.ts";
 
 const all = topicData({ points: 420, features: 40, labels: 8 }, 5);
@@ -175,17 +173,6 @@ describe("who takes them", () => {
     }
     expect(chosenParts({}, many, true).reason).toMatch(
       /^Model: sparse GP regression \(SGPR\) \([\d,]+ rows are too many for exact GP regression\)$/,
-    );
-  });
-
-  test("they cannot go on learning, which is said before any work", async () => {
-    const points = mostExact(1) + 1;
-    const numbers = randomNumbers(points, 3);
-    const { dataset } = await readDataset(
-      Array.from(numbers, (x, i) => ({ id: `${i}`, features: [x, 1 - x], labels: ["a"] })),
-    );
-    await expect(train(dataset, { onState: async () => {}, threads: 1 })).rejects.toThrow(
-      /^model: found sgpr, which cannot go on learning \(.* rows are too many .*\), expected gpr or linear$/,
     );
   });
 });
