@@ -59,7 +59,7 @@ async function edge(bytes: Uint8Array, asText: boolean, withWasm: boolean): Prom
     one: (index) => tagger.predict(inputs[index], { topK: TOP }),
     many: (from, to) => tagger.predictMany(inputs.slice(from, to), { topK: TOP }),
     labels: async (index) =>
-      tagger.predict(inputs[index], { topK: TOP }).map(({ label }) => Number(label.split(" ")[1])),
+      tagger.predict(inputs[index], { topK: TOP }).map(({ label }) => Number(/\d+$/.exec(label)?.[0] ?? label.length)),
   };
 }
 

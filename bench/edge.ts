@@ -1,11 +1,18 @@
 // mlgpf/edge beside onnxruntime-web and onnxruntime-node on the same collapsed model: cold start, one text, batches,
 // memory. Every contender is a process of its own; they take turns, so that what disturbs the machine disturbs all.
+//
+// FILE ...  instead: models that are trained on these files with the defaults, as `mlgpf compact` ships them, with and without WASM. They
+//           are asked for the first 35 words of texts of the file, or for 35 features of its rows
 
 import { type ChildProcess, fork } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createReadStream, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { createInterface } from "node:readline";
+import { createGunzip } from "node:zlib";
 import { build } from "esbuild";
 import { compactModel } from "../src/compact/index.ts";
+import { readDataset } from "../src/io/dataset.ts";
+import { train } from "../src/train/train.ts";
 import type { Errand, Paths } from "./edge-contender.ts";
 import { edgeProblem, taggerSizes } from "./edge-problem.ts";
 import { type BenchOptions, median } from "./harness.ts";
@@ -25,6 +32,7 @@ const contenders: Record<string, string> = {
   "edge:features": "mlgpf/edge, WASM, from features",
   "edge:deviations": "the same from texts with deviations",
   "edge:shipped": "the same as mlgpf compact ships it",
+  "plain:shipped": "as mlgpf compact ships it, no WASM",
   "plain:text": "mlgpf/edge, no WASM, from texts",
   "plain:features": "mlgpf/edge, no WASM, from features",
   "onnx-web:gather": "onnxruntime-web, rows gathered",
@@ -43,6 +51,41 @@ function packageFile(subpath: string): string {
   return file;
 }
 
+/** Words, or features, that a model of a file is asked for. */
+const WORDS = 35;
+
+/** The texts of a JSONL file. */
+async function textsOf(file: string): Promise<string[]> {
+  const texts: string[] = [];
+  const stream = createReadStream(file);
+  const input = file.endsWith(".gz") ? stream.pipe(createGunzip()) : stream;
+  for await (const line of createInterface({ input })) if (line !== "") texts.push(JSON.parse(line).text);
+  return texts;
+}
+
+/** A model of a file, with questions for it; returns its size. */
+async function prepareFile(file: string, folder: string): Promise<number> {
+  const write = (name: string, content: Uint8Array | string): void => writeFileSync(`${folder}/${name}`, content);
+  const data = await readDataset(file);
+  const { rowStart, columnIndex, values, rows } = data.dataset.features;
+  const texts = data.dataset.vectoriser && (await textsOf(file));
+  const model = await compactModel(await train(data));
+  write("model-shipped.safetensors", model);
+  const asked = Array.from({ length: Math.min(TEXTS, rows) }, (_, i) => Math.floor((i * rows) / Math.min(TEXTS, rows)));
+  const row = (i: number): unknown => {
+    const text = texts?.[i];
+    if (text !== undefined) return text.split(/\s+/).slice(0, WORDS).join(" ");
+    const entries = rowStart[i + 1] - rowStart[i];
+    const count = Math.min(WORDS, entries);
+    const chosen = Array.from({ length: count }, (_, e) => rowStart[i] + Math.floor((e * entries) / count));
+    return { indices: chosen.map((e) => columnIndex[e]), values: chosen.map((e) => values[e]) };
+  };
+  write("texts.json", JSON.stringify(asked.map(row)));
+  write("rows.json", "[]");
+  await prepareContender(folder, "", "");
+  return model.length;
+}
+
 async function prepare(folder: string): Promise<Set<string>> {
   const { model, collapsed, texts, rows } = edgeProblem(TEXTS);
   const write = (name: string, content: Uint8Array | string): void => writeFileSync(`${folder}/${name}`, content);
@@ -53,16 +96,22 @@ async function prepare(folder: string): Promise<Set<string>> {
   write("gather.onnx", onnxModel("gather", collapsed, TOP));
   write("texts.json", JSON.stringify(texts));
   write("rows.json", JSON.stringify(rows));
-  write("sizes.json", JSON.stringify(taggerSizes));
   const onnxWeb = installPeer("onnxruntime-web", ONNX_VERSION);
   const onnxNode = installPeer("onnxruntime-node", ONNX_VERSION);
-  const paths: Paths = {
-    edge: packageFile("./edge"),
-    wasm: packageFile("./edge.wasm"),
-    onnxWeb: onnxWeb ?? "",
-    onnxNode: onnxNode ?? "",
-  };
-  write("paths.json", JSON.stringify(paths));
+  await prepareContender(folder, onnxWeb ?? "", onnxNode ?? "");
+  const missing = new Set<string>();
+  for (const name of Object.keys(contenders)) {
+    const entry = name.startsWith("onnx-web") ? onnxWeb : name.startsWith("onnx-node") ? onnxNode : "here";
+    if (entry === undefined) missing.add(name);
+  }
+  return missing;
+}
+
+/** What every contender needs: the program, where the packages are, and sizes. */
+async function prepareContender(folder: string, onnxWeb: string, onnxNode: string): Promise<void> {
+  const paths: Paths = { edge: packageFile("./edge"), wasm: packageFile("./edge.wasm"), onnxWeb, onnxNode };
+  writeFileSync(`${folder}/paths.json`, JSON.stringify(paths));
+  writeFileSync(`${folder}/sizes.json`, JSON.stringify(taggerSizes));
   await build({
     entryPoints: ["bench/edge-contender.ts"],
     outfile: `${folder}/contender.mjs`,
@@ -72,12 +121,6 @@ async function prepare(folder: string): Promise<Set<string>> {
     target: "node20",
     logLevel: "error",
   });
-  const missing = new Set<string>();
-  for (const name of Object.keys(contenders)) {
-    const entry = name.startsWith("onnx-web") ? onnxWeb : name.startsWith("onnx-node") ? onnxNode : "here";
-    if (entry === undefined) missing.add(name);
-  }
-  return missing;
 }
 
 interface Contender {
@@ -131,11 +174,19 @@ export async function edgeBench(options: BenchOptions): Promise<void> {
   const folder = resolve(`node_modules/.cache/mlgpf/edge-bench-${process.pid}`);
   mkdirSync(folder, { recursive: true });
   try {
+    for (const file of options.files) {
+      const bytes = await prepareFile(file, folder);
+      console.log(`\n${file}: ${(bytes / 1e6).toFixed(1)} MB`);
+      print(await measureAll(["edge:shipped", "plain:shipped"], folder, options.rounds), options, `${WORDS} words`);
+    }
+    if (options.files.length > 0) return;
     const missing = await prepare(folder);
     const names = Object.keys(contenders).filter(
       (name) => !missing.has(name) && (options.only === undefined || name.includes(options.only)),
     );
-    print(await measureAll(names, folder, options.rounds), options);
+    const { features, labels, factors } = taggerSizes;
+    const about = `one text, K = ${labels}, P = ${factors}, D = ${features}`;
+    print(await measureAll(names, folder, options.rounds), options, about);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -187,16 +238,13 @@ async function measureAll(names: string[], folder: string, rounds: number): Prom
   }
 }
 
-function print(results: Figures[], options: BenchOptions): void {
-  const { features, labels, factors } = taggerSizes;
+function print(results: Figures[], options: BenchOptions, about: string): void {
   if (options.json) {
     for (const result of results)
       console.log(JSON.stringify({ case: "edge", contender: contenders[result.name], ...result }));
     return;
   }
-  console.log(
-    `\none text, K = ${labels}, P = ${factors}, D = ${features}, best ${TOP} labels, Node ${process.versions.node}`,
-  );
+  console.log(`\n${about}, best ${TOP} labels, Node ${process.versions.node}`);
   console.log(
     `  ${"".padEnd(38)} cold start ms (loaded)   p50 ms   p99 ms   texts/s in batches of ${BATCH}   MB   same labels`,
   );

@@ -1,8 +1,10 @@
 // Learning 500 texts of EUR-Lex's development part into a linear model, from files to files: what is new behind the end of the state, and
-// beside it with all of it written anew. Then reasons for the labels of texts by an exact model. All in milliseconds of processor time.
+// beside it with all of it written anew. 10 texts into an exact model: the inverse that its state keeps grows, and beside it is made anew.
+// Then reasons for the labels of texts by an exact model. All in milliseconds of processor time.
 //
-// MODEL STATE  files of a model to learn into; without them one is trained
-// --texts N    texts to train on (default 15,000)
+// MODEL STATE  files of a linear model to learn into; without them one is trained
+// --texts N    texts to train on (default 15,000; of the exact model 10,000)
+// --only WORD  linear, exact or reasons
 
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,6 +14,7 @@ import type { DataRow } from "../src/data/options.ts";
 import { readSafetensorsFile, readWhole, writeAtomically } from "../src/io/files.ts";
 import { recordOf, writeTogether } from "../src/io/together.ts";
 import { learn } from "../src/learn/learn.ts";
+import { Learner } from "../src/learn/learner.ts";
 import { modelFromTensors, modelToTensors } from "../src/model/file.ts";
 import { type LearningState, stateChunks, stateContent, stateFromBytes } from "../src/parts/regression/state.ts";
 import { loadModel } from "../src/predict/load.ts";
@@ -20,6 +23,7 @@ import { type BenchOptions, type Contender, report } from "./harness.ts";
 import { dataFor, readRows } from "./texts.ts";
 
 const LEARNED = 500;
+const [KEPT, FEW] = [10_000, 10];
 const [EXACT, EXPLAINED] = [2000, 50];
 
 /** Milliseconds of processor time, of all threads. */
@@ -33,6 +37,42 @@ const worked = (work: () => Promise<unknown>) => async (): Promise<number> => {
 export async function learnBench(options: BenchOptions): Promise<void> {
   const [rows, others] = [await readRows("train", 1), await readRows("dev", 1)];
   if (!rows || !others) return;
+  const { only } = options;
+  if (!only || "linear".includes(only)) await linearBench(rows, others, options);
+  if (!only || "exact".includes(only)) await exactBench(rows, others.slice(0, FEW), options);
+  if (!only || "reasons".includes(only)) await reasons(rows, others.slice(0, EXPLAINED), options);
+}
+
+async function exactBench(
+  rows: readonly DataRow[],
+  arriving: readonly DataRow[],
+  options: BenchOptions,
+): Promise<void> {
+  const { texts = KEPT } = options;
+  let state: LearningState | undefined;
+  const onState = (made: LearningState): void => {
+    state = made;
+  };
+  const model = await train(await dataFor(rows.slice(0, texts)), { model: "gpr", onState });
+  const kept = state as LearningState;
+  const contender = (name: string, from: LearningState): Contender => ({
+    name,
+    run: async () => {
+      const learner = await Learner.open(model, from, { threads: 1 });
+      try {
+        const documents = await dataFor(arriving, model);
+        return await worked(() => learner.learn({ documents }))();
+      } finally {
+        learner.dispose();
+      }
+    },
+  });
+  const contenders = [contender("C grows", kept), contender("C made anew", { ...kept, inverse: undefined })];
+  const name = `learning ${arriving.length} texts, exact model of ${texts}, one thread`;
+  await report({ name, contenders, rounds: Math.min(3, options.rounds) }, options);
+}
+
+async function linearBench(rows: readonly DataRow[], others: readonly DataRow[], options: BenchOptions): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "mlgpf-learn-"));
   try {
     const { texts = 15_000, files } = options;
@@ -64,7 +104,6 @@ export async function learnBench(options: BenchOptions): Promise<void> {
       },
       options,
     );
-    await reasons(rows, others.slice(0, EXPLAINED), options);
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -23,6 +23,31 @@ export interface SparseMatrix extends RowMatrix {
   readonly places: Uint16Array | Int32Array;
 }
 
+interface Walk {
+  readonly gaps: Uint8Array;
+  readonly places: Uint16Array | Int32Array;
+  /** Bytes and columns so far. */
+  at: number;
+  count: number;
+}
+
+/** Columns of one row; returns the last, or NaN where the row does not end. A function of its own is compiled after a few rows. */
+function walkRow(walk: Walk): number {
+  const { gaps, places } = walk;
+  let { at, count } = walk;
+  let column = -1;
+  for (let gap = gaps[at++]; gap !== 0; gap = gaps[at++]) {
+    if (gap >= WIDE_GAP) gap = WIDE_GAP + ((gap - WIDE_GAP) << 8) + gaps[at++];
+    if (!(gap > 0)) return Number.NaN;
+    column += gap;
+    if (gap === STEP) column--;
+    else places[count++] = column;
+  }
+  walk.at = at;
+  walk.count = count;
+  return column;
+}
+
 /** Columns up to this many have numbers of 16 bits. */
 export const SHORT_COLUMNS = 65536;
 
@@ -38,20 +63,14 @@ export function sparseMatrix(
   if (rows > gaps.length) refuse(`${gaps.length} bytes for ${rows} rows`, "at least one each");
   const starts = new Int32Array(rows + 1);
   const places = new (columns > SHORT_COLUMNS ? Int32Array : Uint16Array)(values.length);
-  let at = 0;
-  let count = 0;
+  const walk: Walk = { gaps, places, at: 0, count: 0 };
   for (let row = 0; row < rows; row++) {
-    let column = -1;
-    for (let gap = gaps[at++]; gap !== 0; gap = gaps[at++]) {
-      if (gap >= WIDE_GAP) gap = WIDE_GAP + ((gap - WIDE_GAP) << 8) + gaps[at++];
-      if (!(gap > 0)) return refuse("a row that does not end", "a 0 behind each row");
-      column += gap;
-      if (gap === STEP) column--;
-      else places[count++] = column;
-    }
-    if (column >= columns) refuse(`column ${column}`, `columns up to ${columns - 1}`);
-    starts[row + 1] = count;
+    const last = walkRow(walk);
+    if (Number.isNaN(last)) return refuse("a row that does not end", "a 0 behind each row");
+    if (last >= columns) refuse(`column ${last}`, `columns up to ${columns - 1}`);
+    starts[row + 1] = walk.count;
   }
+  const { at, count } = walk;
   if (at !== gaps.length) refuse(`${gaps.length - at} bytes behind the last row`, "the end");
   if (count !== values.length) refuse(`${values.length} numbers for ${count} columns`, "one each");
   return {
