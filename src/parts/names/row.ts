@@ -45,6 +45,8 @@ export const WEIGHTS: number = CLASSES * STANDING + CLASSES * 2;
 const COMMON = 0.25;
 /** Words from the start of a text that count as its opening. */
 const OPENING = 12;
+/** So many tokens are remembered, and of so many characters: a longer one may keep the text alive that it was cut from (V8). */
+const [MOST_TOKENS, LONGEST_TOKEN] = [50_000, 12];
 /** Known words within a longer one are looked for from this length on, and words that may have some from this one. */
 const [SHORTEST_PART, SHORTEST_COMPOUND] = [5, 9];
 /** Languages that write compounds as one word. */
@@ -88,6 +90,8 @@ export class NameMatcher {
   /** Words of each name from start to start, the label that it is of, and whether it is another than the preferred one or has a note. */
   readonly #start: Int32Array;
   readonly #tokens: Int32Array;
+  /** Tokens that came before, with their words. */
+  readonly #tokensBefore = new Map<string, number>();
   readonly #entry: Int32Array;
   readonly #other: Uint8Array;
   readonly #note: Uint8Array;
@@ -155,11 +159,21 @@ export class NameMatcher {
       else places.set(word, [at]);
     };
     tokens.forEach((token, at) => {
-      const word = this.#words.get(this.#plain(token)) ?? (this.#compounds ? this.#longestPart(token) : -1);
+      const word = this.#wordOf(token);
       sequence[at] = word;
       if (word >= 0) stands(word, at);
     });
     return { sequence, places };
+  }
+
+  /** The word of names that a token is, -1 where it is none. */
+  #wordOf(token: string): number {
+    const known = this.#tokensBefore.get(token);
+    if (known !== undefined) return known;
+    const word = this.#words.get(this.#plain(token)) ?? (this.#compounds ? this.#longestPart(token) : -1);
+    if (this.#tokensBefore.size >= MOST_TOKENS) this.#tokensBefore.clear();
+    if (token.length <= LONGEST_TOKEN) this.#tokensBefore.set(token, word);
+    return word;
   }
 
   /** The longest known word that a longer one ends with, or begins with; -1 where there is none. */
