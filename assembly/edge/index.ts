@@ -7,7 +7,7 @@
 
 import { at } from "../simd";
 
-export { addDense, addSparse } from "./sparse";
+export { addDense, addSparse, unpack } from "./sparse";
 
 /** First address that the caller may use. */
 export function heapBase(): usize {

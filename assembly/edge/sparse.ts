@@ -1,6 +1,44 @@
 // Sparse matrices of mlgpf/edge: rows of whole numbers, times a factor each, added to one row of sums in double precision, in the
 // order in which they are given. Plain TypeScript does the same, to the last bit.
 
+/** Gaps of two bytes begin with it, and the longest leads one column less far and has no number (src/edge/sparse.ts). */
+const WIDE_GAP: i32 = 192;
+const STEP: i32 = WIDE_GAP + 0x3fff;
+
+/**
+ * Columns of rows from their gaps: where the numbers of each row begin and their columns, or with a width the numbers themselves in
+ * rows that have the zeros too. False where the bytes are not what they should be.
+ */
+export function unpack(
+  gaps: usize, bytes: i32, rows: i32, columns: i32, numbers: usize, count: i32, width: i32, starts: usize, out: usize,
+): bool {
+  const end = gaps + bytes;
+  let found = 0;
+  for (let row = 0; row < rows; row++) {
+    let column = -1;
+    for (;;) {
+      if (gaps >= end) return false;
+      let gap = <i32>load<u8>(gaps++);
+      if (gap == 0) break;
+      if (gap >= WIDE_GAP) {
+        if (gaps >= end) return false;
+        gap = WIDE_GAP + ((gap - WIDE_GAP) << 8) + <i32>load<u8>(gaps++);
+      }
+      column += gap;
+      if (gap == STEP) column--;
+      if (column > columns) return false;
+      if (gap == STEP) continue;
+      if (column >= columns || found >= count) return false;
+      if (width > 0) store<i8>(out + <usize>row * width + column, load<i8>(numbers + found));
+      else store<u16>(out + (<usize>found << 1), <u16>column);
+      found++;
+    }
+    if (column >= columns) return false;
+    if (width == 0) store<i32>(starts + (<usize>row << 2), found, 4);
+  }
+  return gaps == end && found == count;
+}
+
 /** Adds a number times the factor to the sum of its column. */
 // @ts-ignore: decorator
 @inline

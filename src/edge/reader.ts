@@ -99,11 +99,14 @@ export class CompactReader extends TensorReader implements RowReader {
     const { dtype, data } = this.tensor(`${name}.values`, ["F32", "I8"], [count]);
     if (dtype === "F32") this.within(`${name}.values`, data, -LARGEST_NUMBER, LARGEST_NUMBER);
     const bytes = { gaps, values: data, scale: this.#scale(name, dtype, rows) };
-    const matrix = sparseMatrix(bytes, rows, columns, (found, expected) =>
-      this.refuse(`${found} in ${this.prefix}${name}`, expected),
-    );
     const { wasm, wasmSparse } = this.#context;
-    return wasm && wasmSparse ? wasmSparse(matrix, wasm) : matrix;
+    const inWasm = wasm && wasmSparse?.(bytes, rows, columns, wasm);
+    return (
+      inWasm ??
+      sparseMatrix(bytes, rows, columns, (found, expected) =>
+        this.refuse(`${found} in ${this.prefix}${name}`, expected),
+      )
+    );
   }
 
   stored(name: string, rows: number, columns: number): StoredMatrix {

@@ -15,70 +15,40 @@ export interface SparseBytes {
   scale: Float32Array | undefined;
 }
 
-export interface SparseMatrix extends RowMatrix {
-  readonly bytes: SparseBytes;
-  /** Where the numbers of each row begin, and at the end how many there are. */
-  readonly starts: Int32Array; // [rows + 1]
-  /** The columns of all numbers, row after row. */
-  readonly places: Uint16Array | Int32Array;
-}
-
-interface Walk {
-  readonly gaps: Uint8Array;
-  readonly places: Uint16Array | Int32Array;
-  /** Bytes and columns so far. */
-  at: number;
-  count: number;
-}
-
-/** Columns of one row; returns the last, or NaN where the row does not end. A function of its own is compiled after a few rows. */
-function walkRow(walk: Walk): number {
-  const { gaps, places } = walk;
-  let { at, count } = walk;
-  let column = -1;
-  for (let gap = gaps[at++]; gap !== 0; gap = gaps[at++]) {
-    if (gap >= WIDE_GAP) gap = WIDE_GAP + ((gap - WIDE_GAP) << 8) + gaps[at++];
-    if (!(gap > 0)) return Number.NaN;
-    column += gap;
-    if (gap === STEP) column--;
-    else places[count++] = column;
-  }
-  walk.at = at;
-  walk.count = count;
-  return column;
-}
-
 /** Columns up to this many have numbers of 16 bits. */
 export const SHORT_COLUMNS = 65536;
 
 /** The matrix; whatever is wrong with its bytes is told to `refuse`. */
 export function sparseMatrix(
-  bytes: SparseBytes,
+  { gaps, values, scale }: SparseBytes,
   rows: number,
   columns: number,
   refuse: (found: string, expected: string) => never,
-): SparseMatrix {
-  const { gaps, values, scale } = bytes;
+): RowMatrix {
   // Every row has a byte for its end.
   if (rows > gaps.length) refuse(`${gaps.length} bytes for ${rows} rows`, "at least one each");
+  // Where the numbers of each row begin, and their columns.
   const starts = new Int32Array(rows + 1);
   const places = new (columns > SHORT_COLUMNS ? Int32Array : Uint16Array)(values.length);
-  const walk: Walk = { gaps, places, at: 0, count: 0 };
+  let at = 0;
+  let count = 0;
   for (let row = 0; row < rows; row++) {
-    const last = walkRow(walk);
-    if (Number.isNaN(last)) return refuse("a row that does not end", "a 0 behind each row");
-    if (last >= columns) refuse(`column ${last}`, `columns up to ${columns - 1}`);
-    starts[row + 1] = walk.count;
+    let column = -1;
+    for (let gap = gaps[at++]; gap !== 0; gap = gaps[at++]) {
+      if (gap >= WIDE_GAP) gap = WIDE_GAP + ((gap - WIDE_GAP) << 8) + gaps[at++];
+      if (!(gap > 0)) return refuse("a row that does not end", "a 0 behind each row");
+      column += gap;
+      if (gap === STEP) column--;
+      else places[count++] = column;
+    }
+    if (column >= columns) refuse(`column ${column}`, `columns up to ${columns - 1}`);
+    starts[row + 1] = count;
   }
-  const { at, count } = walk;
   if (at !== gaps.length) refuse(`${gaps.length - at} bytes behind the last row`, "the end");
   if (count !== values.length) refuse(`${values.length} numbers for ${count} columns`, "one each");
   return {
     rows,
     columns,
-    bytes,
-    starts,
-    places,
     add(which, factors, wanted, into) {
       for (let e = 0; e < wanted; e++) {
         const row = which[e];

@@ -2,7 +2,7 @@
 // matrices in it. They give the same bits as plain TypeScript.
 
 import type { RowMatrix } from "../parts/row.ts";
-import { SHORT_COLUMNS, type SparseMatrix } from "./sparse.ts";
+import { SHORT_COLUMNS, type SparseBytes } from "./sparse.ts";
 
 const PAGE = 65536;
 
@@ -30,19 +30,22 @@ export class WasmMemory<Kernels> {
   }
 }
 
-/** Exports of assembly/edge/sparse.ts: both take the addresses and sizes that they name there. */
-type SparseKernels = Record<"addSparse" | "addDense", (...numbers: number[]) => void>;
+/** Exports of assembly/edge/sparse.ts: they take the addresses and sizes that they name there. */
+type SparseKernels = Record<"addSparse" | "addDense" | "unpack", (...numbers: number[]) => number>;
 
 /** Elements of a row that are worked on together where zeros are stored too. */
 const LANES = 8;
 /** A number takes three bytes with its column: where more than so many of the elements are there, zeros take less. */
 const DENSE = 1 / 3;
 
-/** The same matrix in the module's memory, where it has a kernel for it. */
-export function wasmSparse(matrix: SparseMatrix, module: WebAssembly.Module): RowMatrix {
-  const { rows, columns, bytes, starts, places } = matrix;
-  const { values, scale } = bytes;
-  if (!(values instanceof Int8Array) || !scale || columns > SHORT_COLUMNS) return matrix;
+/** The matrix in the module's memory; undefined where it has no kernel for it, or its bytes are wrong. */
+export function wasmSparse(
+  { gaps, values, scale }: SparseBytes,
+  rows: number,
+  columns: number,
+  module: WebAssembly.Module,
+): RowMatrix | undefined {
+  if (!(values instanceof Int8Array) || !scale || columns > SHORT_COLUMNS || rows > gaps.length) return undefined;
   const memory = new WasmMemory<SparseKernels>(module);
   const { kernels } = memory;
   const width = Math.ceil(columns / LANES) * LANES;
@@ -51,17 +54,14 @@ export function wasmSparse(matrix: SparseMatrix, module: WebAssembly.Module): Ro
   const [scaleAt, intoAt] = [memory.reserve(4 * rows), memory.reserve(8 * width)];
   const valuesAt = memory.reserve(dense ? rows * width : values.length);
   const [startsAt, columnsAt] = dense ? [0, 0] : [memory.reserve(4 * (rows + 1)), memory.reserve(2 * values.length)];
+  // What is needed once.
+  const [gapsAt, numbersAt] = [memory.reserve(gaps.length), dense ? memory.reserve(values.length) : valuesAt];
   const buffer = memory.grown();
   new Float32Array(buffer, scaleAt, rows).set(scale);
-  const stored = new Int8Array(buffer, valuesAt, dense ? rows * width : values.length);
-  if (dense) {
-    for (let row = 0; row < rows; row++)
-      for (let i = starts[row]; i < starts[row + 1]; i++) stored[row * width + places[i]] = values[i];
-  } else {
-    stored.set(values);
-    new Int32Array(buffer, startsAt, rows + 1).set(starts);
-    new Uint16Array(buffer, columnsAt, values.length).set(places);
-  }
+  new Uint8Array(buffer, gapsAt, gaps.length).set(gaps);
+  new Int8Array(buffer, numbersAt, values.length).set(values);
+  const numbers = [numbersAt, values.length, dense ? width : 0, startsAt, dense ? valuesAt : columnsAt];
+  if (!kernels.unpack(gapsAt, gaps.length, rows, columns, ...numbers)) return undefined;
   const [held, times] = [new Int32Array(buffer, rowsAt, rows), new Float64Array(buffer, factorsAt, rows)];
   const sums = new Float64Array(buffer, intoAt, columns);
   return {
