@@ -255,7 +255,7 @@ export function stateFromBytes(bytes: Uint8Array, file = "the state"): LearningS
   const after = last && documents ? afterChanges(state, documents, readers, last) : state;
   const { inverse } = after;
   if (inverse && sizeOf(inverse) - inverse.removed.length > (after.documents?.ids.length ?? 0))
-    throw new LearningError(`${file}: found fewer documents than its inverse was made of, expected those of one model`);
+    throw new LearningError(`${file}: found fewer documents than its inverse has, expected those of one model`);
   const known = fileOf(after, bytes.length, checksum, changes.length);
   return known ? { ...after, file: known } : after;
 }

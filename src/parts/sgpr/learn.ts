@@ -6,7 +6,7 @@
 //
 // Inducing points, kernel and noise stay.
 
-import { type WorkOptions, yieldToHost } from "../../base/progress.ts";
+import type { WorkOptions } from "../../base/progress.ts";
 import type { Core } from "../../core/core.ts";
 import { convert, gemm, scale } from "../../core/dense.ts";
 import { keeping, type Matrix, matrix, Scope, scoped } from "../../core/matrix.ts";
@@ -17,7 +17,7 @@ import type { InducingFeatures } from "../regression/inducing.ts";
 import { choiceOf, Kernel, type KernelPart } from "../regression/kernel.ts";
 import { LearnedRidge } from "../regression/learn.ts";
 import { type LearnedSums, type RidgePart, restoredSums, ridgeLearner } from "../regression/learner.ts";
-import { allPoints, blocksOf, type PointRange } from "../regression/leaveoneout.ts";
+import { allPoints, forEachBlock, type PointRange } from "../regression/leaveoneout.ts";
 import { packLower } from "../regression/packed.ts";
 import { PointIndex, type Points, placeRows } from "../regression/points.ts";
 import type { RidgeSolution } from "../regression/ridge.ts";
@@ -74,19 +74,18 @@ async function unwhiten(c: Matrix, whitening: Matrix, work: WorkOptions): Promis
   const { core, rows: m } = c;
   await scoped(async (scope) => {
     const half = scope.keep(matrix(core, m, m, "f64"));
-    const columns = blocksOf(allPoints(m), COLUMNS_AT_ONCE);
-    /** Columns of inverse(L), which is zero above its diagonal. */
+    /** inverse(L) is zero above its diagonal. */
     const below = ({ from, to }: PointRange): Matrix => whitening.block(from, from, m - from, to - from);
-    for (const range of columns) {
+    const forColumns = (make: (range: PointRange) => void): Promise<void> =>
+      forEachBlock(allPoints(m), COLUMNS_AT_ONCE, "inverse", work, make);
+    await forColumns((range) => {
       const { from, to } = range;
-      await yieldToHost(work, "inverse", from / (2 * m));
       gemm(c.block(0, from, m, m - from), below(range), half.block(0, from, m, to - from));
-    }
-    for (const range of columns) {
+    });
+    await forColumns((range) => {
       const { from, to } = range;
-      await yieldToHost(work, "inverse", 0.5 + from / (2 * m));
       gemm(below(range), half.block(from, 0, m - from, to), c.block(from, 0, to - from, to), { transposeA: true });
-    }
+    });
   });
 }
 
