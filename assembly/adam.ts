@@ -73,6 +73,27 @@ export function moveVector<T extends number>(
   v128.store(parameter, v128.bitselect(p1, p, finite));
 }
 
+/** The same of two vectors of parameters, side by side: each pair is loaded and stored together, so that it becomes one wide vector. */
+// @ts-ignore: decorator
+@inline
+export function movePair<T extends number>(
+  parameter: usize, first: usize, second: usize, g: v128, h: v128, step: f64, beta1: f64, beta2: f64, epsilon: f64,
+): void {
+  const m = v128.load(first), n = v128.load(first, 16);
+  const v = v128.load(second), w = v128.load(second, 16);
+  const p = v128.load(parameter), q = v128.load(parameter, 16);
+  const finiteG = v128.eq<T>(v128.sub<T>(g, g), v128.splat<T>(0)), finiteH = v128.eq<T>(v128.sub<T>(h, h), v128.splat<T>(0));
+  const m1 = moved<T>(m, g, beta1), n1 = moved<T>(n, h, beta1);
+  const v1 = moved<T>(v, v128.mul<T>(g, g), beta2), w1 = moved<T>(w, v128.mul<T>(h, h), beta2);
+  const p1 = v128.add<T>(p, change<T>(m1, v1, step, epsilon)), q1 = v128.add<T>(q, change<T>(n1, w1, step, epsilon));
+  v128.store(first, v128.bitselect(m1, m, finiteG));
+  v128.store(first, v128.bitselect(n1, n, finiteH), 16);
+  v128.store(second, v128.bitselect(v1, v, finiteG));
+  v128.store(second, v128.bitselect(w1, w, finiteH), 16);
+  v128.store(parameter, v128.bitselect(p1, p, finiteG));
+  v128.store(parameter, v128.bitselect(q1, q, finiteH), 16);
+}
+
 /** The same of one parameter. */
 // @ts-ignore: decorator
 @inline

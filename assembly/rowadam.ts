@@ -7,7 +7,7 @@
 // those of the dense step. A row stays in the first-level cache meanwhile, so that only the arithmetic of a missed step is
 // left, and none of its traffic to memory (AmazonCat's size: 61 million weights, twelve passes over them a step).
 
-import { moveOne, moveVector } from "./adam";
+import { moveOne, movePair, moveVector } from "./adam";
 import { panelA, parallel, popFrame, pushFrame } from "./parallel";
 import { at, integerAt, lanes, multiplyAdd } from "./simd";
 import { SLAB_VECTORS } from "./sparse";
@@ -83,13 +83,26 @@ function catchUpTask<T extends number>(frame: usize, task: i32): void {
   }
 }
 
+/** Columns that are worked on two vectors at a time: those of a wide build. */
+// @ts-ignore: decorator
+@inline
+function inPairs<T extends number>(columns: i32): i32 {
+  return WIDE ? columns - columns % (2 * lanes<T>()) : 0;
+}
+
 /** A step in which only the prior pulled. */
 function missedStep<T extends number>(f: RowFrame, number: i32, inverse: T, whole: i32, p: usize, m: usize, v: usize): void {
   const at3 = f.schedule + <usize>number * STEP_BYTES;
   const pull: T = <T>load<f64>(at3), step = load<f64>(at3, 8), epsilon = load<f64>(at3, 16);
   const beta1 = f.beta1, beta2 = f.beta2;
   const pulls = v128.splat<T>(pull), inverses = v128.splat<T>(inverse);
-  for (let j = 0; j < whole; j += lanes<T>()) {
+  const pairs = inPairs<T>(f.columns);
+  for (let j = 0; j < pairs; j += 2 * lanes<T>()) {
+    const g = v128.mul<T>(pulls, v128.mul<T>(v128.load(at<T>(p, j)), inverses));
+    const h = v128.mul<T>(pulls, v128.mul<T>(v128.load(at<T>(p, j), 16), inverses));
+    movePair<T>(at<T>(p, j), at<T>(m, j), at<T>(v, j), g, h, step, beta1, beta2, epsilon);
+  }
+  for (let j = pairs; j < whole; j += lanes<T>()) {
     const g = v128.mul<T>(pulls, v128.mul<T>(v128.load(at<T>(p, j)), inverses));
     moveVector<T>(at<T>(p, j), at<T>(m, j), at<T>(v, j), g, step, beta1, beta2, epsilon);
   }
@@ -116,7 +129,7 @@ function listedTaskF32(frame: usize, task: i32): void { listedTask<f32>(frame, t
 function listedTaskF64(frame: usize, task: i32): void { listedTask<f64>(frame, task); }
 function listedTask<T extends number>(frame: usize, task: i32): void {
   const f = changetype<RowFrame>(frame);
-  const whole = f.columns - f.columns % lanes<T>();
+  const pairs = inPairs<T>(f.columns), whole = f.columns - f.columns % lanes<T>();
   const at3 = f.schedule + <usize>(f.upTo - 1) * STEP_BYTES;
   const step = load<f64>(at3, 8), epsilon = load<f64>(at3, 16);
   const beta1 = f.beta1, beta2 = f.beta2;
@@ -125,7 +138,11 @@ function listedTask<T extends number>(frame: usize, task: i32): void {
     const row = integerAt(f.rows, i);
     const p = at<T>(f.parameter, row * f.columns), m = at<T>(f.first, row * f.columns), v = at<T>(f.second, row * f.columns);
     rowGradient<T>(f, i, <T>load<f64>(at3), p, gradient);
-    for (let j = 0; j < whole; j += lanes<T>()) {
+    for (let j = 0; j < pairs; j += 2 * lanes<T>()) {
+      const g = v128.load(at<T>(gradient, j)), h = v128.load(at<T>(gradient, j), 16);
+      movePair<T>(at<T>(p, j), at<T>(m, j), at<T>(v, j), g, h, step, beta1, beta2, epsilon);
+    }
+    for (let j = pairs; j < whole; j += lanes<T>()) {
       moveVector<T>(at<T>(p, j), at<T>(m, j), at<T>(v, j), v128.load(at<T>(gradient, j)), step, beta1, beta2, epsilon);
     }
     for (let j = whole; j < f.columns; j++) {
@@ -142,6 +159,7 @@ function rowGradient<T extends number>(f: RowFrame, i: i32, pull: T, p: usize, o
   const inverse = load<T>(f.inverse);
   const inverses = v128.splat<T>(inverse), pulls = v128.splat<T>(pull);
   const slabs = f.columns - f.columns % (SLAB_VECTORS * lanes<T>()), whole = f.columns - f.columns % lanes<T>();
+  const wide = WIDE ? slabs : 0;
   for (let j = 0; j < whole; j += lanes<T>()) {
     v128.store(at<T>(out, j), v128.mul<T>(pulls, v128.mul<T>(v128.load(at<T>(p, j)), inverses)));
   }
@@ -150,7 +168,12 @@ function rowGradient<T extends number>(f: RowFrame, i: i32, pull: T, p: usize, o
     const g = at<T>(f.g, integerAt(f.point, e) * f.gRow);
     const x = load<T>(at<T>(f.value, integerAt(f.entry, e)));
     const xs = v128.splat<T>(x);
-    for (let j = 0; j < slabs; j += lanes<T>()) {
+    for (let j = 0; j < wide; j += 2 * lanes<T>()) {
+      const to = at<T>(out, j), source = at<T>(g, j);
+      const a = multiplyAdd<T>(xs, v128.load(source), v128.load(to)), b = multiplyAdd<T>(xs, v128.load(source, 16), v128.load(to, 16));
+      v128.store(to, a); v128.store(to, b, 16);
+    }
+    for (let j = wide; j < slabs; j += lanes<T>()) {
       const to = at<T>(out, j);
       v128.store(to, multiplyAdd<T>(xs, v128.load(at<T>(g, j)), v128.load(to)));
     }
