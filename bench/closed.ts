@@ -69,9 +69,15 @@ async function inducingPoints(core: Core, problem: CsrProblem, labels: number, i
 
 export async function closedBench(options: BenchOptions): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "mlgpf-bench-"));
-  const core = await createCore({ threads: THREADS });
+  const cores = [await createCore({ threads: THREADS }), await createCore({ threads: THREADS, wide: true })];
   const peer = startPython(THREADS);
-  const ours = (work: () => Promise<void>) => ({ name: `ours, ${THREADS} threads`, run: clockedAsync(work) });
+  const ours = (work: (core: Core) => Promise<void>) =>
+    cores
+      .filter((core, i) => i === 0 || core.wide)
+      .map((core) => ({
+        name: `ours${core.wide ? " wide" : ""}, ${THREADS} threads`,
+        run: clockedAsync(() => work(core)),
+      }));
   const name = `numpy, scipy, ${THREADS} threads`;
   const cases: Case[] = [];
   for (const [rows, columns, labels] of [
@@ -85,7 +91,7 @@ export async function closedBench(options: BenchOptions): Promise<void> {
       name: `exact form, ${rows} points, ${columns} features, ${labels} labels`,
       rounds: 3,
       contenders: [
-        ours(() => exact(core, problem, labels)),
+        ...ours((core) => exact(core, problem, labels)),
         ...python(peer, name, { work: "exact", path, rows, columns, labels, noise: NOISE }),
       ],
     });
@@ -98,7 +104,7 @@ export async function closedBench(options: BenchOptions): Promise<void> {
     name: `sparse form, ${rows} points, ${columns} features, ${inducing} inducing inputs, ${labels} labels`,
     rounds: 3,
     contenders: [
-      ours(() => inducingPoints(core, problem, labels, inducing)),
+      ...ours((core) => inducingPoints(core, problem, labels, inducing)),
       ...python(peer, name, { work: "inducing_points", path, rows, columns, labels, inducing, noise: NOISE }),
     ],
   });
@@ -106,7 +112,7 @@ export async function closedBench(options: BenchOptions): Promise<void> {
     if (!options.json && peer) console.log(peer.versions);
     for (const each of cases) await report(each, options);
   } finally {
-    core.dispose();
+    for (const core of cores) core.dispose();
     rmSync(folder, { recursive: true });
   }
 }

@@ -124,6 +124,7 @@ export async function stepBench(options: BenchOptions): Promise<void> {
         quadrature: "closed",
       };
       const core = await createCore({ threads: 2 });
+      const wide = await createCore({ threads: 2, wide: true });
       const { run, parts } = makeStep(core, shape);
       const request = {
         work: "step",
@@ -139,6 +140,7 @@ export async function stepBench(options: BenchOptions): Promise<void> {
           name: `step, ${posterior}, M = B = ${SIZE}, R = ${RANK}, P = ${factors}, K = ${labels}`,
           contenders: [
             { name: "ours, 2 threads", run: clocked(run) },
+            ...(wide.wide ? [{ name: "ours wide, 2 threads", run: clocked(makeStep(wide, shape).run) }] : []),
             ...(python
               ? [20, 0].map((nodes) => ({
                   name: nodes > 0 ? `numpy, 2 threads, ${nodes} nodes` : "numpy without the quadrature",
@@ -151,6 +153,7 @@ export async function stepBench(options: BenchOptions): Promise<void> {
       );
       printParts(run, parts, options);
       core.dispose();
+      wide.dispose();
     }
   }
 }

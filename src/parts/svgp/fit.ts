@@ -179,7 +179,7 @@ export function svgpCost(
     9 * B * length * M +
     groups * (4 * M ** 3 + 4 * B * M * M) +
     (55 * P * entries * B) / N +
-    20 * P * (meanRows + K) +
+    40 * P * (meanRows + K) +
     3.5e8;
   const numbers =
     N * R +
