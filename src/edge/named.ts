@@ -3,9 +3,12 @@
 import { bestOf, type Judged } from "../base/top.ts";
 import { logistic, RANKS } from "../calibrate/forward.ts";
 import type { RowMover } from "../parts/row.ts";
-import { byRank, FIRST_LOOK, type Logits, type MovedLogits, type RankedLabel, ROUNDING } from "./scores.ts";
+import { byRank, type Logits, type MovedLogits, type RankedLabel, ROUNDING } from "./scores.ts";
 
 export { namesRow } from "../parts/names/row.ts";
+
+/** So many of the best are looked at first, then sixteen times as many: each look costs a sort. */
+const FIRST_BEST = 64;
 
 /** Logits that the text has moved, those of labels beyond the calibrator's among them. */
 export class NamedLogits implements MovedLogits {
@@ -39,7 +42,7 @@ export class NamedLogits implements MovedLogits {
   }
 
   candidates(most: number, least: number, allowed: Uint8Array | undefined): Judged {
-    for (let depth = Math.max(FIRST_LOOK, most); ; depth *= 4) {
+    for (let depth = Math.max(FIRST_BEST, most); ; depth *= 16) {
       const count = Math.min(depth, this.#known);
       const base = this.#base.candidates(count, -Infinity, allowed);
       const others = [...this.#standing.keys()].filter((label) => allowed?.[label] !== 0);

@@ -120,7 +120,7 @@ export function byRank(
 }
 
 /** Labels with the greatest of each score that are looked at first. */
-export const FIRST_LOOK = 64;
+const FIRST_LOOK = 64;
 /** Room for rounding beside a bound. */
 export const ROUNDING = 1e-9;
 
@@ -129,10 +129,13 @@ class CalibratedLogits implements Logits {
   readonly #calibrator: PreparedCalibrator;
   readonly #point: CalibratedPoint;
   readonly #lazy: readonly LazyLogits[];
+  /** Those that are known, NaN for others: ranks and moved logits ask for them again. */
+  readonly #known: Float64Array;
 
   constructor(calibrator: PreparedCalibrator, parts: readonly LabelScores[]) {
     parts[0].logits?.settleBest(STRENGTH_DEPTH);
     this.#calibrator = calibrator;
+    this.#known = new Float64Array(calibrator.places.length).fill(Number.NaN);
     this.#lazy = parts.flatMap(({ logits = [] }) => logits);
     this.#point = calibratePoint(
       calibrator,
@@ -145,8 +148,11 @@ class CalibratedLogits implements Logits {
   }
 
   of(label: number): number {
-    for (const scores of this.#lazy) scores.settle(label);
-    return calibratedLogit(this.#calibrator, this.#point, label);
+    if (Number.isNaN(this.#known[label])) {
+      for (const scores of this.#lazy) scores.settle(label);
+      this.#known[label] = calibratedLogit(this.#calibrator, this.#point, label);
+    }
+    return this.#known[label];
   }
 
   /** Logits cost some logarithms each; few labels need theirs, for no other can be better than the scores beyond the first allow. */
