@@ -92,12 +92,14 @@ export async function fitExact(training: Points, labels: Pattern, options: Exact
   if (weights) sameSize("weights", "length", weights.length, rows);
   const noise = positiveNumber("noise", options.noise);
   const { inverse: known } = options;
-  const by = known ? "inverse" : (options.by ?? exactWay(rows, labels.columns, leftOut));
+  const way = options.by ?? exactWay(rows, labels.columns, leftOut);
+  const by = known ? "inverse" : way;
   return await keeping(async (scope) => {
     const make = (m: number, n: number): Matrix => scope.keep(matrix(core, m, n, precision));
     const kernel = scope.keep(new Kernel(core, precision, options.kernel));
     const mean = make(1, labels.columns).set(options.mean ?? frequenciesOf(labels, weights));
-    const count = by === "inverse" ? rows : Math.min(rows, leftOut);
+    // As many as without a known C: the calibrator is fitted to the same points.
+    const count = way === "inverse" ? rows : Math.min(rows, leftOut);
     const groups = firstEqual && new DuplicateGroups(firstEqual, count);
     await yieldToHost(options, "kernel", 0);
     const square = known ?? make(rows, rows);
@@ -109,7 +111,7 @@ export async function fitExact(training: Points, labels: Pattern, options: Exact
     }
     const pivots = make(1, count);
     if (by === "inverse") {
-      diagonal(square, pivots);
+      diagonal(square.block(rows - count, rows - count, count, count), pivots);
       groups?.fromInverse(square);
     } else await trailingPivots(square, pivots, groups, options);
     const dual = make(rows, labels.columns);

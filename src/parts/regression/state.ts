@@ -3,7 +3,7 @@
 //   totals     m, n_k, N                                   always, but for the exact form
 //   sums       A (its lower triangle) and B'               parts of a data set add up
 //   solution   C for one noise (W is in the model)         new documents are learned in seconds (learn.ts)
-//   inverse    C of the exact form, its lower triangle     new and corrected documents of the exact form
+//   first      C of the exact form's first documents       new and corrected documents of the exact form (gpr/learn.ts)
 //   documents  rows, labels and ids of what was learned    corrected and forgotten documents; the exact form can be fitted anew
 //
 // beside the plan, whose identity is a checksum of everything that decides the features: sums of different plans cannot
@@ -288,16 +288,13 @@ function wholeFrom(reader: TensorReader): LearningState {
   const { features, columns } = plan;
   const learned = learnedFrom(reader, features);
   const { labels } = learned;
-  const documents = reader.has("documents.ids")
-    ? documentsFrom(reader.section("documents"), columns, labels)
-    : undefined;
   return {
     plan,
     ...learned,
     sums: reader.has("sums.gram") ? sumsFrom(reader.section("sums"), labels, features) : undefined,
     solution: reader.has("solution.inverse") ? solutionFrom(reader, features) : undefined,
     inverse: reader.has("first.inverse") ? inverseFrom(reader.section("first")) : undefined,
-    documents,
+    documents: reader.has("documents.ids") ? documentsFrom(reader.section("documents"), columns, labels) : undefined,
     texts: reader.has("documents.texts") ? textsFrom(reader.section("documents"), "texts") : undefined,
   };
 }
