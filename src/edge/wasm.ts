@@ -54,7 +54,7 @@ export function wasmSparse(
   const [scaleAt, intoAt] = [memory.reserve(4 * rows), memory.reserve(8 * width)];
   const valuesAt = memory.reserve(dense ? rows * width : values.length);
   const [startsAt, columnsAt] = dense ? [0, 0] : [memory.reserve(4 * (rows + 1)), memory.reserve(2 * values.length)];
-  // What is needed once.
+  // Bytes that are needed once.
   const [gapsAt, numbersAt] = [memory.reserve(gaps.length), dense ? memory.reserve(values.length) : valuesAt];
   const buffer = memory.grown();
   new Float32Array(buffer, scaleAt, rows).set(scale);

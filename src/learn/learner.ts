@@ -127,7 +127,7 @@ export class Learner {
     this.#learner.settle?.();
     this.documents = keepsAll ? change.after : withIds(change.after);
     const { places } = change;
-    // What stands behind a file has the numbers of labels that the file has.
+    // Changes behind a file number labels as the file does.
     const isRenumbered = change.after.labels.labels < known.labels.labels;
     const since = { places, in: keepsAll ? change.in : withIds(change.in) };
     this.file = this.file && !isRenumbered ? { ...this.file, since: [...this.file.since, since] } : undefined;

@@ -27,7 +27,7 @@ const FEWEST_KEPT = 512;
 const keepsInverse = (points: number): boolean =>
   points >= FEWEST_KEPT && isAffordable(exactCost({ points, labels: 1 }, "inverse"));
 
-/** Of so many documents, those whose C is made from K: a power of two. It grows by 128th parts of them: that is half of the work of making it. */
+/** The first of so many documents, whose C is made from K: a power of two. Others join in 128th parts of them, by half of the work of making C of all. */
 function stepsOf(points: number): { made: number; step: number } {
   const made = 2 ** (31 - Math.clz32(points));
   return { made, step: made / 128 };

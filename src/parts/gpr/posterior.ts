@@ -26,7 +26,7 @@ export interface PlacedDocuments {
   readonly form?: ExactForm | undefined;
 }
 
-/** What a fit may take over. */
+/** Results that a fit may take over. */
 export interface KnownOf extends Partial<PlacedDocuments> {
   /** Gives C of the points, both triangles, where it is not made from them alone. */
   readonly inverse?: ((points: Points) => Promise<Matrix>) | undefined;

@@ -11,7 +11,7 @@ import { captureState, type LearningState, type Restored, restoreState } from ".
 /** A solution that learns, with its totals. */
 export type LearnedSums = Restored & { readonly learned: LearnedRidge };
 
-/** What is a part's own in this. */
+/** The part's own share in this. */
 export interface RidgePart<P> {
   readonly noise: number;
   /** Rows as the documents of the state have them. */

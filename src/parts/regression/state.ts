@@ -208,7 +208,7 @@ export function stateContent(state: LearningState): StateContent {
 
 const lengthOf = (chunks: readonly Uint8Array[]): number => chunks.reduce((sum, { length }) => sum + length, 0);
 
-/** What is large in a state, and stays as it is while little is learned. */
+/** The largest of a state, which stays as it is while little is learned. */
 const keptOf = ({ solution, inverse }: LearningState): StateSolution | StateInverse | undefined => solution ?? inverse;
 
 function fileOf(state: LearningState, bytes: number, checksum: string, changes: number): StateFile | undefined {

@@ -30,7 +30,7 @@ type SgprPart = KernelPart<"sgpr">;
 /** Fewer at a time, and most of it would be packing. */
 const COLUMNS_AT_ONCE = 64;
 
-/** What a training has solved for. */
+/** The solution of a training, with its points. */
 interface Solved {
   readonly basis: InducingFeatures;
   readonly solution: RidgeSolution;
