@@ -28,7 +28,7 @@ function speedOf(core: Core): number {
 export function roughly(seconds: number): string {
   const rounded = (value: number): number => Number(value.toPrecision(1));
   if (seconds < 10) return "a few seconds";
-  if (seconds < 90) return `about ${rounded(seconds)} seconds`;
+  if (seconds < 150) return `about ${10 * Math.round(seconds / 10)} seconds`;
   if (seconds < 90 * 60) return `about ${rounded(seconds / 60)} minutes`;
   return `about ${rounded(seconds / 3600)} hours`;
 }

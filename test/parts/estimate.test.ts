@@ -90,9 +90,10 @@ describe("an estimate", () => {
     });
 
   test("is said as roughly as it is known", () => {
-    expect([3, 44, 200, 3600, 40000].map(roughly)).toEqual([
+    expect([3, 44, 96, 200, 3600, 40000].map(roughly)).toEqual([
       "a few seconds",
       "about 40 seconds",
+      "about 100 seconds",
       "about 3 minutes",
       "about 60 minutes",
       "about 10 hours",
